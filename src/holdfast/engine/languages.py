@@ -4,11 +4,12 @@
 English words for its terms, and a question is translated in the same way.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+
+from holdfast.model.patterns import lazy
 
 # English function words, and words that occur in most questions.
 STOP = frozenset(
@@ -40,9 +41,9 @@ SHORT, ENDING = (
     4,
     4,
 )  # a term of fewer letters matches whole words only; longer ones may have an ending of so many letters
-_OTHER_SCRIPT = re.compile(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_WORD = re.compile(r"[^\W\d_]{2,}")  # one letter is often a variable's name
-_ACCENTS = re.compile(r"[\u0300-\u036f]+")  # which NFKD separates from their letters
+_OTHER_SCRIPT = lazy(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = lazy(r"[^\W\d_]{2,}")  # one letter is often a variable's name
+_ACCENTS = lazy(r"[\u0300-\u036f]+")  # which NFKD separates from their letters
 
 
 def is_foreign(text: str) -> bool:

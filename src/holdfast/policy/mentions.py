@@ -4,37 +4,39 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from holdfast.model.patterns import lazy
+
 MOST_ANCHORS = 8  # found in a text
 _EXTENSIONS = (
     "py pyi js jsx mjs cjs ts tsx mts cts go rs java kt kts scala swift c h cc cpp cxx hpp hh cs php rb sh bash sql proto graphql "
     "toml yaml yml json jsonc ini cfg conf env xml html css scss vue svelte md rst txt tf lua dart ex exs erl hs ml zig gradle lock"
 )
 _FILE = rf"[\w.@+-]*\w\.(?:{'|'.join(_EXTENSIONS.split())})|Makefile|Dockerfile|Justfile|Gemfile|Rakefile|Procfile"
-_PLACE = re.compile(
+_PLACE = lazy(
     rf"(?<![\w/.:@~<$\\-])(?P<path>(?:\./)?(?:[\w.@+-]+/)*(?:{_FILE}))"
     r"(?P<inside>::[A-Za-z_][\w.]*(?:::[A-Za-z_]\w*)*(?:=[\w.'\"+-]+)?|:L?\d+(?:-L?\d+)?)?(?![\w/<>{}*]|\.\w)"
 )
-_QUOTED = re.compile(r"`([^`\n]{1,200})`")
-_FENCED = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
-_ADDRESS = re.compile(r"\b(?:https?|ftp|ssh|git|file)://\S+|\b\w[\w.-]*@[\w.-]+:\S+")
+_QUOTED = lazy(r"`([^`\n]{1,200})`")
+_FENCED = lazy(r"^(`{3,}|~{3,}).*?^\1", re.MULTILINE | re.DOTALL)
+_ADDRESS = lazy(r"\b(?:https?|ftp|ssh|git|file)://\S+|\b\w[\w.-]*@[\w.-]+:\S+")
 # Placeholder names.
-_EXAMPLE = re.compile(r"(?:^|/)(?:path/to|some|your|my|foo|bar|baz|example|examples?-?\w*|dir|tmp)(?:/|\.|$)|[<>{}*…$]")
+_EXAMPLE = lazy(r"(?:^|/)(?:path/to|some|your|my|foo|bar|baz|example|examples?-?\w*|dir|tmp)(?:/|\.|$)|[<>{}*…$]")
 
 _NAME = r"[A-Za-z_]\w*(?:(?:\.|::|#)[A-Za-z_]\w*)*"
 _VALUE = r"-?\d[\w.]*|'[^'\n]*'|\"[^\"\n]*\"|True|False|None|true|false|null"
-_CALL = re.compile(rf"(?<![\w./`$@-])(?P<name>{_NAME})\(")
-_SET = re.compile(rf"(?<![\w./-])(?P<name>{_NAME}|[A-Z][A-Z0-9_]+)\s*=\s*(?P<value>{_VALUE})(?![\w(])")
-_ALONE = re.compile(rf"(?P<name>{_NAME})(?:\([^()]*\))?")
+_CALL = lazy(rf"(?<![\w./`$@-])(?P<name>{_NAME})\(")
+_SET = lazy(rf"(?<![\w./-])(?P<name>{_NAME}|[A-Z][A-Z0-9_]+)\s*=\s*(?P<value>{_VALUE})(?![\w(])")
+_ALONE = lazy(rf"(?P<name>{_NAME})(?:\([^()]*\))?")
 # In prose a name is recognised by its form: snake_case, CamelCase with two humps, UPPER_CASE, or Class.method.
-_FORMED = re.compile(
+_FORMED = lazy(
     r"(?<![\w./-])(?P<name>[A-Za-z]\w*_\w+|_\w{3,}|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[a-z]+(?:[A-Z][a-z0-9]+)+|"
     r"[A-Z]\w+(?:\.[A-Za-z_]\w*)+|[A-Z][A-Z0-9]*_[A-Z0-9_]+)(?![\w/]|\.\w)"
 )
 _CALLED = (
-    re.compile(
+    lazy(
         r"\b(?:function|method|class|constant|variable|helper|decorator|macro|struct|trait)\s+(?P<name>[A-Za-z_][\w.]*\w)"
     ),
-    re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s+(?:function|method|class|constant|helper|decorator)\b"),
+    lazy(r"\b(?P<name>[A-Za-z_]\w*)\s+(?:function|method|class|constant|helper|decorator)\b"),
 )
 _WORDS = frozenset(
     "the a an this that each every one no new same other its our your main only private public static".split()

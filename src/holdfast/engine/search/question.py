@@ -6,23 +6,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from holdfast.engine.tokens import STOP_STEMS, tokens
+from holdfast.model.patterns import lazy
 from holdfast.model.query import Past
 
 _MONTHS = "january february march april may june july august september october november december".split()
-_MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})\b")
+_MONTH = lazy(rf"\b({'|'.join(_MONTHS)})\b")
 # "may" is a verb far more often than a month.
-_MAY = re.compile(r"\b(?:in|of|on|last|this|since|until|\d)\s*may\b|\bmay,? \d")
-_YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
-_DAY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
-_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_MAY = lazy(r"\b(?:in|of|on|last|this|since|until|\d)\s*may\b|\bmay,? \d")
+_YEAR = lazy(r"\b((?:19|20)\d\d)\b")
+_DAY = lazy(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
+_ISO = lazy(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 
 
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_WEEKDAY = re.compile(rf"\b(?:on|last|this|since) ({'|'.join(_WEEKDAYS)})\b")
+_WEEKDAY = lazy(rf"\b(?:on|last|this|since) ({'|'.join(_WEEKDAYS)})\b")
 _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_AGO = re.compile(rf"\b(\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s? ago\b")
-_PAST = re.compile(rf"\b(?:last|past|previous) (\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s?\b")
+_AGO = lazy(rf"\b(\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s? ago\b")
+_PAST = lazy(rf"\b(?:last|past|previous) (\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s?\b")
 # Words for a period, in the languages people ask in: the first and the last day of it, counted back from today.
 _DAYS = {
     (0, 0): "today|heute|hoy|aujourd'hui|hoje|今天|今日|오늘|сегодня",
@@ -36,31 +37,29 @@ _DAYS = {
     (62, 1): "last month|letzten monat|el mes pasado|le mois dernier|mês passado|上个月|先月|지난달|в прошлом месяце",
     (10, 0): "recently|the other day|neulich|recientemente|récemment|recentemente|最近|최근|недавно",
 }
-_PERIODS = [(days, re.compile(rf"(?<![^\W_])(?:{words})(?![a-zа-я])")) for days, words in _DAYS.items()]
-_DECIDED = re.compile(
+_PERIODS = [(days, lazy(rf"(?<![^\W_])(?:{words})(?![a-zа-я])")) for days, words in _DAYS.items()]
+_DECIDED = lazy(
     r"\b(?:decid|decision|chose|choose|chosen|agreed? on|settled? on|entschied|entscheid|decidi|décid|elegi|escolh|choisi)"
     r"|决定|決定|决策|決め|결정|решили|выбрали"
 )
-_NOW = re.compile(
+_NOW = lazy(
     r"(?<![^\W_])(?:now|nowadays|current|currently|at the moment|these days|still|latest|today|aktuell|jetzt|derzeit|noch"
     r"|ahora|actualmente|todavía|actuellement|maintenant|encore|agora|atualmente|ainda|сейчас|现在|目前|今は|現在|지금|현재)(?![a-zа-я])"
 )
 
 # Words that ask for an earlier state. “Before” does so only after a past tense: “what do I run before a release?” does not.
-_PAST_STATE = re.compile(
+_PAST_STATE = lazy(
     r"\b(?:was|were|did|had)\b.*\b(?:before|prior to|until|earlier|once|use to)\b"
     r"|(?<![^\W_])(?:used to|previous|previously|formerly|in the past|back then|vorher|früher|zuvor|damals"
     r"|anteriormente|antiguamente|auparavant|autrefois|antigamente|раньше|прежде|以前|之前|原来|原本|이전에|예전에)(?![a-zа-я])"
 )
-_AT_FIRST = re.compile(
+_AT_FIRST = lazy(
     r"\b(?:was|were|did|had|war|era|fue|était|foi|был)\b.*\b(?:first|initial|original|erste[rsnm]?|primer[oa]?|premi(?:er|ère)|primeir[oa])\b"
     r"|(?<![^\W_])(?:originally|initially|at first|to begin with|ursprünglich|originalmente|inicialmente|à l'origine|au début"
     r"|изначально|最初|一开始|元々|もともと|처음에)(?![a-zа-я])"
 )
-_BEFORE = re.compile(
-    r"\b(?:before|until|prior to|vor|bis|antes de|hasta|avant|jusqu|até|до)\b|之前|以前|より前|まで|이전"
-)
-_WAS = re.compile(
+_BEFORE = lazy(r"\b(?:before|until|prior to|vor|bis|antes de|hasta|avant|jusqu|até|до)\b|之前|以前|より前|まで|이전")
+_WAS = lazy(
     r"\b(?:was|were|did|had|war|waren|hatte|hatten|wurde|wurden|era|eran|fue|fueron|tenía|était|étaient|avait|foi|foram|tinha"
     r"|был|была|было|были)\b|了|だった|でした|ました|었|았"
 )

@@ -6,6 +6,7 @@ The constants were measured on the development benchmark (`python3 dev.py bench 
 import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.languages import FOREIGN, is_foreign
@@ -42,9 +43,6 @@ AUTHOR, DATE = 0.6, 0.45  # added if the question names the author, or the date
 ROUGH_MEANING = 0.6  # share of the vector in the rough score that decides which records are scored exactly
 FIT_DATE = 0.12  # added to the fit of a record written when the question says
 FIT_WORDS, FIT_MEANING, FIT_TOKENS = 0.21, 0.45, 0.34  # shares of the signals in the fit
-
-
-FOREIGN_STEMS = frozenset(token for word in FOREIGN for token in tokens(word))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +128,7 @@ def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
     structure = {token for name in (*people, *dates.named) for token in tokens(name)}
     words, foreign = query_terms(bare), is_foreign(text)
     if foreign:
-        structure |= FOREIGN_STEMS
+        structure |= _foreign_stems()
     kept = tuple(word for word in words if word not in structure) or tuple(words)
     periods = dates.spans(now)
     past = past_asked_for(text, periods, now)
@@ -273,6 +271,11 @@ class _Search:
         """Load the place of the records whose place is not loaded yet."""
         if unknown := [number for number in numbers if number not in self.places]:
             self.places |= records.places(self.store.db, unknown, max(NEAR))
+
+
+@cache
+def _foreign_stems() -> frozenset[str]:
+    return frozenset(token for word in FOREIGN for token in tokens(word))
 
 
 def _may_show(number: int, spans: Sequence[Span], allowed: Collection[int] | None) -> bool:

@@ -3,6 +3,7 @@
 import re
 from typing import Literal
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.activity.digest import digest
 from holdfast.policy.activity.work import Turn
 from holdfast.policy.language.overlap import words
@@ -16,16 +17,16 @@ MOST_CLAIMS = 20  # per answer: a text with more is quoting
 ECHO, FEWEST_SHARED = 0.7, 3  # share and number of a claim's words that another text contains
 
 # The agent takes back what it said before.
-_RETRACTED = re.compile(
+_RETRACTED = lazy(
     r"\b(?:my|the|that|our) (?:earlier|previous|first|initial|original|last) (?:\w+ )?(?:theory|guess|assumption|hypothesis|diagnosis|analysis|explanation|conclusion|claim|answer) (?:was|is|turned out)|"
     r"\bi was (?:wrong|mistaken)\b|\b(?:that|this|it) (?:was|is)(?:n['’]t| not) (?:it|the (?:cause|root cause|culprit|problem|reason|issue))\b|"
     r"\bnot the (?:\w+ )?(?:cause|culprit|reason) after all\b|\bthat theory (?:was|is) wrong\b|\bscratch that\b",
     re.IGNORECASE,
 )
-_CAUSE = re.compile(
+_CAUSE = lazy(
     r"\b(?:root cause|cause|culprit|reason|bottleneck|problem) (?:was|is)\b|\bturn(?:s|ed) out\b", re.IGNORECASE
 )
-_AGREES = re.compile(
+_AGREES = lazy(
     r"^\W*(?:yes|yep|yeah|ok(?:ay)?|great|good|nice|perfect|thanks?|thank you|makes sense|exactly|right|correct|agreed|cool|awesome|lgtm|sounds good|"
     r"ja|genau|gut|super|danke|stimmt(?! nicht)|sí|vale|perfecto|gracias|genial|oui|d['’]accord|merci|parfait|sim|certo|ótimo|obrigad[oa]|"
     r"好|对(?!不)|谢谢|没错|はい|了解|ありがとう|その通り)",

@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
 from holdfast.policy.activity.shell import parse
 from holdfast.policy.activity.writes import writes_of
 
 LONGEST_ERROR, LONGEST_NAME = 200, 60
 
-_PART = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
-_WRAPPER = re.compile(
+_PART = lazy(r"\s*(?:&&|\|\||;|\n)\s*")
+_WRAPPER = lazy(
     r"^(?:(?:[A-Z_][A-Z0-9_]*=\S*|sudo|time|command|exec|env|nohup|timeout(?: -\S+)* \S+|nice(?: -n ?\d+)?|uv run(?: -\S+)*|"
     r"poetry run|pipenv run|hatch run|rye run|pdm run|npx(?: --?y(?:es)?)?|pnpm (?:exec|dlx)|bunx|yarn dlx|bundle exec|"
     r"docker compose (?:exec|run)(?: --?\S+)* \S+|python3? -m|python -m|xvfb-run) )+"
 )
 # Commands that check the work: tests, linters, type checkers and builds.
-_CHECK = re.compile(
+_CHECK = lazy(
     r"^(?P<name>pytest|py\.test|tox|nox|unittest|ruff|mypy|pyright|flake8|pylint|black --check|tsc|vue-tsc|eslint|biome|prettier --check|"
     r"jest|vitest|mocha|ava|playwright test|cypress run|rspec|rubocop|phpunit|pest|phpstan|ctest|swift (?:test|build)|xcodebuild|"
     r"(?:npm|pnpm|yarn|bun|deno)(?: run)?(?: -\S+)* (?:test|lint|build|typecheck|type-check|check|t\b)[\w:-]*|"
@@ -28,29 +29,27 @@ _CHECK = re.compile(
     r"mix (?:test|compile|credo)|make(?: -\S+)* (?:test|check|lint|build)\w*|just (?:test|check|lint|build)\w*|task (?:test|check|lint)\w*|"
     r"make$|terraform (?:validate|plan)|helm lint|bazel (?:test|build)|cmake --build|composer test|php artisan test|rails test|flutter (?:test|analyze))"
 )
-_LOOK = re.compile(
+_LOOK = lazy(
     r"^(?:cat|bat|head|tail|less|more|nl|sed -n|awk|rg|grep|egrep|fgrep|ag|ls|ll|tree|find|fd|wc|jq|pwd|cd|which|echo|env|printenv|stat|file|"
     r"du|df|ps|diff|git (?:-C \S+ )?(?:status|diff|log|show|branch|blame|rev-parse|remote|stash list|ls-files|grep|fetch|describe)|"
     r"docker (?:ps|logs|images)|kubectl (?:get|describe|logs)|date|whoami|uname|tee /dev/null|sleep|true|mkdir|touch|cp|chmod)\b"
 )
-_READ = re.compile(r"^(?:cat|bat|head|tail|less|nl|sed -n)\b(?P<rest>.*)$")
-_ARGUMENT = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s|<>;&]+")
-_PATH = re.compile(
-    r"^[\w@~./+-]*[\w-]+\.\w{1,8}$|^[\w@~.+-]*/[\w@~./+-]+$|^(?:Makefile|Dockerfile|justfile|LICENSE|README)$"
-)
-_COMMITTED = re.compile(
+_READ = lazy(r"^(?:cat|bat|head|tail|less|nl|sed -n)\b(?P<rest>.*)$")
+_ARGUMENT = lazy(r"'[^']*'|\"[^\"]*\"|[^\s|<>;&]+")
+_PATH = lazy(r"^[\w@~./+-]*[\w-]+\.\w{1,8}$|^[\w@~.+-]*/[\w@~./+-]+$|^(?:Makefile|Dockerfile|justfile|LICENSE|README)$")
+_COMMITTED = lazy(
     r"^\[(?P<branch>[^\]\s]+)(?: \([^)]*\)| HEAD)? (?P<hash>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.MULTILINE
 )
-_COMMIT = re.compile(r"\bgit\b(?:\s+-[cC]\s*\S+)*\s+commit\b(?P<rest>.*)", re.DOTALL)
-_MESSAGE = re.compile(
+_COMMIT = lazy(r"\bgit\b(?:\s+-[cC]\s*\S+)*\s+commit\b(?P<rest>.*)", re.DOTALL)
+_MESSAGE = lazy(
     r"(?:-\w*m|--message)[ =]\s*(?:\"\$\(cat <<-?\s*['\"]?(?P<end>\w+)['\"]?\n(?P<here>.*?)\n\s*(?P=end)|\"(?P<double>(?:\\.|[^\"\\])*)\"|'(?P<single>[^']*)'|(?P<bare>\S+))",
     re.DOTALL,
 )
-_REVERT = re.compile(r"\bgit\b(?:\s+-[cC]\s*\S+)*\s+revert\b")
-_OURS = re.compile(r"^(?:holdfast|python3? -m holdfast)\b")
+_REVERT = lazy(r"\bgit\b(?:\s+-[cC]\s*\S+)*\s+revert\b")
+_OURS = lazy(r"^(?:holdfast|python3? -m holdfast)\b")
 
-_CODE = re.compile(r"(?:exit(?:ed with)?(?: code| status)?|return ?code|exit_code\"?)\s*[:=]?\s*(-?\d+)", re.IGNORECASE)
-_BROKEN = re.compile(
+_CODE = lazy(r"(?:exit(?:ed with)?(?: code| status)?|return ?code|exit_code\"?)\s*[:=]?\s*(-?\d+)", re.IGNORECASE)
+_BROKEN = lazy(
     r"^(?:FAILED|FAIL|ERROR|E  )\b|\b[1-9]\d* (?:failed|failing|errors?|failures?|problems?)\b|\bFAILURES?!|\btest result: FAILED|"
     r"^Traceback \(most recent|^error(?:\[\w+\])?:|\bpanicked at\b|\bnpm ERR!|^--- FAIL|\bBUILD FAILED\b|\berror TS\d+|"
     r"^\S+:\d+:\d+: error\b|^\s*✗ |^\s*× |command not found$|\bFound [1-9]\d* errors?\b",
@@ -58,7 +57,7 @@ _BROKEN = re.compile(
 )
 # Most informative first: failed assertions, then exceptions, then messages of compilers and test runners.
 _ERROR_LINES = tuple(
-    re.compile(pattern, re.MULTILINE)
+    lazy(pattern, re.MULTILINE)
     for pattern in (
         r"^E\s+(?P<said>(?:[\w.]+(?:Error|Exception|Exit|Warning)\b|assert\b).*)$",
         r"^(?P<said>[\w.]*(?:Error|Exception|Panic)\b(?: \[\w+\])?: \S.*)$",

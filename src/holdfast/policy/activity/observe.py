@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from holdfast.model.patterns import lazy
 from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.digest import Work, digest, pieces
@@ -38,11 +39,11 @@ _WORDS: Mapping[str, str] = {
     "feature": r"add(?:ed|s)?|implement\w*|creat\w+|build|built|support(?:s|ed)?|introduc\w+|new|wrote|write|wire[ds]?|allow|enable[ds]?|"
     r"make it possible|let users?|cache[ds]?",
 }
-_BY_WORD = tuple((kind, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for kind, words in _WORDS.items())
-_QUESTION = re.compile(
+_BY_WORD = tuple((kind, lazy(rf"\b(?:{words})\b", re.IGNORECASE)) for kind, words in _WORDS.items())
+_QUESTION = lazy(
     r"(?:why|how|what|which|where|who|when|is|are|does|do|did|was|were|can|has|have)\b|.*\?$", re.IGNORECASE
 )
-_ASIDE = re.compile(
+_ASIDE = lazy(
     r"(?:^|/)(?:docs?|\.github|\.vscode|tests?|__tests__|spec|fixtures)/|"
     r"(?:^|/)(?:test_[^/]*|[^/]*_test\.\w+|[^/]*\.(?:test|spec)\.\w+|README[^/]*|CHANGELOG[^/]*|LICENSE|Makefile|justfile|Dockerfile[^/]*)$|"
     r"\.(?:md|rst|txt|toml|ya?ml|json|lock|ini|cfg|env[\w.]*|gitignore)$",

@@ -3,20 +3,21 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
 from holdfast.policy.language.headlines import is_vague, request_of
 from holdfast.policy.language.prose import own_words
 
 LINE, MOST = 300, 40  # characters of a sentence, and sentences that are kept
 SHORTEST = 5  # characters; CJK says as much in half
-_ITEM = re.compile(r"^\s*(?:[-*•>#]+|\d{1,2}[.)])\s+")
-_END = re.compile(r"(?<=[\w)\]\"'`%][.!?])[\"')`*]*\s+(?=\S)|(?<=[。！？])\s*")
-_SHORTENED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|z\.B|d\.h|bzw|ca|p\.ej|approx|no|nr)\.$", re.IGNORECASE)
-_OUTPUT = re.compile(
+_ITEM = lazy(r"^\s*(?:[-*•>#]+|\d{1,2}[.)])\s+")
+_END = lazy(r"(?<=[\w)\]\"'`%][.!?])[\"')`*]*\s+(?=\S)|(?<=[。！？])\s*")
+_SHORTENED = lazy(r"\b(?:e\.g|i\.e|etc|vs|z\.B|d\.h|bzw|ca|p\.ej|approx|no|nr)\.$", re.IGNORECASE)
+_OUTPUT = lazy(
     r"^\s*(?:Traceback \(|File \"|at \S+\(|[\w.]+(?:Error|Exception): |\$ |[+-]{3} |@@ |\d{4}-\d\d-\d\d[T ]\d\d:)"
 )
 # Words that limit how something is done, in the languages people type.
-_LIMITS = re.compile(
+_LIMITS = lazy(
     r"\b(?:don['’]?t|do not|doesn['’]?t|does not|not|never|always|must(?:n['’]t)?|only|just|without|no|nothing|none|keep|keeps|leave|leaves|avoid|"
     r"instead|at most|at least|below|under|above|within|should(?:n['’]t)?|make sure|ensure|stays?|remains?|unless|until|before|except|"
     r"requires?d?|ha(?:s|ve) to|needs? to|important|rules?|limit\w*|maximum|minimum|scope|compatib\w*|same|identical|unchanged|"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from holdfast.model.patterns import lazy
 from holdfast.model.text import tokens_of
 from holdfast.model.trail import OBSERVER_FOLDER, HookEvent
 from holdfast.policy.activity import commands, tools
@@ -14,7 +15,7 @@ from holdfast.policy.secrets.find import drop_private, texts_of
 
 # Text that clients and hooks inject: not written by a person or an agent.
 # An injected memory may be cut off before its closing tag; a client's own tags are always closed.
-_INJECTED = re.compile(
+_INJECTED = lazy(
     r"<(?P<open>holdfast[\w-]*|memor(?:y|ies)[\w-]*|claude-mem[\w-]*)\b[^>]{0,500}>|"
     r"<(?P<closed>system[-_][\w-]+|local-command-[\w-]+|command-(?:name|message)|task-notification|persisted-output|hook_context|"
     r"user-prompt-submit-hook|environment_context|user_instructions|additional[-_]context|ide_[\w-]+)\b[^>]{0,500}>",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.model.kinds import KINDS
+from holdfast.model.patterns import lazy
 from holdfast.model.record import Draft, Record
 from holdfast.model.scope import within
 from holdfast.policy.secrets.find import find_secrets
@@ -15,7 +16,7 @@ SAME, RELATED = 0.75, 0.40
 # sense at the time of writing: relative dates, the work at hand, and failures of the moment.
 _NOW = r"(?:currently|right now|at the moment|as of now)"
 _FAILING = r"(?:broken|failing|fails|down|red|blocked|stuck|flaky)"
-_TRANSIENT = re.compile(
+_TRANSIENT = lazy(
     rf"\b(?:{_NOW} (?:\w+ ){{0,4}}?{_FAILING}|{_FAILING} {_NOW}|"
     r"for now|today (?:i|we)|this (?:morning|afternoon|week|month)|yesterday|tomorrow|last week|"
     r"(?:i|we) just|just (?:shipped|pushed|merged)|shipped today|the latest|unpushed|uncommitted|commits? (?:ahead|behind)|"
@@ -151,9 +152,7 @@ def _markers(text: str, *, strict: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-_TODAY = re.compile(
-    r"\b(?:currently|today i|we just|the new)\b|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b", re.IGNORECASE
-)
+_TODAY = lazy(r"\b(?:currently|today i|we just|the new)\b|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b", re.IGNORECASE)
 
 
 def _unnamed_scopes(draft: Draft, text: str, known: Sequence[str]) -> tuple[str, ...]:

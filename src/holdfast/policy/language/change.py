@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.language.statements import (
     LONGEST_SENTENCE,
     MOST_CHARACTERS,
@@ -27,7 +28,7 @@ _LEFT = (
     r"|moved (?:away from|off))"
 )
 _PATTERNS = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b{_VERB}\b.*?\bfrom {_GONE} (?:over )?to {_GAINED}{_END}",
         rf"\breplac(?:ed|es|ing) {_GONE} (?:with|by) {_GAINED}{_END}",
@@ -40,25 +41,25 @@ _PATTERNS = tuple(
         rf"^{_GAINED} took over (?:from )?{_GONE}{_END}",
     )
 )
-_ARRIVED = re.compile(
+_ARRIVED = lazy(
     rf"^(?P<before>[^,;:]*?)\b(?:{_VERB}|rewritten|relocated|raised|lowered|bumped)\b(?P<between>[^,;:]*?)"
     rf"\b(?:to|into|in) {_GAINED}{_END}",
     re.IGNORECASE,
 )
 # Words that present a state as new.
-_NOW = re.compile(
+_NOW = lazy(
     r"\b(?:now|nowadays|these days|as of|from now on|by now|from this \w+ on|since (?:the|we|v?\d|last|this|january|february"
     r"|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|fall|winter))\b",
     re.IGNORECASE,
 )
-_I = re.compile(r"\bI\b")
+_I = lazy(r"\bI\b")
 _CUE_WORDS = """
     moved migrated switched changed converted ported upgraded transitioned renamed went downgraded replaced replaces
     replacing superseded supersedes deprecated obsolete retired gone removed rewritten relocated raised lowered bumped
     discontinued dead dropped left ditched abandoned favour favor took rid stopped phased shut instead rather not more over
     deleted decommissioned unused torn
 """.split()
-_CUE = re.compile(rf"\b(?:{'|'.join(_CUE_WORDS)})\b", re.IGNORECASE)
+_CUE = lazy(rf"\b(?:{'|'.join(_CUE_WORDS)})\b", re.IGNORECASE)
 _CUES = keys_of(" ".join(_CUE_WORDS))
 # What goes when a thing goes: “the CircleCI config is deleted” says that CircleCI is gone.
 _REMAINS = keys_of(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.prose import own_words, passages
@@ -10,28 +11,26 @@ from holdfast.policy.language.prose import own_words, passages
 TITLE = 100
 SENTENCES, SHORTEST_FINDING = 8, 20  # sentences of an answer that are considered; characters
 
-_POLITE = re.compile(
+_POLITE = lazy(
     r"^(?:(?:please|pls|hey|hi|hello|ok(?:ay)?|so|now|great|thanks|thank you|cool|nice|perfect|yes|yep|no|and|also|then|next|alright|"
     r"actually|first|finally|good|well|wait|hm+)\b[\s,!.:;—-]*)+",
     re.IGNORECASE,
 )
-_ASKING = re.compile(
+_ASKING = lazy(
     r"^(?:(?:can|could|would|will) (?:you|we)(?: please)?|i(?:'d| would) like (?:you )?to|i (?:want|need) (?:you )?to|"
     r"let(?:'|’)?s|we (?:need|should|have) to|you (?:should|need to|can)|go ahead and|help me(?: to)?|try to|make sure (?:to|that you)|"
     r"your task is to|go and|tell me|show me|explain(?: to me)?)\s+(?:please\s+)?",
     re.IGNORECASE,
 )
-_VAGUE = re.compile(
+_VAGUE = lazy(
     r"(?:continue|go (?:on|ahead)|resume|yes|yep|no|ok(?:ay)?|sure|do (?:it|that|this|so)|try again|again|proceed|next|keep going|"
     r"sounds good|lgtm|please do|same|thanks?(?: you)?|(?:and )?commit(?: it| this| that| everything| the changes)?(?: and push)?|push|"
     r"run (?:it|them|the tests)|fix (?:it|this|that|them)|done|\w|\d+|option \w|the (?:first|second) one|retry|stop|hello|hi|test|"
     r"great|perfect|nice|looks good)[\s.!]*",
     re.IGNORECASE,
 )
-_TRAILING = re.compile(
-    r"[\s,;.!-]+(?:(?:please|pls|thanks|thank you|thx)(?: (?:fix|repair|do it))?)[\s.!]*$", re.IGNORECASE
-)
-_OUTCOME = re.compile(
+_TRAILING = lazy(r"[\s,;.!-]+(?:(?:please|pls|thanks|thank you|thx)(?: (?:fix|repair|do it))?)[\s.!]*$", re.IGNORECASE)
+_OUTCOME = lazy(
     r"^(?:(?:done|all (?:done|set)|great|ok(?:ay)?|perfect|good|summary|in short|finished|success)\b[\s,.!:;—-]*)*"
     r"(?:(?:i|we)(?:['’]ve| have)?\s+|it is |this )?(?:(?:now|also|just|successfully|then|finally)\s+)*"
     r"(?P<verb>fixed|added|implemented|created|updated|changed|refactored|renamed|removed|moved|extracted|replaced|wrote|rewrote|"
@@ -40,9 +39,9 @@ _OUTCOME = re.compile(
     r"tightened|cached|translated|unified|inlined|formatted|regenerated|released|published|tagged|handled|stopped|dropped)\b(?P<rest>\s[^;]+)",
     re.IGNORECASE,
 )
-_CONVENTIONAL = re.compile(r"^(?P<type>[a-z]+)(?:\((?P<scope>[^)]*)\))?!?:\s+(?P<rest>.+)$")
-_STOP = re.compile(r"(?:,| —| –|;|:)\s")
-_HEADING = re.compile(r"^\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?)\s*$", re.MULTILINE)
+_CONVENTIONAL = lazy(r"^(?P<type>[a-z]+)(?:\((?P<scope>[^)]*)\))?!?:\s+(?P<rest>.+)$")
+_STOP = lazy(r"(?:,| —| –|;|:)\s")
+_HEADING = lazy(r"^\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?)\s*$", re.MULTILINE)
 
 
 def request_of(prompt: str, most: int = TITLE) -> str:
@@ -97,7 +96,7 @@ def finding_of(answer: str, question: str) -> str:
     return max(candidates, key=lambda sentence: len(asked & words(sentence)), default="")
 
 
-_OPENING = re.compile(
+_OPENING = lazy(
     r"^(?:let me|i'll|i will|sure|great|of course|here(?:'s| is| are)|okay|looking|now\b|i (?:looked|read|checked))",
     re.IGNORECASE,
 )

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from holdfast.model.patterns import lazy
+
 # Marker name -> signal. For an empty signal the wording decides.
 NAMES: Mapping[str, str] = {
     word: signal
@@ -26,24 +28,24 @@ NAMES: Mapping[str, str] = {
 }
 _LONG = "|".join(sorted((word for word in NAMES if len(word) > 1), key=len, reverse=True))
 # Up to the closing line; without one before the next block, up to the end of the paragraph.
-_BLOCK = re.compile(
+_BLOCK = lazy(
     rf"^[ \t]*▶[ \t]*(?P<name>{_LONG})\b[ \t]*:?[ \t]*(?:[─-]{{3,}})?[ \t]*(?P<title>[^\n]*)(?:\n|\Z)"
     r"(?:(?P<body>(?:(?![ \t]*▶)[^\n]*\n)*?)[ \t]*─{3,}[ \t]*$|(?P<open>(?:(?![ \t]*▶)[^\n]*\S[^\n]*(?:\n|\Z))*))",
     re.IGNORECASE | re.MULTILINE,
 )
-_FENCED = re.compile(
+_FENCED = lazy(
     rf"^[ \t]*:::[ \t]*(?P<name>{_LONG})\b[ \t]*(?P<title>[^\n]*)\n(?P<body>(?:(?![ \t]*:::)[^\n]*\n)*)[ \t]*:::[ \t]*(?P<open>)$",
     re.IGNORECASE | re.MULTILINE,
 )
 # At the start of a line or after a clause; links, task-list items and mere mentions do not count.
-_INLINE = re.compile(
+_INLINE = lazy(
     rf"(?:^[ \t]*(?:[-*•][ \t]+|\d{{1,2}}[.)][ \t]+)?(?:\*\*)?|(?<=[.!?:;,—–][ \t]))"
     rf"(?:\[(?P<name>{_LONG}|[dlbp])(?::(?P<into>\w+))?\](?:\*\*)?(?![(\[])"
     rf"|@memory(?::(?P<onto>\w+))?(?=[ \t:]))"
     r"[ \t]*:?[ \t]*(?P<body>[^\n]+(?:\n(?![ \t]*(?:[-*•\d\[@▶:]|$))[^\n]+)*)",
     re.IGNORECASE | re.MULTILINE,
 )
-_MENTION = re.compile(
+_MENTION = lazy(
     r"(?:markers?|tags?|prefix\w*|labels?|lines?|blocks?|entr(?:y|ies)|leaks?|usage|limits?|pressure|footprint|and|or|is|are)\b|"
     r"[-(]|\d+\s?%"
 )

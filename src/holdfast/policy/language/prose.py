@@ -5,35 +5,37 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from holdfast.model.patterns import lazy
+
 # Injected memory must not be mined again, whether its tag is closed or not.
-_INJECTED = re.compile(
+_INJECTED = lazy(
     r"<(?P<open>[\w-]*(?:memor|recall|remind|holdfast)[\w-]*)\b[^>]{0,500}>|"
     r"<(?P<closed>[\w-]*(?:context|system|private|instruction|example|thinking)[\w-]*)\b[^>]{0,500}>",
     re.IGNORECASE,
 )
-_FENCE = re.compile(
+_FENCE = lazy(
     r"^[ \t]*```[ \t]*(?P<language>\w*)[^\n]*\n(?P<code>.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
 _SHELL = frozenset({"bash", "sh", "shell", "zsh", "console", "fish"})
-_ASKED = re.compile(
+_ASKED = lazy(
     r"^(?:user|human|system|prompt)\s*:.*?(?=^(?:assistant|agent)\s*:|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL
 )
-_SPEAKER = re.compile(r"^(?:assistant|agent)\s*:\s*", re.IGNORECASE | re.MULTILINE)
-_INSTRUCTION = re.compile(
+_SPEAKER = lazy(r"^(?:assistant|agent)\s*:\s*", re.IGNORECASE | re.MULTILINE)
+_INSTRUCTION = lazy(
     r"^(?:you are an? |your (?:task|job|role) is|please (?:answer|respond|reply)|respond (?:only )?with|answer (?:only )?with)",
     re.IGNORECASE,
 )
-_TRACEBACK = re.compile(
+_TRACEBACK = lazy(
     r"^Traceback \(most recent call last\):.*?(?:^[\w.]+(?:Error|Exception|Interrupt|Exit)\b[^\n]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_DIFF = re.compile(
+_DIFF = lazy(
     r"^(?:diff --git |--- [^\n]+\n\+\+\+ |@@ )(?:[^\n]*\n?)(?:^(?:[-+ @\\]|index |new file|deleted file|similarity|rename )[^\n]*(?:\n|\Z))*",
     re.MULTILINE,
 )
 
 # Program output and source code.
-_OUTPUT = re.compile(
+_OUTPUT = lazy(
     r"""
     ^\s*(?:
       # stack traces and complaints
@@ -57,11 +59,11 @@ _OUTPUT = re.compile(
     )""",
     re.VERBOSE,
 )
-_PROMPT = re.compile(r"^\s*(?:\$|>|❯|%|\w+@[\w.-]+:\S*[$#])\s+(?=[\w./])")
-_ROUTE = re.compile(r"^\s*@?\w+(?:\.\w+)?\.(?:get|post|put|patch|delete|route)\(\s*[\"']/", re.IGNORECASE)
-_BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+|>\s+)?(?:\*\*|__)?")
-_END = re.compile(r"(?<=[.!?])[\"')`*]*\s+(?=[\"'(`*]*[A-Z0-9@`])")
-_ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|cf)|\b[A-Z])\.$")
+_PROMPT = lazy(r"^\s*(?:\$|>|❯|%|\w+@[\w.-]+:\S*[$#])\s+(?=[\w./])")
+_ROUTE = lazy(r"^\s*@?\w+(?:\.\w+)?\.(?:get|post|put|patch|delete|route)\(\s*[\"']/", re.IGNORECASE)
+_BULLET = lazy(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+|>\s+)?(?:\*\*|__)?")
+_END = lazy(r"(?<=[.!?])[\"')`*]*\s+(?=[\"'(`*]*[A-Z0-9@`])")
+_ABBREVIATED = lazy(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|cf)|\b[A-Z])\.$")
 
 
 Form = Literal["sentence", "command", "route"]
@@ -128,7 +130,7 @@ def tagged(text: str, opening: re.Pattern[str]) -> list[tuple[int, int]]:
         name = (match["open"] or match["closed"]).lower()
         if name in unclosed or (spans and match.start() < spans[-1][1]):
             continue
-        if end := re.compile(rf"</{name}>", re.IGNORECASE).search(text, match.end()):
+        if end := lazy(rf"</{name}>", re.IGNORECASE).search(text, match.end()):
             spans.append((match.start(), end.end()))
         elif match["open"]:
             return [*spans, (match.start(), len(text))]

@@ -5,6 +5,8 @@ A quoted decision is not the author's own. Every pattern is bounded, so that no 
 
 import re
 
+from holdfast.model.patterns import lazy
+
 _NAMED = (
     r"readme|contributing|changelog|docs?|documentation|docstring|wiki|guide|page|article|issue|ticket|comment|"
     r"commit message|e-?mail|transcript|file|log|output|web ?site|prompt|tool"
@@ -16,25 +18,25 @@ _SAYS = (
     r"(?:says?|said|states?|stated|reads?|claims?|claimed|mentions?|mentioned|writes?|wrote|tells? \w+|told \w+|contains?|contained|"
     r"prints?|printed|returns?|returned|recommends?|recommended|puts? it|quotes?|quoted)\b"
 )
-_MARKS = re.compile(
+_MARKS = lazy(
     r"`[^`\n]*`|\"(?:[^\"\n]|\n(?!\s*\n)){2,1000}\"|“[^“”]{2,1000}+”|„[^„“”]{2,1000}+[“”]|«[^«»]{2,1000}+»"
     r"|‘(?=[^\n]{8})(?:[^‘’\n]++|’(?=\w)){1,40}+’(?!\w)|(?<!\w)'(?=\w[^\n]{8})(?:[^'\n]++|'(?=\w)){1,40}+'(?!\w)"
 )
-_BLOCK = re.compile(r"^[ \t]{0,3}>.*$", re.MULTILINE)
-_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
-_INDENTED = re.compile(r"(?:\A|\n[ \t]*\n)((?:(?: {4}|\t)(?![ \t]*(?:[-*•]|\d{1,2}[.)])[ \t])[^\n]*(?:\n|\Z))+)")
+_BLOCK = lazy(r"^[ \t]{0,3}>.*$", re.MULTILINE)
+_FENCED = lazy(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
+_INDENTED = lazy(r"(?:\A|\n[ \t]*\n)((?:(?: {4}|\t)(?![ \t]*(?:[-*•]|\d{1,2}[.)])[ \t])[^\n]*(?:\n|\Z))+)")
 # "the README says …", up to the end of the quoted clause.
-_SAID = re.compile(
+_SAID = lazy(
     rf"\b{_DOCUMENT}(?: \w+){{0,4}} {_SAYS}(?P<quoted>(?:[^.;!?\n,]|\.(?=\S)|,(?! (?:so|but|therefore|hence|and so|which is why)\b)){{1,600}})",
     re.IGNORECASE,
 )
-_ACCORDING = re.compile(
+_ACCORDING = lazy(
     rf"\b(?:according to|as (?:per |stated |written )?(?:in )?|quoting) [^,;.!?\n]{{0,60}}?{_DOCUMENT}[^,;!?\n]{{0,30}},"
     r"(?P<quoted>[^;!?\n]{1,600})",
     re.IGNORECASE,
 )
 # "the issue has this:" and the whole paragraph after it.
-_FOLLOWING = re.compile(
+_FOLLOWING = lazy(
     rf"\b{_PROSE}[^.;!?\n:]{{0,40}}:(?P<quoted>[ \t]*(?:\n[ \t]*){{0,2}}(?:[^\n]|\n(?![ \t]*\n)){{1,2000}})",
     re.IGNORECASE,
 )

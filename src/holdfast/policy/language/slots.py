@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.language.lexicon import (
     AMBIGUOUS,
     CLASS_WORDS,
@@ -33,14 +34,12 @@ OPPOSED, OPPOSED_ENGLISH, SHARED = 0.6, 0.9, 0.5
 _OPEN = frozenset(
     "support supports supported accept accepts can may might also too either or both optional optionally and".split()
 )
-_WORD = re.compile(r"[^\W\d_][\w+#'’]*(?:[-.][\w+#]+)*|\d[\d.,:]*\w*%?")
-_TIMED_OUT = re.compile(r"\btime[sd]? out\b", re.IGNORECASE)
+_WORD = lazy(r"[^\W\d_][\w+#'’]*(?:[-.][\w+#]+)*|\d[\d.,:]*\w*%?")
+_TIMED_OUT = lazy(r"\btime[sd]? out\b", re.IGNORECASE)
 # An alternative that the sentence rejects is no value of it.
-_REJECTED = re.compile(
-    r",?\s*\b(?:never|not|instead of|rather than|over)\s+(?:the |an? )?(?P<what>[\w.-]+)", re.IGNORECASE
-)
+_REJECTED = lazy(r",?\s*\b(?:never|not|instead of|rather than|over)\s+(?:the |an? )?(?P<what>[\w.-]+)", re.IGNORECASE)
 # And neither is one that it calls gone, in the languages written with spaces.
-_GONE = re.compile(
+_GONE = lazy(
     r"(?P<what>[\w.-]+) (?:(?:is|was|has been) (?:now )?(?:removed|deleted|replaced|dropped|retired|gone|deprecated|no longer used)"
     r"|(?:ist|wurde) (?:abgelöst|ersetzt|entfernt|gelöscht|abgeschaltet)|wird nicht mehr (?:genutzt|verwendet|benutzt)"
     r"|(?:est|a été) (?:remplacée?|supprimée?|abandonnée?)|n'est plus utilisée?"
@@ -48,18 +47,18 @@ _GONE = re.compile(
     r"|(?:foi|está) (?:substituíd[oa]|removid[oa]|descontinuad[oa])|não é mais usad[oa])\b",
     re.IGNORECASE,
 )
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_WIDE = lazy(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 # Words that deny a whole sentence. Others that deny, such as “fails”, may be what the sentence is about.
 _NOT = frozenset(
     "not never no nobody none nothing neither nor without cannot avoid dont doesnt isnt arent cant wont shouldnt mustnt stop".split()
 )
 # Negations, and words that only carry the mood of a sentence, in languages written without spaces or with endings.
-_WIDE_NOT = re.compile(
+_WIDE_NOT = lazy(
     r"不要|不能|不可以|不可|不得|不会|不用|不应该|不应|不|没有|没|未|别|禁止|切勿|勿|しないでください|しないこと|しない|しません|してはいけない|してはならない|"
     r"されない|できない|できません|ません|ない|禁止|하지 않|하지 마|않|안 |없|금지|마세요"
 )
-_WIDE_NEWS = re.compile(r"现在|目前|已经|改为|改用|今は|現在|になった|이제|현재")
-_WIDE_MOOD = re.compile(
+_WIDE_NEWS = lazy(r"现在|目前|已经|改为|改用|今は|現在|になった|이제|현재")
+_WIDE_MOOD = lazy(
     r"现在|目前|已经|今は|現在|이제|현재|可以|能够|应该|必须|需要|都要|要|总是|一定|していい|してよい|してください|します|される|する|ます|です|こと|ください|必ず|합니다|하세요|해야|한다|수 있"
 )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.language.lexicon import (
     ALIASES,
     DENIES,
@@ -23,39 +24,39 @@ from holdfast.policy.language.quantities import Quantity, read_quantity
 # How much of a text is read, in characters and statements. Longer “sentences” are skipped.
 MOST_CHARACTERS, MOST_STATEMENTS, LONGEST_SENTENCE = 4_000, 40, 400
 
-_ABBREVIATION = re.compile(r"\b(e\.g|i\.e|etc|vs|approx|incl|resp|cf)\.(?=\s)", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(`\[]?[A-Z0-9`])|\n+")
-_CLAUSE = re.compile(
+_ABBREVIATION = lazy(r"\b(e\.g|i\.e|etc|vs|approx|incl|resp|cf)\.(?=\s)", re.IGNORECASE)
+_SENTENCE = lazy(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(`\[]?[A-Z0-9`])|\n+")
+_CLAUSE = lazy(
     r";\s+|:\s+|\s+[—–-]\s+|,\s+(?=(?:but|so|then|not|never|and|or|use|uses|don't|do)\b)|,\s+", re.IGNORECASE
 )
-_BULLET = re.compile(r"^[\s\-*>#•]*(?:\d{1,2}[.)]\s+)?[*\s]*")
-_ADVERBIAL = re.compile(r"(?:by|in|on|for|with|as|at|during|from|under|after|before)(?:\s+\S+){1,4}", re.IGNORECASE)
-_AND_VERB = re.compile(r"\s+and\s+(?=(\w+)\b)")
+_BULLET = lazy(r"^[\s\-*>#•]*(?:\d{1,2}[.)]\s+)?[*\s]*")
+_ADVERBIAL = lazy(r"(?:by|in|on|for|with|as|at|during|from|under|after|before)(?:\s+\S+){1,4}", re.IGNORECASE)
+_AND_VERB = lazy(r"\s+and\s+(?=(\w+)\b)")
 # A reason is not part of the claim; a condition narrows it.
-_REASON = re.compile(r"\s+(?:because|since|so that|in order to|which is why|that is why|due to)\b.*", re.IGNORECASE)
-_CONDITION = re.compile(r"\b(?:when|whenever|if|unless|during|outside|except)\b", re.IGNORECASE)
-_RELATIVE = re.compile(r"\s+(?:that|which|who|when|whenever|if|unless|while|until)\s+.*", re.IGNORECASE)
-_LEADING = re.compile(r"^(?:when|whenever|if|while|until|once|since)\b[^,]*,\s*", re.IGNORECASE)
+_REASON = lazy(r"\s+(?:because|since|so that|in order to|which is why|that is why|due to)\b.*", re.IGNORECASE)
+_CONDITION = lazy(r"\b(?:when|whenever|if|unless|during|outside|except)\b", re.IGNORECASE)
+_RELATIVE = lazy(r"\s+(?:that|which|who|when|whenever|if|unless|while|until)\s+.*", re.IGNORECASE)
+_LEADING = lazy(r"^(?:when|whenever|if|while|until|once|since)\b[^,]*,\s*", re.IGNORECASE)
 # An alternative that the same sentence rejects: it is not part of the claim.
-_REJECTED = re.compile(
+_REJECTED = lazy(
     r",?\s*\b(?:instead of|rather than|and not|no more|(?<=, )not|in place of)\s+(?:the |an? |in |with |on )?([^,;:.()]+)",
     re.IGNORECASE,
 )
-_PREFERRED_OVER = re.compile(r"(?<=\s)over\s+([^,;:.()]+)", re.IGNORECASE)
-_PREFERS = re.compile(r"\b(?:prefer|chose|choose|favou?r|picked)", re.IGNORECASE)
-_HEDGE = re.compile(
+_PREFERRED_OVER = lazy(r"(?<=\s)over\s+([^,;:.()]+)", re.IGNORECASE)
+_PREFERS = lazy(r"\b(?:prefer|chose|choose|favou?r|picked)", re.IGNORECASE)
+_HEDGE = lazy(
     r"\b(?:e\.?g\.?|for example|for instance|such as|may|might|can be|could|too|sometimes|often)\b", re.IGNORECASE
 )
-_DECIDED_AGAINST = re.compile(r"\b(decided|voted|opted|advised|ruled|recommended) against\b", re.IGNORECASE)
-_TURNED_ON = re.compile(
+_DECIDED_AGAINST = lazy(r"\b(decided|voted|opted|advised|ruled|recommended) against\b", re.IGNORECASE)
+_TURNED_ON = lazy(
     r"\b(is|are|was|were|be|turned|switched|turn|switch|stays?|kept|mode|with)\s+on(?=$|[.,;:]|\s+(?:in|by|for|at|when|everywhere|per|and)\b)",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"`[^`\n]+`|[^\s`=]+")
+_WORD = lazy(r"`[^`\n]+`|[^\s`=]+")
 _EDGES = " .,;:!?()[]{}\"'“”‘’*"
 LONGEST_NAME = 200  # characters of a word that are checked for a name
-_NAME = re.compile(r"[A-Z].*[A-Z]|[a-z][A-Z]|[A-Za-z].*\d|\d.*[A-Za-z]|[_/@#\\.]|::")
-_CONTRACTED = re.compile(r"n['’]t$", re.IGNORECASE)
+_NAME = lazy(r"[A-Z].*[A-Z]|[a-z][A-Z]|[A-Za-z].*\d|\d.*[A-Za-z]|[_/@#\\.]|::")
+_CONTRACTED = lazy(r"n['’]t$", re.IGNORECASE)
 _DETERMINERS = frozenset("the a an our its your their this that of".split())
 _SURE = frozenset("is are was were has have had must should can may will does do be defaults lives".split())
 _ALSO_NOUNS = frozenset(

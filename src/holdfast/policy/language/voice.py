@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.language import voice_words as words
 from holdfast.policy.language.prose import own_words, without_output
 from holdfast.policy.language.quotes import without_quotes
@@ -23,52 +24,52 @@ LONGEST_PROMPT, LONGEST_SENTENCE = 20_000, 500  # characters
 NEAR = 3  # sentences after an objection that still belong to it
 FEWEST_WORDS, FEWEST_CHARACTERS = 2, 4  # words, or characters of Chinese and Japanese
 
-_SENTENCE = re.compile(r"(?<=[.!?;])[\"')\]]*\s+|(?<=[。！？；])|\n+")
-_CLAUSE = re.compile(
+_SENTENCE = lazy(r"(?<=[.!?;])[\"')\]]*\s+|(?<=[。！？；])|\n+")
+_CLAUSE = lazy(
     r"(?:,|;|:)\s+|[，、：；]|\s+[-–—]\s+|\s+(?=(?:but|because|so|and (?:always|never|please|don['’]t|do not|we|use)|aber|weil|pero|porque|mais|mas)\b)",
     re.IGNORECASE,
 )
-_BULLET = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)]|#{1,6}|>)[ \t]+")
-_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|bzw|p\.ej)\.$", re.IGNORECASE)
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_WORD = re.compile(r"[^\W_][\w.@/+#'’-]*")
-_GENERIC = re.compile(r"\b(?:for|in|as|with) (?!the\b|this\b|that\b|a\b|an\b|now\b|it\b)\w+", re.IGNORECASE)
-_OURS = re.compile(r"\b(?:our|unsere?[nrms]?|nuestr[oa]s?|notre|nos|noss[oa]s?)\b", re.IGNORECASE)
-_CONCRETE = re.compile(r"\d|\w/\w|\w\.\w|\w_\w|[a-z][A-Z]|(?<=\w )[A-Z][a-z]|\bcalled \w")
-_IS = re.compile(r"\b(?:is|are|isn['’]t|aren['’]t|was|it['’]s|ist|sind|es|son|est|sont|é|são)\b", re.IGNORECASE)
-_UNIT = re.compile(
+_BULLET = lazy(r"^[ \t]*(?:[-*•]|\d{1,2}[.)]|#{1,6}|>)[ \t]+")
+_ABBREVIATED = lazy(r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|bzw|p\.ej)\.$", re.IGNORECASE)
+_CJK = lazy(r"[\u3040-\u30ff\u3400-\u9fff]")
+_WORD = lazy(r"[^\W_][\w.@/+#'’-]*")
+_GENERIC = lazy(r"\b(?:for|in|as|with) (?!the\b|this\b|that\b|a\b|an\b|now\b|it\b)\w+", re.IGNORECASE)
+_OURS = lazy(r"\b(?:our|unsere?[nrms]?|nuestr[oa]s?|notre|nos|noss[oa]s?)\b", re.IGNORECASE)
+_CONCRETE = lazy(r"\d|\w/\w|\w\.\w|\w_\w|[a-z][A-Z]|(?<=\w )[A-Z][a-z]|\bcalled \w")
+_IS = lazy(r"\b(?:is|are|isn['’]t|aren['’]t|was|it['’]s|ist|sind|es|son|est|sont|é|são)\b", re.IGNORECASE)
+_UNIT = lazy(
     r"\b(?:are|is|van?|son|sont|são|sind|werden) (?:always )?(?:in|en|em) (?!the\b|this\b|that\b|my\b|la\b|el\b|le\b|o\b)\w+\W*$",
     re.IGNORECASE,
 )
-_PROPER = re.compile(r"\d|://|\w/\w|\w_\w|[a-z][A-Z]|(?<=(?:is|es|st|re|nd) )[A-Z][a-z]")
-_THEN_DO = re.compile(
+_PROPER = lazy(r"\d|://|\w/\w|\w_\w|[a-z][A-Z]|(?<=(?:is|es|st|re|nd) )[A-Z][a-z]")
+_THEN_DO = lazy(
     r"[,;.]\s*(?:please |(?:can|could|would) you )?(?:simplify|fix|implement|change|do|add|update|adapt|make|build|handle|migrate|port|convert|move|extend|replace) (?:it|this|that|them|the \w+)\b(?! to the lock)",
     re.IGNORECASE,
 )
-_RELATIVE = re.compile(r"\b(?:that|which|who|so that)\b", re.IGNORECASE)
-_YOU_MUST = re.compile(
+_RELATIVE = lazy(r"\b(?:that|which|who|so that)\b", re.IGNORECASE)
+_YOU_MUST = lazy(
     r"(?:you|we) (?:must|have to|need to|should|can only|may only|shouldn['’]t|mustn['’]t)\b", re.IGNORECASE
 )
-_OWN_RESOURCE = re.compile(r"\b(?:existing|our|shared)\b", re.IGNORECASE)
-_KIND_OF_THINGS = re.compile(
+_OWN_RESOURCE = lazy(r"\b(?:existing|our|shared)\b", re.IGNORECASE)
+_KIND_OF_THINGS = lazy(
     r"(?!this|its|his|always|us|yes|thanks|is|as|was|has|does|les|los|las|das|os)[a-z][\w-]*s \w", re.IGNORECASE
 )
-_EACH_PART = re.compile(
+_EACH_PART = lazy(
     r"(?:all|every|each|any|jede[rs]?|cada|chaque|tod[oa]s?|tous|toutes)\b.{0,20}\b(?:prs?|commits?|files?|functions?|methods?|endpoints?|tests?|tickets?|branch(?:es)?|components?|queries|query)\b",
     re.IGNORECASE,
 )
-_PLACE = re.compile(r"(?:below|above|in|on|at|under|after|before|next to|inside|over|with|for)\b", re.IGNORECASE)
+_PLACE = lazy(r"(?:below|above|in|on|at|under|after|before|next to|inside|over|with|for)\b", re.IGNORECASE)
 # "two tests share …", "the planner picks the …": a plural and a verb, or a noun and a verb with its object.
-_VERB = re.compile(
+_VERB = lazy(
     r"\b[a-z]+s (?!of|in|on|and|or|for|with|to|from|at|by|that|which|the|a)[a-z]{3,} \w|\b[a-z]+ [a-z]{2,}s (?:the|an?|its?|to|on|into|by|from|at|no|\d|too)\b"
 )
-_IT_NOW = re.compile(
+_IT_NOW = lazy(
     r"(?:it|that|this)(?:['’]s| is) (?!fine|ok|okay|good|great|clear|perfect|gone|all)[^\s,]+(?: [^\s,]+){0,2} now\b",
     re.IGNORECASE,
 )
-_WISH = re.compile(r"\b(?:wants?|needs?|would like|asks?|hopes?|wishe?s?)\b", re.IGNORECASE)
-_DEICTIC_END = re.compile(r"\b(?:it|this|that|them|das|esto|eso|ça|cela|isso|isto)\W*$", re.IGNORECASE)
-_CJK_DEFINITE = re.compile(r"(?:この|その|あの|这个|那个)(?!プロジェクト|リポジトリ|项目|仓库)")
+_WISH = lazy(r"\b(?:wants?|needs?|would like|asks?|hopes?|wishe?s?)\b", re.IGNORECASE)
+_DEICTIC_END = lazy(r"\b(?:it|this|that|them|das|esto|eso|ça|cela|isso|isto)\W*$", re.IGNORECASE)
+_CJK_DEFINITE = lazy(r"(?:この|その|あの|这个|那个)(?!プロジェクト|リポジトリ|项目|仓库)")
 _EDGE = " \t,.;:!-–—，。、：；！"
 
 

@@ -2,21 +2,23 @@
 
 import re
 
+from holdfast.model.patterns import lazy
+
 
 def _role(latin: str, cjk: str = "") -> re.Pattern[str]:
     """Return a pattern of whole words; Chinese and Japanese have no spaces, so theirs match anywhere."""
     parts = [rf"(?<![\w'’-])(?:{latin})(?![\w-])", *([f"(?:{cjk})"] if cjk else [])]
-    return re.compile("|".join(parts), re.IGNORECASE)
+    return lazy("|".join(parts), re.IGNORECASE)
 
 
 def _start(latin: str, cjk: str = "") -> re.Pattern[str]:
     parts = [rf"(?:{latin})(?![\w-])", *([f"(?:{cjk})"] if cjk else [])]
-    return re.compile(f"(?:{'|'.join(parts)})", re.IGNORECASE)
+    return lazy(f"(?:{'|'.join(parts)})", re.IGNORECASE)
 
 
 # ---- What a sentence is not: a question, a supposition, a report, something for this once ----
 
-QUESTION = re.compile(
+QUESTION = lazy(
     r"[?？]\W*$|^\W*¿|(?:吗|呢|か)[。.]?$|是不是|"
     r"^\W*(?:(?:ok(?:ay)?|so|and|but|also|hm+|und|aber|et|mais|y|e)\W+)*(?:why|what(?!ever)|which|who|where|when (?:do|did|will|is|are)|how|(?:can|could|would|will|shall|should|do|does|did|is|are|was|were|has|have|am) (?:you|we|i|it|the|there|this|that|they|anyone|our)|"
     r"warum|wieso|weshalb|wer|wo|wie|kannst du|können wir|könntest du|sollen wir|sollten wir|ist das|gibt es|"
@@ -26,7 +28,7 @@ QUESTION = re.compile(
     r"为什么|怎么|什么|哪|能不能|可以帮|なぜ|どう|何|どこ)(?![\w'’])",
     re.IGNORECASE,
 )
-TAG_QUESTION = re.compile(
+TAG_QUESTION = lazy(
     r",?\s*(?:ok(?:ay)?|right|yes|please|remember|got it|got that|alright|understood|ja|klar|vale|d'accord|tá|certo|好吗)\s*[?？]\W*$",
     re.IGNORECASE,
 )
@@ -63,7 +65,7 @@ RESIDUE = _role(
     r"ich bin gerade|ich muss|estoy|je suis en train|estou",
 )
 # Another one's words: "the customer wrote: …".
-REPORTED = re.compile(
+REPORTED = lazy(
     r"\b(?:wrote|writes|says?|said|claims?|asked|complain(?:s|ed)|reads?|quote|translate|schreibt|schrieb|sagt|dice|dijo|dit|écrit|disse|diz)\b[^,;:]{0,40}:"
     r"|\b(?:a list of|examples? of|such as|text|string|message|label|titled|called) [\"“'x]|"
     r"\b(?:the|this|our) (?:docs?|readme|comment|article|page|ticket|issue|error(?: message)?|log|customer|client|user|reviewer) (?:says?|said|states?|claims?|wrote|mentions?|wants?|asks?)\b",
@@ -116,7 +118,7 @@ REMEMBER = _start(
     r"lembre(?:-se)?|lembra|tenha em mente|anote|não (?:se )?esque[çc]a",
     r"记住|记得|请记|注意|别忘了|覚えて(?:おいて|て)?(?:ください)?|メモ(?:して)?|忘れないで|注意",
 )
-POINTS_BACK = re.compile(
+POINTS_BACK = lazy(
     r"(?:remember|note|save|keep|store)(?: this| that| it)(?: in mind| for (?:later|the future|next time))?(?: please)?\W*$|"
     r"(?:merk dir das|recuérdalo|retiens[- ]le|lembre disso)\W*$|(?:记住这个|覚えておいて)\W*$",
     re.IGNORECASE,
@@ -161,7 +163,7 @@ UNIVERSAL = _role(
     r"all|every|each|any|no|only|every(?:thing|one) (?:in|under|below|inside|that|goes|runs|lives|uses|comes)|none|both|alle[sn]?|jede[rsn]?|kein(?:e[nrms]?)?|nur|tod[oa]s?|cada|ningún|ninguna|sólo|solo|únicamente|uniquement|somente|ausschließlich|exclusively|tous|toutes?|chaque|aucune?|seulement|todo|toda|nenhuma?|apenas",
     r"所有|全部|每个|每周|都|只|すべて|全て|全部|毎|だけ",
 )
-CONTRAST = re.compile(
+CONTRAST = lazy(
     r"[,;]\s*(?:and )?not (?!sure|yet|only|working|a big|the (?:other|first|second))\w|\bnot [\w./ -]{1,30},? but\b|\binstead of\b|\brather than\b|\b(?:over|than) \w+\b(?=$|[.,])|(?:use|run|prefer|call) [\w@./`-]+ not [\w@./`-]+|\bnot [\w@./`-]+\W*$|"
     r",\s*(?:nicht|kein\w*|no|pas|não|nao) \w|\b(?:an)?statt\b|\ben (?:vez|lugar) de\b|\bau lieu d|\bem vez d|不要用|而不是|[，,]不是|而非|ではなく|ではありません|ではない|じゃなく|の代わり",
     re.IGNORECASE,
@@ -178,7 +180,7 @@ REASON = _role(
 
 # ---- Who speaks about what ----
 
-WE = re.compile(
+WE = lazy(
     r"(?<!\w)(?:we|the team|this (?:repo(?:sitory)?|project|code ?base|team|company)|everyone here)(?:['’]ve|['’]re|['’]d)?"
     r"(?: (?:also|still|all|always|never|only|usually|generally|mostly|really|actually|now|already|just))*+"
     r"(?: (?:don['’]t|do not|haven['’]t|have not|no longer|doesn['’]t|does not|aren['’]t|are not|can['’]t|cannot))?+(?: (?:ever|even|allow|use to))*+"
@@ -190,7 +192,7 @@ WE = re.compile(
     r"我们(?!是不是|应该|要不要|可以|需要|能)|咱们|私たち|うちで?は|このプロジェクト",
     re.IGNORECASE,
 )
-PREFER = re.compile(
+PREFER = lazy(
     r"(?<!\w)(?:i (?:always |strongly |generally |usually |really |much |still |do )*(?:prefer|hate|love|dislike|like|don['’]t (?:like|want)|do not (?:like|want)|can['’]t stand)(?! (?:it|this|that(?! you)|these|the (?:second|first|other|new|old)|how|what)\b)|i(?:['’]d| would) (?:much |really )?(?:rather|prefer)|my (?:\w+ )?(?:preference|name|style|convention|rule)\b|i want (?:all|every|each|any|no|you to (?:always|never))\b|i expect\b|i (?:work on|use|speak|am on)(?! (?:the|this|that|it|a|an|your|my)\b)|i['’]m on(?! (?:the|it|this|that|branch)\b)|my (?:time ?zone|editor|machine|os|shell|keyboard|laptop|pronouns|setup)\b|"
     r"ich (?:bevorzuge|mag|hasse|möchte (?:immer|nie|keine?)|will (?:immer|nie|keine?))|mir (?:ist|sind) .{1,40} lieber|"
     r"prefiero|no me gusta\w*|odio|me gusta\w* (?!así|esto|eso)|"
@@ -199,7 +201,7 @@ PREFER = re.compile(
     r"我(?:更?喜欢|偏好|讨厌|不喜欢|习惯)|好きです|のほうがいい|ほうが好き|嫌いです|好みです",
     re.IGNORECASE,
 )
-DECIDED = re.compile(
+DECIDED = lazy(
     r"(?<!\w)(?:(?:we|the team|they)(?:['’]ve| have| all| both| finally| now)* (?:decided|chose|agreed|settled|opted|voted|picked(?! up)|ruled out|rejected|went with|got rid of|removed|replaced|retired|abandoned|dropped|switched|moved|migrated|standardi[sz]ed)|"
     r"we(?:['’]re| are) (?:going with|dropping|switching|moving|migrating|sticking with|standardi[sz]ing)|we(?:['’]ll| will) (?:go with|use|stick with|stay with|switch|move|drop)|let['’]s (?:go with|use|stick with|stay with|switch to|standardi[sz]e on)|"
     r"(?:sessions|it|that|this) stays? in|decision:|"
@@ -210,7 +212,7 @@ DECIDED = re.compile(
     r"我们?决定|定了用|改用|ことに(?:決め|し)|に決め(?:ました|た)",
     re.IGNORECASE,
 )
-VAGUE_CHOICE = re.compile(
+VAGUE_CHOICE = lazy(
     r"\b(?:option|approach|variant|version|alternative|plan|solution|choice) ?(?:\w|\d+)?\b|\b(?:the )?(?:first|second|third|last|other|latter|former)(?: one| option| approach|(?=\W*$))|\b(?:it|this|that|yours?)\W*$",
     re.IGNORECASE,
 )
@@ -233,10 +235,10 @@ DONT = _start(
     r"não (?:use|faça|coloque|escreva|adicione|toque|mude|apague|crie|rode)|pare de|evite",
     r"不要|别|不准|禁止|请勿|千万不要",
 )
-JA_DONT = re.compile(
+JA_DONT = lazy(
     r"(?:しない|使わない|書かない|入れない|追加しない|変えない|触らない|なさらない)(?:で(?:ください)?|こと|でほしい)|禁止|やめて"
 )
-ZH_USE = re.compile(
+ZH_USE = lazy(
     r"用(?:中文|英文|英语|日语)|(?:日本語|英語|中国語)で(?:答え|書|返|お願い)|用 ?[\w.-]+ ?[，,]? ?(?:不要|别|而不是)|を使って(?:ください)?|を使います|使うこと"
 )
 USE = _start(
@@ -244,7 +246,7 @@ USE = _start(
     r"benutz(?:e|t)?|verwende|nimm|nutze|schreib|usa|utiliza|escribe|utilise|emploie|écris|use|utilize|escreva",
 )
 # One certain thing at hand, in contrast to a kind of things.
-DEFINITE = re.compile(
+DEFINITE = lazy(
     r"^\W*(?:the|this|that|these|those|it|them|him|anything|everything|my|your|its|a|an|another|one|so|too|there|me|us|diese[rsmn]?|das|den|die|es|esto|eso|este|esta|el|la|los|las|ça|cela|ce(?:tte)?|le|les|un|une|uma?|isso|isto)\b",
     re.IGNORECASE,
 )
@@ -254,29 +256,29 @@ STATIVE = _role(
     r"是|在|会|用|です|ます",
 )
 # In which language to write.
-ANSWER_IN = re.compile(
+ANSWER_IN = lazy(
     r"\b(?:in|auf|en|em) (?:english|german|french|spanish|portuguese|japanese|chinese|deutsch|englisch|español|inglés|français|anglais|português|inglês)\b",
     re.IGNORECASE,
 )
 # What work is made of, whatever it is about: rules about them outlast a task.
-PROCESS = re.compile(
+PROCESS = lazy(
     r"\b(?:commit messages?|commits|branch(?:es| names?)|comments|docstrings?|variables?(?: names?)?|pr titles?|pull requests|changelog entries|imports|identifiers|test names|log messages|dependencies)\b",
     re.IGNORECASE,
 )
 # Parts of a product whose behaviour is specified in tasks.
-PRODUCT = re.compile(
+PRODUCT = lazy(
     r"^\W*(?:(?:the|a|an|this|that|each|every|der|die|das|el|la|le|o) )?(?:\w+ ){0,2}?(?:users?|customers?|visitors?|admins?|pages?|buttons?|modal|dialog|form|menu|banner|list|field|function|method|e-?mail|link|image|icon|screen|view|response|output|result|endpoint|component|popup|header|footer|title|label|input|script|command|query|loop|branch|file|pr|ticket|nutzer|benutzer|usuarios?|utilisateurs?|usuários?) (?:should|must|can|may|has|have|needs?|is|are|shall|will|soll|muss|kann|debe|puede|doit|peut|deve|pode)\b",
     re.IGNORECASE,
 )
 BEHAVIOUR = _start(r"show|hide|display|render|return|redirect|send|highlight|print|scroll|log out|close|open")
 # Orders that are habits by nature.
-HABIT = re.compile(
+HABIT = lazy(
     r"(?:ask|check with|consult|tell|warn|wait for)(?: me| us)?(?: first)? (?:before|when(?:ever)?|if)\b|keep (?!it|this|that|the|going|them|in)\w+|"
     r"prefer (?!it|this|that|the)\w+|write (?:commit messages|pr (?:titles|descriptions)|changelog entries)|(?:frag|frage) (?:mich )?(?:vorher|bevor)|pregunta(?:me)? antes|demande(?:-moi)? avant|pergunte antes",
     re.IGNORECASE,
 )
 # A request about the memory itself, beside what it should say.
-ABOUT_MEMORY = re.compile(
+ABOUT_MEMORY = lazy(
     r"[,.;，。、]?\s*(?:(?:so|and|please|pls|bitte|por favor|s['’]il te pla[iî]t)\W+)*(?:(?:correct|update|fix|adjust|change|amend) (?:your|the|that) (?:memor(?:y|ies)|notes?)|"
     r"(?:korrigiere?|aktualisiere?) (?:dein gedächtnis|deine notizen?)|(?:corrige|actualiza) (?:tu|la) memoria|(?:corrige|mets à jour) ta mémoire|(?:corrija|atualize) (?:sua|a) memória|"
     r"(?:请)?(?:更新|改正|纠正)(?:一下)?你的?记忆|記憶を(?:更新|修正)して(?:ください)?)(?: accordingly| please)?\W*",

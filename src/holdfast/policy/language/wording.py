@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from holdfast.model.patterns import lazy
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
@@ -15,7 +17,7 @@ class Cue:
 
 def _cues(signal: str, *patterns: tuple[float, str]) -> tuple[Cue, ...]:
     return tuple(
-        Cue(signal=signal, confidence=confidence, pattern=re.compile(pattern, re.IGNORECASE))
+        Cue(signal=signal, confidence=confidence, pattern=lazy(pattern, re.IGNORECASE))
         for confidence, pattern in patterns
     )
 
@@ -142,33 +144,33 @@ CUES: tuple[Cue, ...] = (
 )  # fmt: skip
 
 # Suppositions and plans. Only the text up to the end of the wording counts: a reason after it may be a supposition.
-SUPPOSED = re.compile(
+SUPPOSED = lazy(
     r"\b(?:maybe|perhaps|probably|possibly|presumably|might|could|should|whether|suppose|supposing|assuming|unclear|if|unless|"
     r"once|until|before we|when|how it|what if|not sure|no longer|not yet|would be|one option|nothing|nobody)\b",
     re.IGNORECASE,
 )
 # Narration of the next step or of an edit: true for a minute.
-PASSING = re.compile(
+PASSING = lazy(
     r"\blet me\b|\bi(?:'ll| will)\b|\bi(?:'m| am) (?:now )?(?:adding|fixing|opening|running|going to)\b|"
     r"[,;] (?:now )?(?:adding|fixing|opening|running|applying|trying|checking|reading)\b(?: \w+){0,3}[.!]?$|"
     r"\bso i (?:searched|changed|rewrote|renamed|moved|removed)\b|\bfor now\b|(?<!me )\bfirst[.!]?$|\bfirst before\b|\bwhere (?:was|were) (?:i|we)\b|"
     r"\b(?:file|line|folder|branch) (?:i|you) (?:just )?(?:edited|opened|mentioned)\b",
     re.IGNORECASE,
 )
-LOOKING = re.compile(
+LOOKING = lazy(
     r"\b(?:decided|chose|opted) to (?:\w+ )?(?:look|check|run|start|try|read|open|see|skip|wait|take|go back|search|stop)\b",
     re.IGNORECASE,
 )
-ASKED = re.compile(
+ASKED = lazy(
     r"\?[\"')*]*$|^(?:should|shall|do|does|did|can|could|would|will|is|are|was|were|have|has|why|what|how|where|who|which) "
     r"(?:we|you|i|it|the|there|that|this|they|anyone|somebody)\b.*\?",
     re.IGNORECASE,
 )
 # Asks to keep the sentence before.
-POINTS_BACK = re.compile(
+POINTS_BACK = lazy(
     r"^(?:please,? |and |so |also )*(?:remember|note|save|keep|store)(?: this| that| it)"
     r"(?: in mind| for (?:later|the future|next time))?,?(?: please)?[.!]?$",
     re.IGNORECASE,
 )
-STRONG = re.compile(r"\b(?:important|critical|crucial|essential|must|never|always)\b", re.IGNORECASE)
-GROUNDS = re.compile(r"\b(?:because|since|so that|instead of|rather than|over)\b|[:;]\s", re.IGNORECASE)
+STRONG = lazy(r"\b(?:important|critical|crucial|essential|must|never|always)\b", re.IGNORECASE)
+GROUNDS = lazy(r"\b(?:because|since|so that|instead of|rather than|over)\b|[:;]\s", re.IGNORECASE)

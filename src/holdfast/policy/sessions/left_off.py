@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.model.fence import inline
+from holdfast.model.patterns import lazy
 from holdfast.model.record import Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.activity.wishes import is_limit
@@ -131,7 +132,7 @@ def _written(head: str, kept: dict[str, list[str]]) -> str:
 # "why did we stop using Celery?" and "how do I continue a rebase?" ask something else.
 _WE = r"(?:we|i|you|things|the work)"
 _LAST = r"(?:last time|last session|previous session|yesterday|before|earlier|the other day|last week|the crash)"
-_ASKED = re.compile(
+_ASKED = lazy(
     rf"\bwhere (?:did|had|have) {_WE} (?:\w+ )?(?:leave|left|stop|stopped|end up|get to|got to|be)\b(?!.*\b(?:menu|using|file|put)\b)"
     rf"|\bwhere (?:were|was|are) {_WE}\s*(?:at|up to|standing)?\s*(?:\?|$|,|{_LAST}|with\b|in\b|on\b)"
     rf"|\bwhere (?:{_WE} )?(?:left|stopped|broke) (?:it )?off\b|\bwhere (?:{_WE}) (?:left|stopped|were)\b"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.activity.patterns import narrowed
 from holdfast.policy.activity.programs import INTERPRETERS, KNOWN, SHELLS, SQL_CLIENTS, SQL_VERBS, WRAPPERS
 
@@ -16,27 +17,27 @@ _BARE = frozenset({*SHELLS, *INTERPRETERS, *WRAPPERS})  # alone they name no act
 Role = Literal["site", "remedy", "condition", ""]
 MOST = 6
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])|\n+")
-_FENCE = re.compile(r"\s*```[\w-]*\n(.*?)\n?```", re.DOTALL)
-_IN_QUOTES = re.compile(r"(?<!\w)[\"'“‘]([a-z][\w.-]* [^\"'”’`\n]{2,80})[\"'”’](?!\w)")
-_SETTING = re.compile(r"(?:[A-Z_][A-Z0-9_]*=\S* )+(?=\S)")
-_QUOTED = re.compile(r"`([^`\n]{2,200})`")
-_CLAUSE = re.compile(
+_SENTENCE = lazy(r"(?<=[.!?])\s+(?=[A-Z`\"'(])|\n+")
+_FENCE = lazy(r"\s*```[\w-]*\n(.*?)\n?```", re.DOTALL)
+_IN_QUOTES = lazy(r"(?<!\w)[\"'“‘]([a-z][\w.-]* [^\"'”’`\n]{2,80})[\"'”’](?!\w)")
+_SETTING = lazy(r"(?:[A-Z_][A-Z0-9_]*=\S* )+(?=\S)")
+_QUOTED = lazy(r"`([^`\n]{2,200})`")
+_CLAUSE = lazy(
     r"[;:(),–—]|\s-\s|\b(?:but|so|then|and then|because|since|unless|and (?=(?:use|run|call|write|change)\b))"
 )
-_PATH = re.compile(
+_PATH = lazy(
     r"(?:[\w.@*-]+/)+[\w.*@-]*|[\w-]+(?:\.[\w-]+)*\.(?:py|pyi|ts|tsx|js|jsx|mjs|cjs|go|rs|rb|java|kt|swift|c|h|cpp|cs|php|sql|ya?ml|toml|json|jsonc|lock|sh|tf|env|md|"
     r"ini|cfg|conf|proto|graphql|prisma|gradle|xml|html|css|scss|txt|csv|ipynb|properties)|\.env[\w.]*|(?:Makefile|Dockerfile|Justfile|justfile|Gemfile|Procfile)"
 )
-_WORD = re.compile(r"[A-Za-z_./~][\w./@~+-]*")
-_SECOND = re.compile(r"-{1,2}[A-Za-z0-9]|--$|[a-z][\w:-]*$|[\w.@*~$<…/-]*[./*…<>@][\w./@:*~$<>…-]*$|[A-Z]{3,}")
-_CODE = re.compile(r"[{}=]|\(\)|\w\(|->|::|=>|,\s*$")
+_WORD = lazy(r"[A-Za-z_./~][\w./@~+-]*")
+_SECOND = lazy(r"-{1,2}[A-Za-z0-9]|--$|[a-z][\w:-]*$|[\w.@*~$<…/-]*[./*…<>@][\w./@:*~$<>…-]*$|[A-Z]{3,}")
+_CODE = lazy(r"[{}=]|\(\)|\w\(|->|::|=>|,\s*$")
 # First words of code, not of commands.
 _LANGUAGE = frozenset(
     "select import from async def class return if for while not is in function const let var public private static new null true false throw raise await "
     "yield type interface struct enum fn pub use package with try except export void int string bool the a an no yes and or error warning none".split()
 )
-_PROSE_COMMAND = re.compile(
+_PROSE_COMMAND = lazy(
     r"(?<![\w`/.-])(?:git (?:push|commit|rebase|reset|clean|checkout|merge|tag|stash|add|branch|filter-branch|cherry-pick)|"
     r"(?:npm|pnpm|yarn|pip|uv|poetry|cargo|gem|brew|apt|apt-get) (?:publish|install|update|upgrade|uninstall|remove|add|yank|audit fix)|"
     r"docker (?:system prune|compose down|compose up|volume (?:rm|prune)|image prune|rm|rmi|push|build|run)|docker-compose (?:down|up)|"
@@ -48,7 +49,7 @@ _PROSE_COMMAND = re.compile(
 )
 # Habits that people name without the command.
 _HABITS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), commands)
+    (lazy(pattern, re.IGNORECASE), commands)
     for pattern, commands in (
         (r"\bforce[- ]?push(?:ing|ed|es)?\b|\bpush(?:ing|ed)? (?:with|by) force\b", ("git push --force",)),
         (r"\bamend(?:ing|ed|s)? (?:\w+ )?(?:commits?|history|it after)\b|\bamend(?:ing)? (?:after|once) push", ("git commit --amend",)),
@@ -71,45 +72,45 @@ _HABITS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
 )  # fmt: skip
 
 _NOT = r"never|don'?t|do not|avoid|not|no longer|stop (?=\w+ing\b)|mustn'?t|cannot|can'?t|shouldn'?t|forbidden|refrain from|nie|niemals|nicht|nunca|jamais|evita|不要|禁止"
-_NEGATED = re.compile(rf"(?:\b|(?<=\W))(?:{_NOT})(?:\b|(?=\W)).*$", re.IGNORECASE)
-_OPPOSED = re.compile(
+_NEGATED = lazy(rf"(?:\b|(?<=\W))(?:{_NOT})(?:\b|(?=\W)).*$", re.IGNORECASE)
+_OPPOSED = lazy(
     r"\b(?:instead of|rather than|over|in place of|not|than|anstatt|statt|anstelle von|en lugar de|en vez de|em vez de|au lieu de)\s+(?:\w+ ){0,2}$", re.IGNORECASE
 )  # fmt: skip
-_WITHOUT = re.compile(r"\bwithout\s+(?:\w+ ){0,3}$|\b(?:lacks?|lacking|missing|forgot|omit\w*)\s+(?:\w+ ){0,2}$", re.IGNORECASE)  # fmt: skip
-_WITH = re.compile(r"\b(?:with|add|adding|pass|passing|needs?|requires?|set|give it|include)\s+(?:\w+ ){0,2}$", re.IGNORECASE)  # fmt: skip
-_BEFORE = re.compile(r"\b(?:before|prior to|ahead of|until)\s+(?:\w+ ){0,3}$", re.IGNORECASE)
-_ONLY_AFTER = re.compile(r"\b(?:only|not|never|don'?t|wait)\b.*\b(?:after|once|until|when|if)\s+(?:\w+ ){0,3}$", re.IGNORECASE)  # fmt: skip
-_WHEN = re.compile(r"\b(?:when|whenever|while|if|after|once|each time|every time)\s+(?:you |we |someone |people )?(?:\w+ ){0,2}$", re.IGNORECASE)  # fmt: skip
-_EXAMPLE = re.compile(r"\b(?:as in|such as|e\.?g\.?,?|for example,?|for instance,?|like)\s*$", re.IGNORECASE)
+_WITHOUT = lazy(r"\bwithout\s+(?:\w+ ){0,3}$|\b(?:lacks?|lacking|missing|forgot|omit\w*)\s+(?:\w+ ){0,2}$", re.IGNORECASE)  # fmt: skip
+_WITH = lazy(r"\b(?:with|add|adding|pass|passing|needs?|requires?|set|give it|include)\s+(?:\w+ ){0,2}$", re.IGNORECASE)  # fmt: skip
+_BEFORE = lazy(r"\b(?:before|prior to|ahead of|until)\s+(?:\w+ ){0,3}$", re.IGNORECASE)
+_ONLY_AFTER = lazy(r"\b(?:only|not|never|don'?t|wait)\b.*\b(?:after|once|until|when|if)\s+(?:\w+ ){0,3}$", re.IGNORECASE)  # fmt: skip
+_WHEN = lazy(r"\b(?:when|whenever|while|if|after|once|each time|every time)\s+(?:you |we |someone |people )?(?:\w+ ){0,2}$", re.IGNORECASE)  # fmt: skip
+_EXAMPLE = lazy(r"\b(?:as in|such as|e\.?g\.?,?|for example,?|for instance,?|like)\s*$", re.IGNORECASE)
 _VERBS = (
     r"use|prefer|run|rerun|try|call|do|switch|replace|check|print|list|stash|verify|publish|change|edit|write|generate|regenerate|drain|restore|merge|start|set|ask|export|add|"
     r"upgrade|work|make|take|snapshot|wait|flush|go|let|pass|read|download|commit|review|have|open|push|create|keep|put|send|build|test|install|deploy|see|look|remember|ensure|"
     r"confirm|inspect|pull|fetch|apply|copy|rename|back up|dump|pin|bump|update|stop it|fix|prefix|wrap|nutze|verwende|benutze|usa|usar|utilise[rz]?"
 )
-_IMPERATIVE = re.compile(
+_IMPERATIVE = lazy(
     rf"^\W*(?:(?:please|always|just|only|then|instead|better|fix|so|and|or|first|you|we|must|should|need to|have to|has to|can|to)[\s,:]+)*(?:{_VERBS})\b(?!\w*ing)|"
     r"\b(?:should|must|have to|need to|always|please) (?:be )?(?:use[ds]?|run|call|prefer)\b|\buse[ds]? instead\b|\buse\s*$|用\s*$",
     re.IGNORECASE,
 )
-_ADVICE = re.compile(
+_ADVICE = lazy(
     r"\b(?:using|used|replaced? (?:it |this )?(?:with|by)|fixed|instead|made with|built with|done with|goes? through|through|via|with|by|is|are)\b.*$", re.IGNORECASE
 )  # fmt: skip
-_OUGHT = re.compile(rf"\b(?:must|should|need to|have to|always|{_VERBS})\b", re.IGNORECASE)
-_ONLY = re.compile(r"\s*(?:must |may |should |can )?only (?:after|when|if|once|in|from|be)\b", re.IGNORECASE)
-_OPTION = re.compile(r"\s*(?:flag|option|switch)\b", re.IGNORECASE)
-_GERUND = re.compile(r"^\W*(?:using|passing|adding|running|calling|with|the)\b", re.IGNORECASE)
-_GOOD = re.compile(
+_OUGHT = lazy(rf"\b(?:must|should|need to|have to|always|{_VERBS})\b", re.IGNORECASE)
+_ONLY = lazy(r"\s*(?:must |may |should |can )?only (?:after|when|if|once|in|from|be)\b", re.IGNORECASE)
+_OPTION = lazy(r"\s*(?:flag|option|switch)\b", re.IGNORECASE)
+_GERUND = lazy(r"^\W*(?:using|passing|adding|running|calling|with|the)\b", re.IGNORECASE)
+_GOOD = lazy(
     r"\s*(?:\w+ ){0,3}(?:enough|fine|safe|safer|okay|suffices|preferred|allowed|instead|better|faster|works|recommended|the (?:right|correct|safe|proper) \w+)\b", re.IGNORECASE
 )  # fmt: skip
-_DOING = re.compile(
+_DOING = lazy(
     r"(?:\b(?:runs?|ran|running|starts?|started|starting|never|don'?t|not|avoid|use[ds]?|using|before|after|when|if|with|of|than|to|via|through|do|calls?|first|and|or)|[(:;,])\s*$",
     re.IGNORECASE,
 )
-_END = re.compile(r"[\s.,;)!]*$|\s*\)|\s*,?\s*(?:or|and|first)\b", re.IGNORECASE)
-_WENT_WELL = re.compile(r"\s*(?:\w+ ){0,2}(?:passe[sd]|succeed\w*|was green|worked)\b", re.IGNORECASE)
-_FIRST = re.compile(r"\s*(?:first|beforehand|before|prior to)\b", re.IGNORECASE)
-_RUNNING = re.compile(r"\b(?:run|runs|running|ran|start|starting|started|execut\w+|launch\w*|invok\w+|call(?:ing)?|rerun\w*|typing)\s+(?:\w+ ){0,1}$", re.IGNORECASE)  # fmt: skip
-_HARM = re.compile(
+_END = lazy(r"[\s.,;)!]*$|\s*\)|\s*,?\s*(?:or|and|first)\b", re.IGNORECASE)
+_WENT_WELL = lazy(r"\s*(?:\w+ ){0,2}(?:passe[sd]|succeed\w*|was green|worked)\b", re.IGNORECASE)
+_FIRST = lazy(r"\s*(?:first|beforehand|before|prior to)\b", re.IGNORECASE)
+_RUNNING = lazy(r"\b(?:run|runs|running|ran|start|starting|started|execut\w+|launch\w*|invok\w+|call(?:ing)?|rerun\w*|typing)\s+(?:\w+ ){0,1}$", re.IGNORECASE)  # fmt: skip
+_HARM = lazy(
     r"\b(?:without|delet\w+|remov\w+|wip\w+|br[eo]\w*k\w*|los[et]\w*|overw\w+|dropp?\w*|restart\w+|lock\w*|fail\w*|corrupt\w*|leak\w*|hangs?|hung|kill\w*|block\w*|"
     r"destroy\w*|replac\w+|reset\w*|undo\w*|wrong\w*|t[ao]\w*k?\w* down|bump\w+|skip\w+|doubl\w+|duplicat\w+|expos\w+|charg\w+)\b",
     re.IGNORECASE,
