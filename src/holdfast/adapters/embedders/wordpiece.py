@@ -40,7 +40,7 @@ class Tokenizer:
         import numpy as np  # noqa: PLC0415
 
         known = np.zeros(max(self._numbers.values()) + 1, dtype=bool)
-        known[[number for token, number in self._numbers.items() if token[0] != "[" and _HAS_WORD.search(token)]] = True
+        known[[number for token, number in self._numbers.items() if _is_word(token)]] = True
         return known
 
     def _pieces(self, word: str) -> tuple[int, ...]:
@@ -68,6 +68,11 @@ def _words(text: str) -> list[str]:
     apart = text.translate(_CLEAN)
     plain = normalize("NFD", apart).translate(_WITHOUT_ACCENTS).lower()
     return plain.translate(_SIGNS_APART).split()
+
+
+def _is_word(token: str) -> bool:
+    """True if a token has a letter or a digit; the last character shows it for nearly every one."""
+    return (token[-1].isalnum() or _HAS_WORD.search(token) is not None) and token[0] != "["
 
 
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
