@@ -361,6 +361,16 @@ def test_light_and_dark_are_a_key_apart_and_stay(seen: Seen) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
 
 
+# Rows that consist of the same elements as one before are removed: axe takes a moment for each text.
+ONE_OF_EACH = """() => {
+    const seen = new Set();
+    for (const row of document.querySelectorAll("main [data-row]")) {
+        const shape = [row, ...row.querySelectorAll("*")].map((one) => `${one.tagName} ${one.getAttribute("class")}`).join();
+        if (seen.has(shape)) row.remove(); else seen.add(shape);
+    }
+}"""
+
+
 def test_axe_finds_nothing_serious(seen: Seen) -> None:
     """At the width of a screen and of a phone; colours in light and dark."""
     record = record_of(seen.memory, "ledger append-only")
@@ -368,6 +378,8 @@ def test_axe_finds_nothing_serious(seen: Seen) -> None:
     for path in (*PAGES, f"/r/{record.id}"):
         page = seen.open(path, context)
         page.wait_for_load_state("load")
+        page.evaluate(ONE_OF_EACH)
+        page.evaluate(Axe().axe_script)
         for width in (1440, 390):
             page.set_viewport_size({"width": width, "height": 900})
             assert not serious(page, ["wcag2a", "wcag2aa", "wcag21aa"]), (path, width)
@@ -378,7 +390,8 @@ def test_axe_finds_nothing_serious(seen: Seen) -> None:
 
 def serious(page: Page, rules: list[str]) -> list[tuple[str, str]]:
     """Give what axe finds that keeps somebody from using a page."""
-    found = Axe().run(page, options={"runOnly": rules, "resultTypes": ["violations"]}).response["violations"]
+    options = {"runOnly": rules, "resultTypes": ["violations"]}
+    found = page.evaluate("options => axe.run(options).then((found) => found.violations)", options)
     return [(one["id"], one["nodes"][0]["html"][:160]) for one in found if one["impact"] in ("serious", "critical")]
 
 

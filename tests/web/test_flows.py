@@ -2,7 +2,9 @@
 
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import expect
@@ -11,6 +13,7 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.record import Draft
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.lifecycle import record_use, retire
 from holdfast.verbs.records.read import get
 from holdfast.verbs.records.write import write
 from holdfast.verbs.sessions.session import begin
@@ -101,6 +104,42 @@ def test_the_inbox_is_worked_through_with_keys_alone(seen: Seen) -> None:
     expect(page.locator(".item")).to_have_count(1)
     page.keyboard.press("u")
     expect(page.locator(".item")).to_have_count(3)
+
+
+def test_a_refusal_is_said_beside_the_button(seen: Seen) -> None:
+    record = keep(seen.memory, "Invoices are numbered without gaps.")
+    record_use(seen.memory, [record.id], "contradicted")
+    page = seen.context.new_page()  # a refused request is an error in the console
+    page.goto(seen.viewer.base + "/review?show=doubted")
+    item = page.locator(".item", has_text="Invoices are numbered")
+    retire(seen.memory, record.id, "someone else was faster")
+    item.get_by_role("button", name="Retire").click()
+    expect(item.locator(".problem")).to_contain_text("is already retired (someone else was faster)")
+    expect(item).to_be_visible()  # and the list stays
+
+
+def test_filters_keep_each_other_and_times_are_those_of_the_browser(seen: Seen) -> None:
+    record = keep(seen.memory, "Parcels are weighed at the gate.", kind="decision", scopes=("backend:gate",))
+    context = seen.enter(timezone_id="Pacific/Kiritimati")
+    page = seen.open("/memories?kind=decision&mode=exploratory", context)
+    page.locator(".facets a", has_text="backend:gate").click()
+    page.wait_for_url("**scope=backend%3Agate**")
+    assert all(part in page.url for part in ("kind=decision", "mode=exploratory"))
+    there = datetime.fromisoformat(record.updated_at).astimezone(ZoneInfo("Pacific/Kiritimati"))
+    row = page.locator("main [data-row]", has_text="Parcels are weighed")
+    expect(row.locator("time")).to_have_attribute("title", there.strftime("%-d %b %Y, %H:%M"))
+    page.locator(".chosen a", has_text="exploratory").click()
+    page.wait_for_url(lambda url: "mode=" not in url and "kind=decision" in url)
+
+
+def test_activity_is_filtered_by_the_short_id_it_prints(seen: Seen) -> None:
+    page = seen.open("/activity")
+    printed = page.locator(".sessionbreak .id").first.inner_text()
+    page.locator("input[name=session]").fill(printed)
+    page.get_by_role("button", name="Apply").click()
+    assert set(page.locator(".sessionbreak .id").all_inner_texts()) == {printed}
+    page.goto(seen.viewer.base + "/activity?what=warning")
+    expect(page.locator("main")).to_contain_text("Nothing matches these filters.")
 
 
 def test_back_returns_to_the_same_place_of_a_long_list(seen: Seen) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 900, 190, 46, 22, 10
+WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM, TOP = 900, 190, 64, 30, 28, 12  # room for the larger letters of a phone
 
 
 def stacked(
@@ -24,7 +24,7 @@ def stacked(
     if not most:
         return Markup('<p class="muted" role="img" aria-label="{}">Nothing in this time.</p>').format(label)
     top = 100.0 if shares else nice(most)
-    step = (WIDTH - LEFT - 8) / max(1, len(days))
+    step = (WIDTH - LEFT - RIGHT) / max(1, len(days))
     parts = [_frame(top, " %" if shares else ""), *_days(days, step)]
     for place, day in enumerate(days):
         own = {name: value for name in series if (value := counts.get(day, {}).get(name, 0))}
@@ -89,7 +89,7 @@ def _frame(top: float, unit: str) -> Markup:
         lines.append(
             Markup(
                 '<line class="grid-line" x1="{}" x2="{}" y1="{}" y2="{}"/><text x="{}" y="{}" text-anchor="end">{}</text>'
-            ).format(LEFT, WIDTH - 8, y, y, LEFT - 6, y + 4, label)
+            ).format(LEFT, WIDTH - RIGHT, y, y, LEFT - 6, y + 4, label)
         )
     return Markup().join(lines)
 
@@ -97,8 +97,8 @@ def _frame(top: float, unit: str) -> Markup:
 def _days(days: Sequence[str], step: float) -> list[Markup]:
     every = max(1, round(len(days) / 8))
     return [
-        Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
-            round(LEFT + (place + 0.5) * step, 1), HEIGHT - 6, day[5:]
+        Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
+            round(LEFT + (place + 0.5) * step, 1), HEIGHT - 6, "middle" if place else "start", day[5:]
         )
         for place, day in enumerate(days)
         if place % every == 0

@@ -145,8 +145,9 @@
     const write = (text, x, y, font, colour) => {
       pen.font = font;
       const wide = pen.measureText(text).width / 2 + 3;
+      if (x < 0 || x > width || y < 0 || y > height) return;
+      x = Math.min(Math.max(x, wide), width - wide);
       const mine = [x - wide, y - 12, x + wide, y + 4];
-      if (mine[2] < 0 || mine[0] > width || mine[3] < 0 || mine[1] > height) return;
       if (taken.some((other) => mine[0] < other[2] && other[0] < mine[2] && mine[1] < other[3] && other[1] < mine[3])) return;
       taken.push(mine);
       pen.textAlign = "center"; pen.lineWidth = 3; pen.strokeStyle = colours.panel; pen.fillStyle = colour;

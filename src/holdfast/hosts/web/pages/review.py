@@ -39,7 +39,7 @@ from holdfast.verbs.truth.verify import update_value, verify
 from holdfast.verbs.upkeep.health import Health, health
 from holdfast.verbs.upkeep.waiting import URGENT, Sort, Waiting, WaitingItem, compared, waiting, waiting_counts
 
-PAGE, MOST_MARKED, MOST_RENAMED = 20, 200, 1_000
+PAGE, FEW, MOST_MARKED, MOST_RENAMED = 20, 3, 200, 1_000
 LABELS: Mapping[Sort, tuple[str, str]] = {
     "stale": ("Stale", "Cited code changed or is gone."),
     "doubted": ("Reported wrong", "An agent or a person reported it wrong."),
@@ -157,7 +157,8 @@ def _row(ask: Ask, item: WaitingItem) -> Row:
 def _by_rule(ask: Ask, show: Sort) -> Response:
     """Return what comparing texts found: contradictions that no one marked, or near-duplicates."""
     found: Waiting = cached_until_event(ask, show, lambda: compared(ask.memory, show, limit=PAGE))
-    shown = {"rows": [Row(item=item) for item in found.items], "found": found, "labels": LABELS, "show": show}
+    items = found.items[:FEW] if ask.text("few") else found.items
+    shown = {"rows": [Row(item=item) for item in items], "found": found, "labels": LABELS, "show": show}
     return render.part(ask, "review_compared.html", LABELS[show][0], "/review", **shown)
 
 

@@ -33,7 +33,7 @@ LANES = (
     ("dormant", "no recent work"),
     ("archived", "dormant for a month"),
 )
-MOST_SHOWN = 40
+MOST_SHOWN = 6  # in a lane; the others are folded
 
 
 def page(ask: Ask) -> Response:

@@ -14,7 +14,7 @@ from holdfast.verbs.records.repository import Citation, Knowledge, knowledge, wo
 
 WIDTH, HEIGHT, HEAD = 1000.0, 560.0, 20.0
 LEAST_LABEL = (54.0, 16.0)  # a smaller tile has no text
-MOST_LISTED = 100
+MOST_LISTED, MOST_OPEN = 100, 15
 SIZES = ("files", "memories")
 LEGEND = {
     "fresh": "still as cited",
@@ -104,6 +104,7 @@ def _map(ask: Ask) -> dict[str, Any]:
         "width": WIDTH,
         "height": HEIGHT,
         "legend": LEGEND,
+        "most": MOST_OPEN,
         "folders": sorted(folders, key=lambda one: (-one.memories, one.path))[:MOST_LISTED],
         "cited": _listed(here),
     }
