@@ -45,9 +45,7 @@ def test_an_entry_nobody_noted_is_looked_at_too(place: Place) -> None:
 
 def test_what_was_found_and_is_not_set_up_is_mentioned(place: Place) -> None:
     place.path("{codex}").mkdir()
-    assert checks_of(place)["clients"] == Check(
-        name="clients", found="none is set up; found besides: Codex (holdfast init)"
-    )
+    assert checks_of(place)["clients"] == Check(name="clients", found="not set up yet: Codex (holdfast init)")
 
 
 def test_hooks_that_fire_twice_are_found(place: Place) -> None:

@@ -44,7 +44,7 @@ def brief_command(plan: tuple[str, ...], form: str, budget: int | None, as_json:
     if not plan:
         _print_session_brief(as_json=as_json)
         return
-    with opened() as memory:
+    with opened() as memory, working("searching"):
         plan_brief = brief(memory, " ".join(plan), form=form, budget=budget or 0)
     show(plan_brief, plan_brief.text, as_json=as_json)
 

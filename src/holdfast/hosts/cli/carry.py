@@ -14,7 +14,7 @@ from rich.text import Text
 
 from holdfast.compose.adapters import IMPORTERS, checkout_of, foreign_items, write_git_notes, write_markdown
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import console, json_option, print_json, progress, say
+from holdfast.hosts.cli.render import console, json_option, print_json, progress, say, working
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import escaped, visible
 from holdfast.model.foreign import Remark
@@ -68,7 +68,7 @@ def export_command(place: Path | None, form: str, output: Path | None, as_json: 
             for line in lines:
                 print(escaped(line))
             return
-        with _private_file(target) as file:
+        with _private_file(target) as file, working("exporting"):
             written = sum(1 for line in lines if file.write(line + "\n"))
     # Neither the header nor the brackets of the array count.
     count = written - 2 if form == "json" else written - 1

@@ -74,7 +74,7 @@ def restore_command(file: Path, yes: bool, as_json: bool) -> None:
     mark = recovery.look_at(file)
     question = f"{file} has {counted(mark.events, 'event')}, the last of {local(mark.last_at)}. Replace {store} by it?"
     _agree(question, yes=yes)
-    with _no_worker(store.parent):
+    with _no_worker(store.parent), working("restoring the store"):
         mark, former = recovery.restore(file, store, now=_now())
         _forget_replica_states(store.parent)
     if as_json:
@@ -104,7 +104,8 @@ def recover_command(file: Path | None, output: Path | None, yes: bool, as_json: 
     if (file is None) != (output is None):
         raise Invalid("FILE and --output are needed together.", hint="holdfast store recover DAMAGED.db -o NEW.db")
     if file and output:
-        saved, damaged = recovery.recover_file(file, output), file
+        with working("reading the damaged store"):
+            saved, damaged = recovery.recover_file(file, output), file
     else:
         store = _store()
         if not store.exists():
@@ -121,7 +122,7 @@ def recover_command(file: Path | None, output: Path | None, yes: bool, as_json: 
 
 def fill_from_markdown(folder: Path, *, as_json: bool) -> None:
     """Fill an empty store from a folder of markdown files."""
-    with opened() as memory, tempfile.TemporaryDirectory() as states:
+    with opened() as memory, tempfile.TemporaryDirectory() as states, working("reading the files"):
         if memory.store.last_seq():
             hint = "Use an empty one: holdfast --home FOLDER store rebuild --from-markdown …; or merge with `holdfast sync`."
             raise Conflict("This store is not empty.", hint=hint)
@@ -139,7 +140,7 @@ def fill_from_markdown(folder: Path, *, as_json: bool) -> None:
 
 
 def _recover_store(store: Path) -> tuple[Saved, Path]:
-    with _no_worker(store.parent):
+    with _no_worker(store.parent), working("reading the damaged store"):
         keep_out_of_git(store.parent)
         saved, damaged = recovery.recover_store(store, now=_now())
         _forget_replica_states(store.parent)

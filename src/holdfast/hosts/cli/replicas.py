@@ -11,7 +11,7 @@ from rich.text import Text
 from holdfast.compose import refresh_copy
 from holdfast.compose.adapters import open_notes, open_replica
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import console, hanging, icon, indented, json_option, print_json, say
+from holdfast.hosts.cli.render import console, hanging, icon, indented, json_option, print_json, say, working
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.foreign import Remark
@@ -68,7 +68,8 @@ def sync_command(
         done = [_sync_files(memory, name, agree, put_back, dry_run) for name in files]
         if notes:
             sharing = open_replica("notes", memory)[1]
-            done.append(sync_afar(memory, notes, sharing, target, push=not no_push, dry_run=dry_run))
+            with working(f"exchanging notes{f' with {target}' if target else ''}"):
+                done.append(sync_afar(memory, notes, sharing, target, push=not no_push, dry_run=dry_run))
             if done[-1].came and not dry_run:
                 done += [_sync_files(memory, name, agree, put_back, dry_run) for name in files]
     if as_json:

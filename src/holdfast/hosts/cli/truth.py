@@ -108,7 +108,8 @@ def check_command(base: str, everything: bool, form: str, output: Path | None, a
             return
         compared = base or memory.checkout.default_branch
         commit = _base_commit(memory, compared)
-        change = check_change(memory, commit, committed_memories(memory, commit), everything=everything)
+        with working("comparing memories with the code"):
+            change = check_change(memory, commit, committed_memories(memory, commit), everything=everything)
     _report_change(change, compared, form, output)
     if change.broken:
         raise click.exceptions.Exit(FOUND)

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from holdfast.hosts.cli.options import opened, settings
-from holdfast.hosts.cli.render import console, hanging, indented, json_option, print_json, progress, say
+from holdfast.hosts.cli.render import console, hanging, indented, json_option, print_json, progress, say, working
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.text import counted
@@ -93,7 +93,7 @@ def doctor_command(as_json: bool) -> None:
     """Check that everything works, and show how to fix what does not. Exit code 5 if something is broken."""
     problem: HoldfastError | None = None
     try:
-        with opened() as memory:
+        with opened() as memory, working("checking the store"):
             checks = list(examine(memory))
     except HoldfastError as store_problem:
         problem = store_problem

@@ -58,10 +58,9 @@ def _has_something(client: Client, machine: Machine) -> bool:
 
 def _overview(known: list[Client], machine: Machine) -> Check:
     others = [client for client in installed(machine) if client not in known]
-    found = f"set up: {', '.join(client.title for client in known)}" if known else "none is set up"
-    if others:
-        found += f"; found besides: {', '.join(client.title for client in others)} (holdfast init)"
-    return Check(name="clients", found=found)
+    parts = [f"set up: {', '.join(client.title for client in known)}"] if known else []
+    parts += [f"not set up yet: {', '.join(client.title for client in others)} (holdfast init)"] if others else []
+    return Check(name="clients", found="; ".join(parts) or "none found")
 
 
 def _gone(client: Client, manifest: Manifest) -> Iterator[str]:
