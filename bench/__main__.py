@@ -297,6 +297,16 @@ def mcp(as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
+@bench.command("peers")
+@click.option("--system", "names", multiple=True, help="Only this system; repeatable.")
+@click.option("--records", default=200, show_default=True, type=click.IntRange(20), help="Records to write.")
+def peers(names: tuple[str, ...], records: int) -> None:
+    """Measure other memory servers and this one in the same way (installs them; needs a network)."""
+    from bench.peers import run
+
+    run(names, records)
+
+
 @bench.command("hooks")
 @click.option(
     "--storm", "events", type=int, help="Also tell so many events from eight processes while workers are killed."

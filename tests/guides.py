@@ -12,10 +12,13 @@
     types: what the reader answers to the first question; y to others
     stop: what a command that does not end by itself prints; then it is interrupted
     exit: the exit code of the last command
+    agent: the client that calls the tools of a `text` block (`→ tool(argument=…)`, then the result), in a session of its own
     -->
 """
 
+import ast
 import io
+import json
 import os
 import re
 import shlex
@@ -26,13 +29,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.hosts.cli.main import _run as command_line
 
 ROOT = Path(__file__).parents[1]
-KEYS = {"skip", "before", "replace", "command", "prints", "types", "stop", "exit"}
+Json = dict[str, Any]
+KEYS = {"skip", "before", "replace", "command", "prints", "types", "stop", "exit", "agent"}
 RUN = ("console", "sh", "python")
 REMOTE = "https://github.com/acme/shop.git"  # git reads and writes a folder instead
 FILES = {"src/pay.py": "RETRIES = 3\n", "limits.py": "PER_KEY = 60\n"}
@@ -43,7 +48,7 @@ _PROMPT = re.compile(r"^(\w*)\$ ", re.MULTILINE)
 _ID = re.compile(r"\b(?=[A-Z]*\d)[0-9A-HJKMNP-TV-Z]{8,26}\b")
 _VARYING = (
     (re.compile(r"last [0-9a-f]{8}"), "last COMMIT"),
-    (_ID, "ID"),
+    (re.compile(rf"{_ID.pattern}…?"), "ID"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "DATE"),
     (re.compile(r"\d\.\d\d"), "N"),
 )
@@ -107,6 +112,9 @@ class World:
             assert code == 0, f"{command}\n{printed}"
             for name in _ID.findall(printed)[:1]:
                 self.ids["ID"] = name
+        if block.note("agent"):
+            self._call_tools(block)
+            return
         steps = list(_steps(block))
         for place, (person, command, promised) in enumerate(steps):
             is_last = place == len(steps) - 1
@@ -118,6 +126,18 @@ class World:
                 self._compare(command, promised, printed)
             for text in block.notes.get("prints", ()) if is_last else ():
                 assert text in printed, f"{command}\n{printed}"
+
+    def _call_tools(self, block: Block) -> None:
+        seat = self._seat("you")
+        client = {"name": block.note("agent"), "version": "1"}
+        start = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+        with subprocess.Popen(
+            ["holdfast", "mcp"], cwd=seat.place, env=seat.variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as server:
+            _ask(server, "initialize", start)
+            for call, name, arguments, promised in _calls(block.text):
+                result = _ask(server, "tools/call", {"name": name, "arguments": arguments})
+                self._compare(call, promised, f"{result['content'][0]['text']}\n")
 
     def _here(self, command: str, block: Block) -> str:
         """Return a command with the ids and places of this world."""
@@ -135,7 +155,8 @@ class World:
         if "\n…\n" in f"\n{promised}":
             return
         for shown, real in zip(_ID.findall(promised), _ID.findall(printed), strict=True):
-            assert self.ids.setdefault(shown, real) == real, f"{command}\n{shown} is not what it was before"
+            known = self.ids.setdefault(shown, real)  # whole, or its end
+            assert known.endswith(real) or real.endswith(known), f"{command}\n{shown} is not what it was before"
         assert len(set(self.ids.values()) - {self.ids.get("ID")}) >= len(self.ids) - 1, (
             f"two ids for one memory: {self.ids}"
         )
@@ -215,6 +236,26 @@ def _steps(block: Block) -> Iterator[tuple[str, str, str | None]]:
         yield from (("", line, None) for line in block.text.splitlines())
     else:
         yield "", block.text, None
+
+
+def _calls(text: str) -> Iterator[tuple[str, str, Json, str]]:
+    """Yield each call of a tool as it stands on the page, its name, its arguments and what it returns."""
+    for part in re.split(r"^→ ", text, flags=re.MULTILINE)[1:]:
+        call, _, result = re.sub(r"\n   (?=\S)", " ", part).partition("\n")  # a long call goes on in the next line
+        tree = ast.parse(call, mode="eval").body
+        assert isinstance(tree, ast.Call)
+        assert isinstance(tree.func, ast.Name)
+        arguments = {str(word.arg): ast.literal_eval(word.value) for word in tree.keywords}
+        yield call, tree.func.id, arguments, f"{result.strip()}\n"
+
+
+def _ask(server: "subprocess.Popen[bytes]", method: str, params: Json) -> Json:
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
+    server.stdin.flush()
+    result: Json = json.loads(server.stdout.readline())["result"]
+    return result
 
 
 def _plain_words(command: str) -> list[str]:
