@@ -6,7 +6,10 @@ does after a session is done before: the memories of the project are compared on
 """
 
 import asyncio
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -84,7 +87,10 @@ def run(records: int = RECORDS) -> bool:
         with open_bench(folder) as memory:
             found = _prepared(memory, records)
             app = make_app(memory, lambda: _settings(folder), keys=Keys(token=TOKEN), port=PORT)
-            rows = [_measured(memory, app, name, path.format(**found)) for name, path in (PAGES | PARTS).items()]
+            rows = [_measured(memory, app, name, path.format(**found)) for name, path in PAGES.items()]
+            _compare(memory)
+            rows += [_measured(memory, app, name, path.format(**found)) for name, path in PARTS.items()]
+        painted = _painted(folder, found)
     finally:
         shutil.rmtree(folder)
     columns = ("page", "first in a process, CPU ms", "CPU ms", "kB", "target")
@@ -93,7 +99,52 @@ def run(records: int = RECORDS) -> bool:
         for name, first, then, size in rows
     ]
     table(f"pages of the viewer at {records:,} records, quickest of {ROUNDS}", columns, shown)
+    if painted:
+        table("in Chromium, at a second visit", ("page", "first paint, ms", "requests", "kB"), painted)
     return all(then <= (TARGET_MS if name in PAGES else PART_MS) for name, _, then, _ in rows)
+
+
+def _painted(folder: Path, found: dict[str, str]) -> list[tuple[str, str, int, str]]:
+    """Return the wall time to the first paint, the requests and the bytes of each page in a browser; empty without Chromium."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        return []
+    from playwright.sync_api import sync_playwright
+
+    command = [sys.executable, "-m", "holdfast", "web", "--port", "0", "--no-open"]
+    environment = {**os.environ, "HOLDFAST_HOME": str(folder), "HOLDFAST_PROJECT": PROJECT}
+    serving = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)  # noqa: S603  our own program
+    try:
+        assert serving.stderr is not None
+        link = next(word for word in serving.stderr.readline().split() if word.startswith("http"))
+        base = link.partition("/?")[0]
+        with sync_playwright() as started:
+            browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+            page = browser.new_page()
+            page.goto(link)
+            rows = []
+            for name, path in PAGES.items():
+                if "/hits" in path or path.startswith(("/api", "/find", "/settings/preview")):
+                    continue
+                page.goto(base + path.format(**found))
+                page.reload()
+                page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length")
+                paint, requests, size = page.evaluate(_PAINT)
+                rows.append((name, f"{paint:.0f}", int(requests), f"{size / 1000:.0f}"))
+            browser.close()
+        return rows
+    finally:
+        serving.terminate()
+        serving.wait(20)
+        if serving.stderr:
+            serving.stderr.close()
+
+
+_PAINT = """() => {
+    const [own] = performance.getEntriesByType("navigation"), rest = performance.getEntriesByType("resource");
+    const [paint] = performance.getEntriesByName("first-contentful-paint");
+    return [paint.startTime, 1 + rest.length, [own, ...rest].reduce((sum, one) => sum + one.encodedBodySize, 0)];
+}"""
 
 
 def _settings(folder: Path) -> Settings:
@@ -116,10 +167,14 @@ def _prepared(memory: Memory, records: int) -> dict[str, str]:
         if last and last != shown[0]:
             link(there, shown[0], "relates_to", last)
         last = shown[0]
-    open_contradictions(memory, limit=0)
-    proposals(memory, limit=0)
     words = get(memory, last).record.body.split()[:6]
     return {"record": last, "question": quote_plus(" ".join(words))}
+
+
+def _compare(memory: Memory) -> None:
+    """Compare the memories of the project, as the worker does after a session."""
+    open_contradictions(memory, limit=0)
+    proposals(memory, limit=0)
 
 
 def _measured(memory: Memory, app: ASGIApp, name: str, path: str) -> tuple[str, float, float, int]:

@@ -395,7 +395,15 @@ def serious(page: Page, rules: list[str]) -> list[tuple[str, str]]:
     return [(one["id"], one["nodes"][0]["html"][:160]) for one in found if one["impact"] in ("serious", "critical")]
 
 
-def test_every_page_fits_a_phone_and_complains_of_nothing(seen: Seen) -> None:
+# How far what is on a page moved after it was painted, as browsers measure it.
+SHIFT = """() => new Promise((done) => {
+    let moved = 0;
+    new PerformanceObserver((list) => { for (const one of list.getEntries()) moved += one.value; }).observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => done(moved), 100);
+})"""
+
+
+def test_every_page_fits_a_phone_moves_nothing_and_complains_of_nothing(seen: Seen) -> None:
     context = seen.enter()
     page = context.new_page()
     page.on("console", _complained)
@@ -405,6 +413,7 @@ def test_every_page_fits_a_phone_and_complains_of_nothing(seen: Seen) -> None:
         page.goto(seen.viewer.base + path)
         wide = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, path
+        assert page.evaluate(SHIFT) < 0.1, path
 
 
 def test_stored_text_is_not_run_by_a_real_browser(seen: Seen) -> None:

@@ -16,6 +16,7 @@ from holdfast.compose.settings import load_settings
 from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.freshness import Badge, badge_of, cited_by
 from holdfast.hosts.web.guard import Keys
+from holdfast.hosts.web.pages import memories
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
@@ -716,7 +717,7 @@ def test_without_the_link_a_browser_gets_a_page_that_helps(site: Site) -> None:
     assert (answer.status_code, "holdfast web" in answer.text, "viewer.css" in answer.text) == (401, True, True)
 
 
-def test_the_list_is_sorted_exported_and_saved(site: Site) -> None:
+def test_the_list_is_sorted_exported_and_saved(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = keep(site.memory, "Apples are weighed."), keep(site.memory, "=Bananas() are counted.")
     assert site.get("/memories?sort=oldest").index("Apples") < site.get("/memories?sort=oldest").index("=Bananas")
     assert site.get("/memories?sort=title").index("=Bananas") < site.get("/memories?sort=title").index("Apples")
@@ -729,11 +730,27 @@ def test_the_list_is_sorted_exported_and_saved(site: Site) -> None:
         first.id,
         second.id,
     }
+    by_use = json.loads(site.get("/memories/export?format=json&sort=used"))["records"]
+    assert [one["id"] for one in by_use] == [first.id, second.id]
+    monkeypatch.setattr(memories, "MOST_EXPORTED", 1)
+    assert "too many for one file" in site.get("/memories/export?format=csv", 400)  # refused, not cut
     site.post("/memories/saved", name="Fruit <b>", search="tag=fruit&sort=used")
     page = site.get("/memories")
     assert 'href="/memories?tag=fruit&amp;sort=used">Fruit &lt;b&gt;</a>' in page
     site.post("/memories/saved", remove="Fruit <b>")
     assert "Fruit" not in site.get("/memories")
+
+
+def test_a_long_list_is_sorted_as_a_whole(site: Site) -> None:
+    for number in range(45):
+        keep(site.memory, f"Shelf {number:02} holds box w{number}x.")
+    last = keep(site.memory, "Aisles are swept at noon.")
+    first = site.get("/memories?sort=title")
+    assert first.index("Aisles") < first.index("Shelf 00") < first.index("Shelf 38")
+    assert "Shelf 39" not in first
+    assert "Shelf 39" in site.get("/memories/hits?sort=title&from=40")
+    revise(site.memory, last.id, Revision(body="Floors are swept at noon."))
+    assert "Floors are swept" in site.get("/memories?sort=changed").partition("Shelf")[0]
 
 
 def test_the_map_colours_folders_by_what_is_known_and_a_file_shows_it_in_the_margin(tmp_path: Path, time: Time) -> None:

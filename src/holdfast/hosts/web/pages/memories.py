@@ -23,7 +23,7 @@ from holdfast.verbs.records.vitals import Vitals, vitals_of
 from holdfast.verbs.search.recall import recall
 
 LIMIT, PAGE = 30, 40
-MOST_SORTED, MOST_EXPORTED = 500, 10_000
+MOST_SORTED, MOST_EXPORTED = 500, 20_000
 STATES = ("active", "pending", "held", "retired")
 SORTS = {
     "": "Newest",
@@ -112,16 +112,22 @@ def facets_part(ask: Ask) -> Response:
 
 
 def export(ask: Ask) -> Response:
-    """Return what the list shows as a file, as CSV or JSON."""
-    query, state = query_of(ask), _state(ask)
+    """Return what the list shows as a file, as CSV or JSON, in its order; a list that is too long is refused, never cut."""
+    query, state, sort = query_of(ask), _state(ask), ask.text("sort")
     if query.text:
         records = [hit.record for hit in recall(ask.memory, query, surface=False).hits]
     else:
         wanted = replace(query, limit=MOST_EXPORTED)
         known = (
-            known_on(ask.memory, wanted, query.as_of) if query.as_of else browse(ask.memory, wanted, states=(state,))
+            known_on(ask.memory, wanted, query.as_of)
+            if query.as_of
+            else browse(ask.memory, wanted, states=(state,), oldest_first=sort == "oldest")
         )
-        records = [entry.record for entry in known.entries]
+        if known.total > MOST_EXPORTED:
+            hint = "Narrow it with filters; `holdfast store export` writes everything."
+            raise Invalid(f"{known.total:,} memories are too many for one file of {MOST_EXPORTED:,}.", hint=hint)
+        entries = ordered(ask.memory, wanted, ORDERS[sort], states=(state,)) if sort in ORDERS else known.entries
+        records = [entry.record for entry in entries]
     if ask.text("format", "csv") == "json":
         name = {"content-disposition": 'attachment; filename="memories.json"'}
         return JSONResponse({"records": [record_to_json(record) for record in records]}, headers=name)
