@@ -99,8 +99,10 @@ def _in_memory(task: str) -> dict[str, str]:
     """Keep the folders of tests in memory where there is room: thousands of small files need not reach a disk."""
     variable = "PYTEST_DEBUG_TEMPROOT" if TASKS[task] is PYTEST else "TMPDIR" if task == "install" else ""
     is_roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
-    runs_programs = is_roomy and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
-    return {variable: str(MEMORY)} if variable and runs_programs else {}
+    needs_more = (
+        task == "install" and is_roomy and os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+    )  # no programs may lie there
+    return {variable: str(MEMORY)} if variable and is_roomy and not needs_more else {}
 
 
 def _uv() -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.hosts.running import Run, answer, kept
+from tests.hosts.test_check import run as run_here
 from tests.importing import FIXTURES, copied
 
 
@@ -66,6 +67,20 @@ def test_memories_go_out_as_one_array_and_come_in_again(run: Run, tmp_path: Path
     assert [(one["body"], one["state"], one["created_at"]) for one in again] == [
         (one["body"], one["state"], one["created_at"]) for one in found
     ]
+
+
+def test_an_export_imported_again_says_that_nothing_is_new(tmp_path: Path) -> None:
+    place = tmp_path / "home" / "shop"
+    place.mkdir(parents=True)
+    for command in (
+        ("remember", "Deploys wait for the backup."),
+        ("store", "export", "-o", str(tmp_path / "all.jsonl")),
+    ):
+        assert run_here(place, *command).returncode == 0
+    elsewhere = {"HOLDFAST_HOME": str(tmp_path / "elsewhere")}
+    first, second = (run_here(place, "store", "import", str(tmp_path / "all.jsonl"), **elsewhere) for _ in range(2))
+    assert first.stdout == "1 event imported; 1 memory new or changed.\n"
+    assert second.stdout == "Nothing new: 1 event read, and all were here already.\n"
 
 
 def test_memories_go_out_as_a_folder(run: Run, tmp_path: Path) -> None:

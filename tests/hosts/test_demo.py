@@ -404,7 +404,7 @@ def test_the_command_says_what_is_in_it_and_what_to_try(run: Run, tmp_path: Path
     store = tmp_path / "work" / "holdfast-demo"
     said = run("demo", "--until", "2026-09-21")
     assert said.returncode == 0, said.stderr
-    assert f"export HOLDFAST_HOME={store} HOLDFAST_PROJECT={SHOP}" in said.stdout
+    assert f"  export HOLDFAST_HOME={store}\n  export HOLDFAST_PROJECT={SHOP}\n" in said.stdout
     assert run("demo").returncode == 4
     settings = {"HOLDFAST_HOME": str(store), "HOLDFAST_PROJECT": SHOP}
     commands = [line.split(maxsplit=1)[1] for line in said.stdout.splitlines() if line.startswith("  holdfast ")]

@@ -169,11 +169,15 @@ def import_command(
 
 def _import_events(path: Path, as_json: bool, quarantine_as: str) -> None:
     with opened() as memory, _lines(path) as lines, progress("importing", None, quiet=as_json) as moved:
+        before = memory.store.last_seq()
         taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
+        new = memory.store.last_seq() - before
     if as_json:
         print_json(asdict(taken))
+    elif new:
+        say(f"{counted(new, 'event')} imported; {counted(taken.records, 'memory')} new or changed.")
     else:
-        say(f"{taken.events} events imported; {taken.records} memories new or changed.")
+        say(f"Nothing new: {counted(taken.events, 'event')} read, and all were here already.")
 
 
 def show_report(report: Report, *, dry_run: bool) -> None:

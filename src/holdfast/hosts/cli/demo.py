@@ -74,8 +74,8 @@ def _search(contents: Contents) -> str:
 
 def _to_try(contents: Contents) -> str:
     settings = {"HOLDFAST_HOME": contents.folder, "HOLDFAST_PROJECT": contents.project}
-    export = " ".join(f"{name}={shlex.quote(value)}" for name, value in settings.items())
-    return "\n".join(["To look around:", f"  export {export}", *(f"  {one}\n      {why}" for one, why in TRY)])
+    exports = [f"  export {name}={shlex.quote(value)}" for name, value in settings.items()]
+    return "\n".join(["To look around:", *exports, *(f"  {one}\n      {why}" for one, why in TRY)])
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -1,6 +1,7 @@
 """Commands for trust, the hot set, predictions, health and maintenance."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import click
 
@@ -95,12 +96,15 @@ def next_command(id: str, warming: bool, as_json: bool) -> None:  # noqa: A002
 @click.option(
     "--days", default=30, show_default=True, type=click.IntRange(1), help="Age from which a memory counts as old."
 )
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1), help="Tasks to list; --json has all.")
 @json_option
-def health_command(days: int, as_json: bool) -> None:
+def health_command(days: int, limit: int, as_json: bool) -> None:
     """Show the health of this project's memory, and what to do first."""
     with opened() as memory, working("looking at every memory"):
         report = health(memory, days=days)
-    show(report, care.health_of(report, PERSON), as_json=as_json)
+    text = care.health_of(replace(report, queue=report.queue[:limit]), PERSON)
+    more = len(report.queue) - limit
+    show(report, f"{text}\n({more} more: --limit)" if more > 0 else text, as_json=as_json)
 
 
 @click.command("quality")

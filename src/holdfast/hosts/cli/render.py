@@ -110,8 +110,11 @@ def wrapped(text: str) -> str:
     return "\n".join(_fitted(line, width) for line in text.split("\n"))
 
 
+_TYPED = ("holdfast ", "export ", "claude ")  # commands: they are copied whole
+
+
 def _fitted(line: str, width: int) -> str:
-    if len(line) <= width:
+    if len(line) <= width or line.lstrip().startswith(_TYPED):
         return line
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     return fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
@@ -213,7 +216,7 @@ def show_recalled(recalled: Recalled, *, why: bool = False) -> None:
     _show_left_out(out, recalled)
     _show_held(out, recalled)
     if recalled.cut:
-        out.print(f"[dim]{recalled.cut} more match but exceed the token budget; raise --budget or --limit.[/]")
+        out.print(f"[dim]{recalled.cut} more match; raise --limit or --budget to list them.[/]")
     for note in recalled.notes:
         out.print(Text(note, style="yellow"))
 
@@ -242,11 +245,12 @@ def _doubts(hit: Hit) -> list[str]:
 
 def hanging(out: Console, text: Text, by: int) -> None:
     """Print a text whose further lines are indented on a terminal."""
-    fits = not out.is_terminal or text.cell_len <= out.width
-    first, *rest = [text] if fits else text.wrap(out, max(20, out.width - by))
+    first, *rest = text.wrap(out, out.width) if out.is_terminal else [text]
     out.print(first)
-    for line in rest:
-        out.print(Padding(line, (0, 0, 0, by)))
+    if rest:
+        for line in rest:
+            line.rstrip()
+        out.print(Padding(Text(" ").join(rest), (0, 0, 0, by)))
 
 
 def indented(out: Console, text: str, by: int, style: str = "") -> None:

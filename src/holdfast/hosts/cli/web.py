@@ -102,18 +102,20 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
         return
     from rich.text import Text
 
-    from holdfast.hosts.cli.render import clock, console
+    from holdfast.hosts.cli.render import clock, console, hanging
+    from holdfast.model.event import VERB_WORDS
 
     project = f" {item.project.rpartition('/')[2]}" if everywhere and item.project else ""
     style = "bold red" if item.failed or item.what == "warning" else _STYLES.get(item.what, "")
-    word = (item.outcome or item.verb) if item.what in ("use", "change") else item.what
+    word = (item.outcome or VERB_WORDS.get(item.verb, item.verb)) if item.what in ("use", "change") else item.what
     line = Text.assemble(
         (clock(item.at), "dim"), " ", (f"{word:<12}", style), " ", item.text, (f"  {item.client}{project}", "dim")
     )
-    console().print(line)
+    hanging(console(), line, WATCH_INDENT)
     sys.stdout.flush()
 
 
+WATCH_INDENT = 22  # where the text of an item begins
 _STYLES = {
     "prompt": "bold blue",
     "answer": "magenta",

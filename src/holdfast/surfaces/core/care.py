@@ -182,7 +182,7 @@ def traversal_of(traversal: Traversal, reader: Reader = MODEL) -> str:
         stats = traversal.stats
         lines = [f"{counted(stats.triples, 'connection')}: {_counts(dict(stats.predicates))}"]
         lines += [
-            f"{name}: {_counts(dict(counts))}"
+            f"{name}: {_counts({node.partition(': ')[2]: count for node, count in counts.items()})}"
             for name, counts in (("issues", stats.issues), ("agents", stats.agents))
             if counts
         ]
