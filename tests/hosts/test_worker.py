@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 
+from holdfast.compose import open_memory
 from holdfast.compose.locks import worker_lock
-from holdfast.compose.settings import _KNOWN
+from holdfast.compose.settings import _KNOWN, load_settings
+from holdfast.hosts import worker
 from holdfast.hosts.hooks import client, hook
 from holdfast.hosts.hooks.places import OF_A_SESSION
+from tests.conftest import keep
 from tests.hosts.running import Run, answer, hold_worker, release_worker
 
 pytestmark = pytest.mark.embedded
@@ -298,3 +301,16 @@ def test_of_an_event_that_is_too_long_what_comes_first_is_kept(home: Path, place
     assert first["result"].startswith('row \\ "1"\nrow')
     assert second["text"].startswith("long ü long ü")
     assert not (home / "hooks.log").exists()
+
+
+def test_the_worker_compares_a_large_project_ahead(home: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "LARGE", 2)
+    flags = {"home": str(home), "embedder": "none"}
+    with open_memory(load_settings(flags=flags), folder=place) as memory:
+        keep(memory, "Deploys take ten minutes.")
+        assert worker.work(flags, home, place, environment={}) is not None
+        assert not memory.store.setting(f"scan of contradictions {memory.project}")  # a small one when someone asks
+        keep(memory, "The kitchen is closed on Sundays.")
+        assert worker.work(flags, home, place, environment={}) is not None
+        assert memory.store.setting(f"scan of contradictions {memory.project}")
+        assert memory.store.setting(f"scan of duplicates {memory.project}")

@@ -183,9 +183,9 @@ def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worke
             _prepare(places, place, done)
     done.files += _refresh(memory, folder, done)
     done.vectors = _embed(memory, until)
-    for place in sorted(touched):
-        if Path(place.root).is_dir() and time.monotonic() < until:
-            _compare(places, place)
+    for project in dict.fromkeys(done.prepared):
+        if time.monotonic() < until:
+            _compare(memory.acting_on(project))
     refresh_copy(memory)
 
 
@@ -266,12 +266,11 @@ def _prepare(places: _Places, place: Place, done: Worked) -> None:
         done.prepared.append(memory.project)
 
 
-def _compare(places: _Places, place: Place) -> None:
+def _compare(memory: Memory) -> None:
     """Compare what changed in a large project with the rest, so that its review does not have to wait for that."""
-    with places.opened(place) as memory:
-        if memory.store.size((memory.store.project_number(memory.project),)) >= LARGE:
-            open_contradictions(memory, limit=0)
-            proposals(memory, limit=0)
+    if memory.store.size((memory.store.project_number(memory.project),)) >= LARGE:
+        open_contradictions(memory, limit=0)
+        proposals(memory, limit=0)
 
 
 def _tidy(home: Path) -> None:

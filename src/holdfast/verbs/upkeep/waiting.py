@@ -84,10 +84,15 @@ class Waiting:
     not_looked_at: int = 0  # older records that were left out
 
 
-def waiting(memory: Memory, sort: Sort, *, limit: int = 20, offset: int = 0) -> Waiting:
-    """Return what waits of one sort, without what only a comparison of all texts finds."""
+def waiting(memory: Memory, sort: Sort, *, limit: int = 20, offset: int = 0, checked: int = MOST_CHECKED) -> Waiting:
+    """Return what waits of one sort, without what only a comparison of all texts finds.
+
+    `checked` is how many of the newest records that cite code are compared with it.
+    """
     if sort in _TROUBLED:
         return _troubled(memory, sort, offset, offset + limit)
+    if sort == "stale":
+        return _stale(memory, offset, offset + limit, checked)
     return _LISTS[sort](memory, offset, offset + limit)
 
 
@@ -106,7 +111,7 @@ def waiting_items(memory: Memory, *, sorts: Sequence[Sort] | None = None, limit:
         raise Invalid(f"{', '.join(sorted(unknown))} is no sort of item.", hint=f"Use {', '.join(SORTS)}.")
     items: list[WaitingItem] = []
     for sort in (sort for sort in SORTS if sort in wanted):
-        own = waiting(memory, sort, limit=limit).items
+        own = waiting(memory, sort, limit=limit, checked=MOST_AT_ONCE).items
         more = compared(memory, sort, limit=limit).items if sort in ("contradiction", "duplicate") else ()
         items += (*own, *more)[:limit]
     return items
@@ -229,12 +234,12 @@ def _duplicates(memory: Memory, limit: int) -> Waiting:
     )
 
 
-def _stale(memory: Memory, start: int, end: int) -> Waiting:
+def _stale(memory: Memory, start: int, end: int, checked: int) -> Waiting:
     """Return records whose branch is gone unmerged, and those that cite code which changed or is gone."""
     if not is_here(memory, memory.project):
         return Waiting(sort="stale", total=None)
     gone = {record.id: (record, branch) for branch, orphans in lost(memory).items() for record in orphans}
-    citing = health_queries.citing(memory.store.db, _here(memory), MOST_CHECKED)
+    citing = health_queries.citing(memory.store.db, _here(memory), checked)
     known = [
         entry.record for entry in records.by_ids(memory.store.db, citing.ids).values() if entry.record.id not in gone
     ]
@@ -288,7 +293,6 @@ _LISTS: Mapping[Sort, Callable[[Memory, int, int], Waiting]] = {
     "overwritten": _overwritten,
     "contradiction": _contradictions,
     "duplicate": lambda _memory, _start, _end: Waiting(sort="duplicate", total=None),
-    "stale": _stale,
     "scope": _scopes,
 }
 

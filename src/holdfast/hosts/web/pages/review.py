@@ -72,7 +72,7 @@ def page(ask: Ask) -> Response:
     later = is_large(ask)
     shown: dict[str, Any] = {"show": show, "labels": LABELS, "rare": RARE, "later": later, "slow": SLOW}
     if not later:
-        shown |= {"counts": _counts(ask), "rows": _rows(ask, show)[0], "more": _rows(ask, show)[1]}
+        shown |= {"counts": _counts(ask), **_rows(ask, show)}
     return render.page(ask, "review.html", title="Review", **shown)
 
 
@@ -81,8 +81,7 @@ def items_part(ask: Ask) -> Response:
     show = _show(ask)
     if show in SLOW and ask.text("by") == "rule":
         return _by_rule(ask, show)
-    rows, more = _rows(ask, show)
-    shown = {"show": show, "rows": rows, "more": more, "labels": LABELS, "continues": ask.number("from", 0, 0, 10**6)}
+    shown = {"show": show, "labels": LABELS, "continues": ask.number("from", 0, 0, 10**6), **_rows(ask, show)}
     return render.part(ask, "review_items.html", "Review", "/review", **shown)
 
 
@@ -121,18 +120,18 @@ def _counts(ask: Ask) -> dict[Sort, int | None]:
     return counts
 
 
-def _rows(ask: Ask, show: Sort | None) -> tuple[list[Row], str]:
-    """Return a page of the inbox, and the address of the next one."""
-    start = ask.number("from", 0, 0, 10**6)
+def _rows(ask: Ask, show: Sort | None) -> dict[str, Any]:
+    """Return a page of the inbox, the address of the next one, and how many older memories were not checked."""
+    start, left_out = ask.number("from", 0, 0, 10**6), 0
     if show:
         found = waiting(ask.memory, show, limit=PAGE, offset=start)
-        items, total = found.items, found.total or 0
+        items, total, left_out = found.items, found.total or 0, found.not_looked_at
     else:
         counts = _counts(ask)
         total, items = urgent(counts), _urgent(ask, counts, start)
     after = start + PAGE
     more = render.address(ask, "/review/items", show=show, **{"from": after}) if total > after else ""
-    return [_row(ask, item) for item in items], more
+    return {"rows": [_row(ask, item) for item in items], "more": more, "left_out": left_out}
 
 
 def _urgent(ask: Ask, counts: Mapping[Sort, int | None], start: int) -> tuple[WaitingItem, ...]:
