@@ -12,6 +12,7 @@
     types: what the reader answers to the first question; y to others
     stop: what a command that does not end by itself prints; then it is interrupted
     exit: the exit code of the last command
+    file: where a reader puts the block (below another home); then `holdfast doctor` has to print what `prints` says
     agent: the client that calls the tools of a `text` block (`→ tool(argument=…)`, then the result), in a session of its own
     -->
 """
@@ -37,7 +38,7 @@ from holdfast.hosts.cli.main import _run as command_line
 
 ROOT = Path(__file__).parents[1]
 Json = dict[str, Any]
-KEYS = {"skip", "before", "replace", "command", "prints", "types", "stop", "exit", "agent"}
+KEYS = {"skip", "before", "replace", "command", "prints", "types", "stop", "exit", "file", "agent"}
 RUN = ("console", "sh", "python")
 REMOTE = "https://github.com/acme/shop.git"  # git reads and writes a folder instead
 FILES = {"src/pay.py": "RETRIES = 3\n", "limits.py": "PER_KEY = 60\n"}
@@ -115,6 +116,9 @@ class World:
         if block.note("agent"):
             self._call_tools(block)
             return
+        if block.note("file"):
+            self._put_in_place(block)
+            return
         steps = list(_steps(block))
         for place, (person, command, promised) in enumerate(steps):
             is_last = place == len(steps) - 1
@@ -126,6 +130,14 @@ class World:
                 self._compare(command, promised, printed)
             for text in block.notes.get("prints", ()) if is_last else ():
                 assert text in printed, f"{command}\n{printed}"
+
+    def _put_in_place(self, block: Block) -> None:
+        file = self._seat("hand").home / block.note("file").removeprefix("~/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        is_part = block.language == "json" and not block.text.startswith("{")
+        file.write_text(f"{{{block.text}}}" if is_part else block.text)
+        _, printed = self.shell("hand", "holdfast doctor")
+        assert block.note("prints") in printed, printed
 
     def _call_tools(self, block: Block) -> None:
         seat = self._seat("you")

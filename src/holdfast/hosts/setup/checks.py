@@ -101,9 +101,10 @@ def _entry(server: Server, text: str) -> Any:
 
 
 def _yaml_entry(text: str) -> dict[str, Any]:
-    """Read the two relevant lines of our own file; their values are JSON."""
+    """Read the two relevant lines of our own file; their values are JSON, or plain words if someone wrote them by hand."""
     lines = [line.strip().partition(": ") for line in text.splitlines()]
-    return {key: jsontext.value_of(value) for key, _, value in lines if key in ("command", "args") and value}
+    values = {key: value for key, _, value in lines if key in ("command", "args") and value}
+    return {key: jsontext.value_of(value) if value[0] in '"[' else value for key, value in values.items()}
 
 
 def _hook_files(client: Client, machine: Machine) -> Iterator[Path]:
