@@ -3,9 +3,12 @@
 import fcntl
 import json
 import os
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,10 @@ def runner(work: Path, home: Path, module: str = "holdfast") -> Run:
         clean |= {"HOME": str(home), "HOLDFAST_EMBEDDER": "none", **environment}
         clean = engines.setting(clean.get("HOLDFAST_HOME", str(home))) | clean
         given = stdin.encode() if isinstance(stdin, str) else stdin
+        # What the interpreter or the loader reads when it starts needs a fresh process.
+        is_fresh = any(name.startswith(("LD_", "PYTHON", "LANG", "LC_")) for name in environment)
+        if module == "holdfast" and not is_fresh:
+            return _preloaded(arguments, cwd, clean, given or b"")
         done = subprocess.run(
             [sys.executable, "-m", module, *arguments],
             cwd=cwd,
@@ -36,6 +43,42 @@ def runner(work: Path, home: Path, module: str = "holdfast") -> Run:
         return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return holdfast
+
+
+def _preloaded(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process forked from one that has imported the command line (`tests/hosts/preloaded.py`)."""
+    asked = {"arguments": list(arguments), "folder": str(folder), "environment": dict(environment)}
+    with (
+        tempfile.TemporaryFile() as request,
+        tempfile.TemporaryFile() as stdin,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        request.write(json.dumps(asked).encode())
+        stdin.write(given)
+        for file in (request, stdin):
+            file.seek(0)
+        ended, ending = os.pipe()
+        requests, _ = _forking()
+        socket.send_fds(requests, [b"."], [request.fileno(), stdin.fileno(), out.fileno(), err.fileno(), ending])
+        os.close(ending)
+        with os.fdopen(ended, "rb") as exit_code:
+            code = exit_code.read()
+        for file in (out, err):
+            file.seek(0)
+        assert code, f"holdfast {' '.join(arguments)} was killed: {err.read().decode()}"
+        return subprocess.CompletedProcess(list(arguments), int(code), out.read().decode(), err.read().decode())
+
+
+@cache
+def _forking() -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
+    """Start the process that commands are forked from; it ends with this one."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        command = [sys.executable, "-m", "tests.hosts.preloaded", str(theirs.fileno())]
+        return ours, subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
 
 
 def answer(done: subprocess.CompletedProcess[str]) -> Any:

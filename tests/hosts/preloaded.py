@@ -1,0 +1,77 @@
+"""A process that has imported the command line and forks for each command, so that tests do not wait for the imports.
+
+`python -m tests.hosts.preloaded FD`: each message on the socket FD brings five files: a request in JSON with the
+arguments, the folder and the environment of a command; its stdin, stdout and stderr; and a pipe for its exit code. A
+command runs in a process of its own from the program's entry point, as if a shell had started it.
+"""
+
+import atexit
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+
+
+def serve(requests: socket.socket) -> None:
+    """Fork for each request until the other end is closed."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children: their pipe shows how they ended
+    while True:
+        message, files, _, _ = socket.recv_fds(requests, 1, 5)
+        if not message:
+            return
+        if os.fork() == 0:
+            requests.close()
+            _run(files)
+        for file in files:
+            os.close(file)
+
+
+def _run(files: list[int]) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    request, *standard, exit_code = files
+    with os.fdopen(request) as file:
+        asked = json.load(file)
+    for number, opened in enumerate(standard):
+        os.dup2(opened, number)
+        os.close(opened)
+    os.chdir(asked["folder"])
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    sys.argv = ["holdfast", *asked["arguments"]]
+    code = 1
+    try:
+        _main()
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:  # noqa: BLE001  as the interpreter does at its top
+        sys.excepthook(*sys.exc_info())
+    finally:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.write(exit_code, str(code).encode())
+        os._exit(code)
+
+
+def _main() -> None:
+    from holdfast.hosts.cli.entry import main
+
+    main()
+
+
+def _preload() -> None:
+    """Import what most commands need, and nothing that starts threads, which do not survive a fork."""
+    import holdfast.hosts.cli.main
+    import holdfast.hosts.cli.memories
+    import holdfast.hosts.cli.render  # noqa: F401
+
+    assert "numpy" not in sys.modules
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    _preload()
+    serve(socket.socket(fileno=int(sys.argv[1])))
