@@ -361,11 +361,11 @@ def test_light_and_dark_are_a_key_apart_and_stay(seen: Seen) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
 
 
-# Rows that consist of the same elements as one before are removed: axe takes a moment for each text.
+# What consists of the same elements as something before it in the same kind of list is removed: axe takes a moment for each text.
 ONE_OF_EACH = """() => {
-    const seen = new Set();
-    for (const row of document.querySelectorAll("main [data-row]")) {
-        const shape = [row, ...row.querySelectorAll("*")].map((one) => `${one.tagName} ${one.getAttribute("class")}`).join();
+    const seen = new Set(), named = (one) => `${one.tagName} ${one.getAttribute("class")}`;
+    for (const row of document.querySelectorAll("main :is([data-row], li, tr, .setting, .card)")) {
+        const shape = [row.parentElement, row, ...row.querySelectorAll("*")].map(named).join();
         if (seen.has(shape)) row.remove(); else seen.add(shape);
     }
 }"""
