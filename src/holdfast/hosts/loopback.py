@@ -22,6 +22,20 @@ BODY_SECONDS = 30.0  # how long a body may take to arrive: no local program need
 log = logging.getLogger(__name__)
 
 
+class Announcing(uvicorn.Server):
+    """A server that calls `announce` when it answers and stop signals are handled: one that comes earlier leaves a loop open."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then announce it."""
+        await super().startup(sockets)
+        if self.started:
+            self._announce()
+
+
 def serve(app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None]) -> None:
     """Serve until SIGTERM or SIGINT; `announce` is called once the address can be reached."""
     config = uvicorn.Config(
@@ -39,8 +53,7 @@ def serve(app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None]
     # After its shutdown uvicorn raises the signal again; as an exception it lets the caller close the memory.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        announce()
-        uvicorn.Server(config).run(sockets=[listener])
+        Announcing(config, announce).run(sockets=[listener])
     except KeyboardInterrupt:
         log.info("asked to stop")
 

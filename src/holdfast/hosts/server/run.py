@@ -16,6 +16,7 @@ from holdfast.compose import guarded_store, keys_store, open_memory
 from holdfast.compose.settings import Settings, store_folder
 from holdfast.compose.team import protect, role_of_server
 from holdfast.hosts.heads import heads_within
+from holdfast.hosts.loopback import Announcing
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.mcp.serving import offered, surface_named
 from holdfast.hosts.server.app import Limits, app
@@ -61,10 +62,9 @@ def serve(
             )
             # After its shutdown uvicorn raises the signal again; as an exception it lets the store be closed.
             signal.signal(signal.SIGTERM, signal.default_int_handler)
+            shown = f"[{host}]" if ":" in host else host
             try:
-                shown = f"[{host}]" if ":" in host else host
-                announce(f"http://{shown}:{bound}")
-                uvicorn.Server(config).run(sockets=[listener])
+                Announcing(config, lambda: announce(f"http://{shown}:{bound}")).run(sockets=[listener])
             except KeyboardInterrupt:
                 log.info("stopped")
 
