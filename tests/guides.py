@@ -49,8 +49,9 @@ _BLOCK = re.compile(
 )
 _PROMPT = re.compile(r"^(\w*)\$ ", re.MULTILINE)
 _ID = re.compile(r"\b(?=[A-Z]*\d)[0-9A-HJKMNP-TV-Z]{8,26}\b")
+_COMMIT = re.compile(r"\blast [0-9a-f]{8}\b")  # it may be all digits, and look like an id
 _VARYING = (
-    (re.compile(r"last [0-9a-f]{8}"), "last COMMIT"),
+    (_COMMIT, "last COMMIT"),
     (re.compile(rf"{_ID.pattern}…?"), "ID"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "DATE"),
     (re.compile(r"\d\.\d\d"), "N"),
@@ -169,7 +170,7 @@ class World:
         assert re.fullmatch(pattern, settled(printed)), f"{command}\n{printed}"
         if "\n…\n" in f"\n{promised}":
             return
-        for shown, real in zip(_ID.findall(promised), _ID.findall(printed), strict=True):
+        for shown, real in zip(_ids(promised), _ids(printed), strict=True):
             known = self.ids.setdefault(shown, real)  # whole, or its end
             assert known.endswith(real) or real.endswith(known), f"{command}\n{shown} is not what it was before"
         assert len(set(self.ids.values()) - {self.ids.get("ID")}) >= len(self.ids) - 1, (
@@ -234,6 +235,10 @@ def settled(text: str) -> str:
     for pattern, word in _VARYING:
         text = pattern.sub(word, text)
     return text
+
+
+def _ids(text: str) -> list[str]:
+    return _ID.findall(_COMMIT.sub("", text))
 
 
 def _steps(block: Block) -> Iterator[tuple[str, str, str | None]]:
