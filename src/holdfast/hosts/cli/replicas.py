@@ -172,8 +172,7 @@ def _show_changed(what: str, records: "list[Record]", *, as_json: bool) -> None:
         print_json({what: [record.id for record in records]})
         return
     for record in records:
-        console().print(f"[cyan]{short(record.id)}[/]  {icon(record)} {what}: ", end="")
-        console().print(record.title, markup=False, style="bold")
+        console().print(Text.assemble((short(record.id), "cyan"), f"  {icon(record)} {what}: ", (record.title, "bold")))
 
 
 def _offer_rewrites(memory: "Memory", wanted: bool | None) -> list[str]:
