@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -317,11 +318,12 @@ def test_a_question_before_many_vectors_are_there_starts_the_worker(run: Run, tm
             memory.remember(f"Note number{number} about topic{number} and matter{number}.")
     there = {"HOLDFAST_HOME": str(home), "HOLDFAST_PROJECT": project, "HOLDFAST_EMBEDDER": "local"}
     assert answer(run("recall", "topic3", "--json", **there))["lagging"] == CATCH_UP + 1
-    for _ in range(60):
+    for _ in range(300):
         if answer(run("status", "--json", **there))["lagging"] == 0:
             with worker_lock(home) as is_over:
                 if is_over:
                     return
+        time.sleep(0.2)
     pytest.fail("no worker made the vectors")
 
 
