@@ -96,7 +96,7 @@ def test_the_worker_is_started_detached_on_windows(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("there it would press Ctrl-C"))
     monkeypatch.setattr(subprocess, "Popen", lambda command, **how: started.append((command, how)))
     (tmp_path / "work.lock").write_text("11")
-    hook._wake(str(tmp_path), str(tmp_path))
+    hook.wake(str(tmp_path), str(tmp_path))
     ((command, how),) = started
     assert command == [sys.executable, "-P", "-m", "holdfast", "--home", str(tmp_path), "work"]
     assert how == {"cwd": str(tmp_path), "creationflags": 0x208, "close_fds": True}  # detached, its own group

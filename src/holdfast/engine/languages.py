@@ -4,6 +4,7 @@
 English words for its terms, and a question is translated in the same way.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -59,10 +60,19 @@ def is_foreign_in_latin(text: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """Return a text without accents; marks of other scripts are kept."""
-    return (
-        text if text.isascii() else unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
-    )
+    """Return a text without accents, so that a word is the same with and without them."""
+    if text.isascii():
+        return text
+    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+    # Other scripts write vowels as marks, which would cut a word in parts: without them it stays whole.
+    return unicodedata.normalize("NFC", plain if plain.isascii() else _vowel_marks().sub("", plain))
+
+
+@cache
+def _vowel_marks() -> re.Pattern[str]:
+    """Return a pattern of the marks of scripts from Hebrew to Khmer."""
+    marks = [chr(code) for code in range(0x0590, 0x1800) if unicodedata.category(chr(code))[0] == "M"]
+    return re.compile(f"[{''.join(marks)}]+")
 
 
 Meanings = tuple[tuple[str, ...], ...]  # the English words for each meaning of a term, the most usual one first

@@ -2,13 +2,12 @@
 
 import re
 import threading
-import unicodedata
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import Stemmer
 
-from holdfast.engine.languages import STOP, Meanings, english_of, is_foreign_in_latin, terms_in
+from holdfast.engine.languages import STOP, Meanings, english_of, folded, is_foreign_in_latin, terms_in
 
 # Runs of letters and digits, joined by the punctuation of identifiers, paths, versions and addresses.
 _COMPOUND = re.compile(r"[^\W_]+(?:[_./\\:@#\-]+[^\W_]+)*")
@@ -18,7 +17,6 @@ _NAME = re.compile(r"[^\W_]+(?:[_\-]+[^\W_]+)*")
 _FILE = re.compile(r"[/\\]([^/\\]+\.[^/\\]+)$")
 # fooBar, HTTPServer, sha256, v2: a new part begins where case changes or digits begin or end.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_ACCENTS = re.compile(r"[\u0300-\u036f]+")  # which NFKD separates from their letters
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
 # Scripts whose words have no spaces between them, or (Korean) particles attached to them.
 _UNSPACED = re.compile(
@@ -53,7 +51,7 @@ def tokens(text: str, *, is_question: bool = False) -> list[str]:
     """
     found: list[str] = []
     foreign = is_foreign_in_latin(text)
-    for compound in _COMPOUND.findall(_APOSTROPHE.sub("", _fold(text))):
+    for compound in _COMPOUND.findall(_APOSTROPHE.sub("", folded(text))):
         found.extend(_tokens_of(compound, foreign, is_question))
         if len(found) > MOST_TOKENS:
             break
@@ -64,21 +62,6 @@ def query_terms(text: str) -> list[str]:
     """Return the distinct index words of a question, without stop words unless nothing else is left."""
     found = list(dict.fromkeys(tokens(text, is_question=True)))
     return [word for word in found if word not in STOP_STEMS] or found
-
-
-def _fold(text: str) -> str:
-    if text.isascii():
-        return text
-    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
-    # Other scripts write vowels as marks, which would cut a word in parts: without them it stays whole.
-    return unicodedata.normalize("NFC", plain if plain.isascii() else _vowel_marks().sub("", plain))
-
-
-@cache
-def _vowel_marks() -> "re.Pattern[str]":
-    """Return a pattern of the marks of scripts from Hebrew to Khmer."""
-    marks = [chr(code) for code in range(0x0590, 0x1800) if unicodedata.category(chr(code))[0] == "M"]
-    return re.compile(f"[{''.join(marks)}]+")
 
 
 @lru_cache(maxsize=16_384)

@@ -1,5 +1,6 @@
 """Commands that save and find memories."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -8,7 +9,6 @@ from holdfast.hosts.cli.options import (
     fields_of,
     label_options,
     opened,
-    start_worker,
     teaching_fields,
     text_or_stdin,
 )
@@ -154,7 +154,9 @@ def recall_command(
     else:
         show_recalled(recalled, why=why)
     if recalled.lagging:
-        start_worker()  # so that the next question finds them by meaning
+        from holdfast.hosts.hooks.hook import wake
+
+        wake(str(config.home), str(Path.cwd()))  # so that the next question finds them by meaning
 
 
 @click.command("show")

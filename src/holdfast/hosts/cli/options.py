@@ -1,6 +1,5 @@
 """Shared by several commands: opening the memory, and reading fields and texts from the command line."""
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,13 +38,6 @@ def opened(**flags: Any) -> "Memory":
     if memory.apart:
         click.echo(memory.apart, err=True)
     return memory
-
-
-def start_worker() -> None:
-    """Start the background worker, detached. It ends when nothing is left to do; a second one finds the lock held and ends."""
-    command = [sys.executable, "-P", "-m", "holdfast", "--home", str(settings().config.home), "work"]
-    quiet = subprocess.DEVNULL
-    subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603
 
 
 def _report_rebuild(done: int, total: int) -> None:

@@ -90,7 +90,7 @@ def _act(home: str, activity: Json, payload: Json) -> Json:
             },
         )
     if activity["event"] in ENDINGS:
-        _wake(home, activity["cwd"])
+        wake(home, activity["cwd"])
     if activity["event"] == "SessionStart":
         _cap(home)
     return answer
@@ -207,7 +207,7 @@ def _note_client(home: str, session: str) -> None:
     _write(client_note(home, os.getppid()), session.encode("utf-8", "replace"))
 
 
-def _wake(home: str, cwd: str) -> None:
+def wake(home: str, cwd: str) -> None:
     """Start the worker unless one is running; it is detached and ends when nothing is left to do."""
     command = [sys.executable, "-P", "-m", "holdfast", "--home", home, "work"]
     if sys.platform == "win32":

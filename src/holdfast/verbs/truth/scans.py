@@ -31,9 +31,8 @@ class Scan:
     looked_at: int
     not_looked_at: int
     not_compared: int
-    lagging: tuple[
-        int, ...
-    ] = ()  # memories without a vector yet, the newest: they are compared again once they have one
+    # The newest memories without a vector: they are compared again once they have one.
+    lagging: tuple[int, ...] = ()
 
 
 def scan(

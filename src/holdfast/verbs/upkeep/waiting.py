@@ -59,9 +59,8 @@ class WaitingItem:
     record: Record
     why: str
     others: tuple[Record, ...] = ()
-    text: str = (
-        ""  # what approving would save (a merge, another scope), or rejecting would bring back (a replaced text)
-    )
+    # What approving would save (a merge, another scope), or rejecting would bring back (a replaced text).
+    text: str = ""
     author: str = ""  # who sent a quarantined change
     judged: Freshness | None = None
     update: NewValue | None = None  # the value that the code has now
