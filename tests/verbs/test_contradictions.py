@@ -20,8 +20,10 @@ from holdfast.verbs.records.read import get, history
 from holdfast.verbs.records.write import Written, WrittenPending, confirm, write
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
+from holdfast.verbs.truth import contradictions
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
 from holdfast.verbs.truth.contradictions import conflicts, find_all, mark, open_contradictions, resolve
+from holdfast.verbs.truth.scans import Scan
 from holdfast.verbs.truth.trust import trust_of
 from tests.conftest import Time, keep, make_memory
 
@@ -316,3 +318,21 @@ def test_contradictions_are_found_marked_and_resolved_on_either_engine(store: St
     assert len(split(memory, merged.id)) == 2
     resolve(memory, older.id, newer.id, "supersede")
     assert open_contradictions(memory).found == ()
+
+
+def test_all_texts_are_compared_once_and_again_with_another_encoder(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(memory, "The API allows 60 requests a minute.")
+    compared, runs = contradictions._compared, list[int]()
+
+    def counting(memory: Memory, seq: int) -> Scan:
+        runs.append(seq)
+        return compared(memory, seq)
+
+    monkeypatch.setattr(contradictions, "_compared", counting)
+    open_contradictions(memory)
+    keep(memory, "The API allows 120 requests a minute.")
+    assert (len(open_contradictions(memory).found), len(runs)) == (1, 1)
+    memory.store.note("embedder", "another/8")
+    assert (len(open_contradictions(memory).found), len(runs)) == (1, 2)

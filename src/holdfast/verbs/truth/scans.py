@@ -79,7 +79,7 @@ def _stored(memory: Memory, what: str) -> Scan | None:
     if not text:
         return None
     kept = parse_json(text)
-    if kept.pop("version") != VERSION:
+    if kept.pop("rules", "") != _rules(memory):
         return None
     pairs = tuple(Pair(first=one[0], second=one[1], share=one[2], by_meaning=one[3]) for one in kept.pop("pairs"))
     return Scan(pairs=pairs, lagging=tuple(kept.pop("lagging")), **kept)
@@ -91,8 +91,13 @@ def _store(memory: Memory, what: str, made: Scan) -> Scan:
         return made
     pairs = [(one.first, one.second, round(one.share, 4), one.by_meaning) for one in made.pairs[:MOST_PAIRS]]
     with suppress(StoreError):  # a full or read-only disk: everything is compared again the next time
-        memory.store.note(_key(memory, what), json.dumps({**asdict(made), "version": VERSION, "pairs": pairs}))
+        memory.store.note(_key(memory, what), json.dumps({**asdict(made), "rules": _rules(memory), "pairs": pairs}))
     return made
+
+
+def _rules(memory: Memory) -> str:
+    """Return what a scan was made by: the version of the rules, and the encoder of the vectors."""
+    return f"{VERSION} {memory.store.setting('embedder')}"
 
 
 def _key(memory: Memory, what: str) -> str:
