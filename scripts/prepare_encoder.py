@@ -1,150 +1,262 @@
-r"""Builds the ONNX file of the built-in encoder from float weights, or from an ONNX file whose weights it reads back.
+r"""Builds the files of the built-in encoder: `model.onnx` (the graph), `weights.bin` (mapped into memory), `vocab.txt`.
 
-In an environment of its own (Holdfast itself needs none of torch, transformers and onnx):
+In an environment of its own (Holdfast itself needs neither onnx nor torch):
 
-    pip install "torch==2.13.*" "transformers==5.*" "onnx==1.*" "onnxruntime==1.*" "numpy==2.*"
+    pip install "onnx==1.*" "onnxruntime==1.*" "numpy==2.*"
     python scripts/prepare_encoder.py WEIGHTS OUT_DIR --compare src/holdfast/adapters/embedders/holdfast-encoder
 
-WEIGHTS is a .pt file with the state of `Encoder` below, or a model.onnx of an earlier build. The model takes
-`input_ids` and `attention_mask` (int64, [batch, tokens]) and gives `emb` (mean of the tokens, unit length), `tokens`
-(64 values each, unit length) and `weights` (how much a token counts in a question). It began as all-MiniLM-L6-v2
-(Apache-2.0), with more word pieces for other languages.
+WEIGHTS is the quantised ONNX file that training writes (`quantize_dynamic`, per channel), or a .pt file with the float
+weights (needs torch), with its `tokenizer.json` beside it. The graph is written by hand: loading takes time for every
+node, and the exported graph has eleven times as many. It takes `input_ids` (int64, [1, tokens]), one text without
+padding, and gives `emb` (mean of the tokens, unit length), `tokens` (64 values each, unit length) and `weights` (how
+much a token counts in a question). The model began as all-MiniLM-L6-v2 (Apache-2.0), with more word pieces for other
+languages.
 """
 
+import json
 from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import onnx  # type: ignore[import-not-found]
 import onnxruntime
-import torch  # type: ignore[import-not-found]
-import torch.nn.functional as F  # type: ignore[import-not-found]  # noqa: N812
-from onnxruntime.quantization import QuantType, quantize_dynamic
-from transformers import BertConfig, BertModel  # type: ignore[import-not-found]
+from onnx import TensorProto, helper, numpy_helper
 
-VOCABULARY, HIDDEN, LAYERS, HEADS, INNER, TOKEN = 50_598, 384, 6, 12, 1_536, 64
-CLOSE = 0.97  # mean cosine to the compared model below which the result is of no use
-SAMPLE = ([101, 2023, 2003, 1037, 3231, 102], [101, 7953, 2005, 1996, 7809, 102])
-
-
-class Encoder(torch.nn.Module):  # type: ignore[misc]
-    """A BERT that gives the mean of its tokens, a short vector of each, and how much each counts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        config = BertConfig(
-            vocab_size=VOCABULARY,
-            hidden_size=HIDDEN,
-            num_hidden_layers=LAYERS,
-            num_attention_heads=HEADS,
-            intermediate_size=INNER,
-            attn_implementation="eager",
-        )
-        self.m = BertModel(config, add_pooling_layer=False)
-        self.proj = torch.nn.Linear(HIDDEN, TOKEN, bias=False)
-        self.imp = torch.nn.Linear(HIDDEN, 1)
-
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Encode a batch padded on the right."""
-        # A mask of four dimensions is taken as it is; a plain one draws the library's own mask code into the graph.
-        mask = (1.0 - attention_mask[:, None, None, :].float()) * -1e9
-        hidden = self.m(input_ids=input_ids, attention_mask=mask).last_hidden_state
-        real = attention_mask[..., None].float()
-        pooled = (hidden * real).sum(1) / real.sum(1).clamp(min=1)
-        weights = F.softplus(self.imp(hidden)).squeeze(-1) * real[..., 0]
-        return F.normalize(pooled, dim=-1), F.normalize(self.proj(hidden), dim=-1), weights
+HIDDEN, LAYERS, HEADS, TOKEN, LONGEST = 384, 6, 12, 64, 256
+CLOSE = 0.99  # lowest cosine to the compared model; vectors differ by that much between versions of onnxruntime
+SAMPLE = ([101, 2023, 2003, 1037, 3231, 102], [101, 7953, 2005, 1996, 7809, 102], [101, 3784, 102])
+ALIGNED = 64  # bytes
+SMALL = 1_024  # bytes: a smaller tensor stays in model.onnx
+PARTS = {  # of a layer: their names here, and in the weights of a BERT
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "attended": "attention.output.dense",
+    "inner": "intermediate.dense",
+    "outer": "output.dense",
+}
+NORMS = {"attended_norm": "attention.output.LayerNorm", "outer_norm": "output.LayerNorm"}
+Arrays = dict[str, np.ndarray]
 
 
 def main() -> int:
-    """Write model.onnx and print how close it is to another build; return 1 if it is not close."""
-    parser = ArgumentParser(description="Build the ONNX file of the built-in encoder.")
-    parser.add_argument("weights", type=Path, help="a .pt file, or the model.onnx of an earlier build")
-    parser.add_argument("out", type=Path, metavar="OUT_DIR", help="where model.onnx goes")
+    """Write the files and print how close the result is to another build; return 1 if it is not close."""
+    parser = ArgumentParser(description="Build the files of the built-in encoder.")
+    parser.add_argument("weights", type=Path, help="the quantised ONNX file that training writes, or a .pt file")
+    parser.add_argument("out", type=Path, metavar="OUT_DIR", help="where the files go")
     parser.add_argument("--compare", type=Path, metavar="DIR", help="an earlier build to compare with")
     options = parser.parse_args()
-    encoder = Encoder()
-    read = read_onnx(options.weights) if options.weights.suffix == ".onnx" else torch.load(options.weights)
-    encoder.load_state_dict(read, strict=options.weights.suffix != ".onnx")
+    read = read_pt(options.weights) if options.weights.suffix == ".pt" else read_onnx(options.weights)
     options.out.mkdir(parents=True, exist_ok=True)
-    write(encoder.eval(), options.out / "model.onnx")
+    write(Graph(arranged(read)), options.out)
+    vocabulary = json.loads(options.weights.with_name("tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    (options.out / "vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.get)), "utf-8")
     if not options.compare:
         return 0
-    mean = float(np.mean(vectors(options.out / "model.onnx") * vectors(options.compare / "model.onnx"))) * HIDDEN
-    print(f"cosine to {options.compare}: {mean:.4f}")
-    return 0 if mean > CLOSE else 1
+    pairs = zip(vectors(options.out / "model.onnx"), vectors(options.compare / "model.onnx"), strict=True)
+    lowest = min(float(made @ before) for made, before in pairs)
+    print(f"lowest cosine to {options.compare}: {lowest:.4f}")
+    return 0 if lowest > CLOSE else 1
 
 
-def read_onnx(path: Path) -> dict[str, torch.Tensor]:
-    """Return the float weights of a quantised model: each int8 tensor times its scales.
+def read_pt(path: Path) -> Arrays:
+    """Return the weights of a .pt file, its matrices quantised: int8 by column, embeddings uint8 as a whole."""
+    import torch  # type: ignore[import-not-found]
+
+    state = {name.removeprefix("m."): values.numpy() for name, values in torch.load(path, map_location="cpu").items()}
+    found: Arrays = {}
+    for name, values in state.items():
+        if "embeddings." in name and values.ndim == 2:
+            low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+            scale = np.array((high - low) / 255, dtype=np.float32)
+            zero = np.array(round(-low / float(scale)), dtype=np.uint8)
+            quantised = np.clip(np.rint(values / scale) + zero, 0, 255).astype(np.uint8)
+            found |= {name: quantised, f"{name}_scale": scale, f"{name}_zero": zero}
+        elif values.ndim == 2:
+            scale = np.abs(values.T).max(axis=0).astype(np.float32) / np.float32(127)
+            found |= {name: np.rint(values.T / scale).astype(np.int8), f"{name}_scale": scale}
+        else:
+            found[name] = values
+    return found
+
+
+def read_onnx(path: Path) -> Arrays:
+    """Return the weights of a quantised export as they are, under the names they have in a .pt file.
 
     Matrices of linear layers are stored as anonymous constants, in the order of the layers; the names come from there.
     """
-    stored = {one.name: onnx.numpy_helper.to_array(one) for one in onnx.load(path).graph.initializer}
-    floats: dict[str, np.ndarray] = {}
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
+    found: Arrays = {}
     for name, values in stored.items():
-        base = name.removesuffix("_quantized")
-        if base != name:
-            scale, zero = stored[f"{base}_scale"], stored[f"{base}_zero_point"]
-            floats[base] = (values.astype(np.float32) - zero.astype(np.float32)) * scale
-        elif not name.endswith(("_scale", "_zero_point")):
-            floats[name] = values
-    named = {name.removeprefix("e."): values for name, values in floats.items() if "." in name and "::" not in name}
-    matrices = [floats[name] for name in sorted(floats, key=_order) if name.startswith("onnx::MatMul")]
-    targets = [
-        f"m.encoder.layer.{layer}.{part}.weight"
-        for layer in range(LAYERS)
-        for part in (
-            "attention.self.query",
-            "attention.self.key",
-            "attention.self.value",
-            "attention.output.dense",
-            "intermediate.dense",
-            "output.dense",
+        plain = name.removeprefix("e.").removeprefix("m.")
+        for ending, ours in (("_quantized", ""), ("_scale", "_scale"), ("_zero_point", "_zero")):
+            plain = plain.removesuffix(ending) + ours if plain.endswith(ending) else plain
+        found[plain] = values
+    matrices = sorted((name for name in found if name.startswith("onnx::MatMul") and name[-1].isdecimal()), key=_order)
+    targets = [f"encoder.layer.{layer}.{part}" for layer in range(LAYERS) for part in PARTS.values()] + ["proj", "imp"]
+    for name, target in zip(matrices, targets, strict=True):
+        if np.any(found[f"{name}_zero"]):
+            raise ValueError(f"{target} is not quantised symmetrically")
+        found |= {f"{target}.weight": found[name], f"{target}.weight_scale": found[f"{name}_scale"]}
+    return found
+
+
+def arranged(read: Mapping[str, np.ndarray]) -> Arrays:
+    """Return the weights as the graph uses them: query, key and value as one matrix, the two heads as another."""
+    found = {
+        "words": read["embeddings.word_embeddings.weight"],
+        "words_scale": read["embeddings.word_embeddings.weight_scale"],
+        "words_zero": read["embeddings.word_embeddings.weight_zero"],
+        "places": _floats(read, "position")[:LONGEST] + _floats(read, "token_type")[0],
+        **_norm(read, "words_norm", "embeddings.LayerNorm"),
+    }
+    for layer in range(LAYERS):
+        theirs = f"encoder.layer.{layer}"
+        linear = {name: _linear(read, f"{theirs}.{part}") for name, part in PARTS.items()}
+        found |= _joined(f"{layer}.attention", linear["query"], linear["key"], linear["value"])
+        for name in ("attended", "inner", "outer"):
+            found |= _joined(f"{layer}.{name}", linear[name])
+        for ours, name in NORMS.items():
+            found |= _norm(read, f"{layer}.{ours}", f"{theirs}.{name}")
+    return found | _joined("heads", _linear(read, "proj"), _linear(read, "imp"))
+
+
+class Graph:
+    """The encoder as ONNX nodes; the operators of `com.microsoft` are part of every onnxruntime since 1.20."""
+
+    def __init__(self, weights: Arrays) -> None:
+        self.weights = dict(weights)
+        self.nodes: list[Any] = []
+        hidden = self._embedded()
+        for layer in range(LAYERS):
+            hidden = self._layer(f"{layer}", hidden)
+        self._outputs(hidden)
+
+    def _embedded(self) -> str:
+        words = self._node("Gather", "words", "input_ids")
+        words = self._node("DequantizeLinear", words, "words_scale", "words_zero")
+        count = self._node("Shape", "input_ids", start=1)
+        self.weights |= {"first": np.array([0]), "rows": np.array([0])}
+        places = self._node("Slice", "places", "first", count, "rows")
+        both = self._node("Add", words, places)
+        return self._node("LayerNormalization", both, "words_norm.weight", "words_norm.bias", epsilon=1e-12)
+
+    def _layer(self, layer: str, hidden: str) -> str:
+        attention = f"{layer}.attention"
+        bytes_, scale, zero = self._several("DynamicQuantizeLinear", hidden, outputs=3)
+        attended = self._own(
+            "QAttention",
+            bytes_,
+            f"{attention}.weight",
+            f"{attention}.bias",
+            scale,
+            f"{attention}.scale",
+            "",
+            zero,
+            num_heads=HEADS,
         )
-    ]
-    targets += ["proj.weight", "imp.weight"][: len(matrices) - len(targets)]
-    named |= {target: matrix.T for target, matrix in zip(targets, matrices, strict=True)}
-    return {name: torch.from_numpy(np.ascontiguousarray(values)) for name, values in named.items()}
+        hidden = self._with_skipped(f"{layer}.attended_norm", self._linear(f"{layer}.attended", attended), hidden)
+        inner = self._own("Gelu", self._linear(f"{layer}.inner", hidden))
+        return self._with_skipped(f"{layer}.outer_norm", self._linear(f"{layer}.outer", inner), hidden)
+
+    def _outputs(self, hidden: str) -> None:
+        self.weights["head_sizes"] = np.array([TOKEN, 1])
+        tokens, weight = self._several("Split", self._linear("heads", hidden), "head_sizes", outputs=2, axis=-1)
+        self._node("LpNormalization", self._node("ReduceMean", hidden, axes=[1], keepdims=0), into="emb", axis=-1, p=2)
+        self._node("LpNormalization", tokens, into="tokens", axis=-1, p=2)
+        self._node("Softplus", weight, into="weights")
+
+    def _linear(self, name: str, hidden: str) -> str:
+        return self._own("DynamicQuantizeMatMul", hidden, f"{name}.weight", f"{name}.scale", "", f"{name}.bias")
+
+    def _with_skipped(self, name: str, new: str, hidden: str) -> str:
+        return self._own("SkipLayerNormalization", new, hidden, f"{name}.weight", f"{name}.bias", epsilon=1e-12)
+
+    def _own(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        return self._node(kind, *inputs, domain="com.microsoft", **attributes)
+
+    def _node(self, kind: str, *inputs: str, into: str = "", **attributes: Any) -> str:
+        return self._add(kind, inputs, [into or f"{kind}_{len(self.nodes)}"], attributes)[0]
+
+    def _several(self, kind: str, *inputs: str, outputs: int, **attributes: Any) -> list[str]:
+        return self._add(kind, inputs, [f"{kind}_{len(self.nodes)}.{number}" for number in range(outputs)], attributes)
+
+    def _add(self, kind: str, inputs: Sequence[str], outputs: list[str], attributes: Mapping[str, Any]) -> list[str]:
+        self.nodes.append(helper.make_node(kind, list(inputs), outputs, name=f"{kind}_{len(self.nodes)}", **attributes))
+        return outputs
 
 
-def write(encoder: Encoder, path: Path) -> None:
-    """Write the model with int8 weights."""
-    ids = torch.tensor(SAMPLE)
-    axes = {0: "batch", 1: "tokens"}
-    with TemporaryDirectory() as scratch:
-        exported = Path(scratch) / "model.onnx"
-        torch.onnx.export(
-            encoder,
-            (ids, torch.ones_like(ids)),
-            exported,
-            input_names=["input_ids", "attention_mask"],
-            output_names=["emb", "tokens", "weights"],
-            dynamic_axes={
-                "input_ids": axes,
-                "attention_mask": axes,
-                "emb": {0: "batch"},
-                "tokens": axes,
-                "weights": axes,
-            },
-            opset_version=17,
-            dynamo=False,
-        )
-        kinds = ["MatMul", "Gather"]
-        quantize_dynamic(exported, path, op_types_to_quantize=kinds, per_channel=True, weight_type=QuantType.QInt8)
+def write(graph: Graph, folder: Path) -> None:
+    """Write the graph, and beside it the weights, each large tensor at an aligned place."""
+    tensors = [_tensor(name, values) for name, values in graph.weights.items()]
+    with (folder / "weights.bin").open("wb") as file:
+        for tensor in tensors:
+            if len(tensor.raw_data) >= SMALL:
+                file.write(bytes(-file.tell() % ALIGNED))
+                place = {"location": "weights.bin", "offset": str(file.tell()), "length": str(len(tensor.raw_data))}
+                file.write(tensor.raw_data)
+                tensor.ClearField("raw_data")
+                tensor.data_location = TensorProto.EXTERNAL
+                for key, value in place.items():
+                    tensor.external_data.add(key=key, value=value)
+    whole = helper.make_graph(
+        graph.nodes,
+        "holdfast-encoder",
+        [helper.make_tensor_value_info("input_ids", TensorProto.INT64, [1, "tokens"])],
+        [
+            helper.make_tensor_value_info("emb", TensorProto.FLOAT, [1, HIDDEN]),
+            helper.make_tensor_value_info("tokens", TensorProto.FLOAT, [1, "tokens", TOKEN]),
+            helper.make_tensor_value_info("weights", TensorProto.FLOAT, [1, "tokens", 1]),
+        ],
+        tensors,
+    )
+    versions = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(whole, opset_imports=versions, ir_version=8, producer_name="prepare_encoder")
+    (folder / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
 
 
-def vectors(path: Path) -> np.ndarray:
-    """Return the vectors of the sample texts from a model."""
+def vectors(path: Path) -> list[np.ndarray]:
+    """Return the vectors of the sample texts from a model, be it one with a mask."""
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    ids = np.array(SAMPLE, dtype=np.int64)
-    made: np.ndarray = session.run(["emb"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0]
+    taken = {one.name for one in session.get_inputs()}
+    made = []
+    for text in SAMPLE:
+        ids = np.array([text], dtype=np.int64)
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+        made.append(session.run(["emb"], {name: inputs[name] for name in taken})[0][0])
     return made
 
 
+def _tensor(name: str, values: np.ndarray) -> Any:
+    return numpy_helper.from_array(np.ascontiguousarray(values).reshape(values.shape), name)
+
+
+def _floats(read: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    full = f"embeddings.{name}_embeddings.weight"
+    plain: np.ndarray = (read[full].astype(np.float32) - read[f"{full}_zero"]) * read[f"{full}_scale"]
+    return plain
+
+
+def _linear(read: Mapping[str, np.ndarray], name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return matrix, scales and bias of a linear layer."""
+    scale = read[f"{name}.weight_scale"]
+    return read[f"{name}.weight"], scale, read.get(f"{name}.bias", np.zeros_like(scale))
+
+
+def _joined(name: str, *layers: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Arrays:
+    """Return linear layers of the same input as one."""
+    weight, scale, bias = (np.concatenate(some, axis=-1) for some in zip(*layers, strict=True))
+    return {f"{name}.weight": weight, f"{name}.scale": scale, f"{name}.bias": bias}
+
+
+def _norm(read: Mapping[str, np.ndarray], ours: str, theirs: str) -> Arrays:
+    return {f"{ours}.{part}": read[f"{theirs}.{part}"] for part in ("weight", "bias")}
+
+
 def _order(name: str) -> int:
-    number = name.rsplit("_", 1)[-1]
-    return int(number) if number.isdecimal() else -1
+    return int(name.rsplit("_", 1)[-1])
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ from hypothesis import strategies as some
 from holdfast.adapters.embedders import local
 from holdfast.adapters.embedders.wordpiece import Tokenizer
 
-FILE = Path(local.__file__).parent / local.MODEL / "tokenizer.json"
+FILE = Path(local.__file__).parent / local.MODEL / "vocab.txt"
 DOCS = Path(__file__).parents[2] / "docs"
 OURS = Tokenizer(FILE, local.LONGEST)
-THEIRS = tokenizers.Tokenizer.from_file(str(FILE))
+THEIRS = tokenizers.BertWordPieceTokenizer(str(FILE))
 THEIRS.enable_truncation(local.LONGEST)
 
 

@@ -43,25 +43,21 @@ class LocalEmbedder:
         import numpy as np  # noqa: PLC0415  takes a tenth of a second: only for semantic search
 
         tokenizer, session = self._loaded
-        numbers = np.array([tokenizer.encode(text)], dtype=np.int64)
-        given = {"input_ids": numbers, "attention_mask": np.ones_like(numbers)}
-        emb, tokens, weights = (output[0] for output in session.run(["emb", "tokens", "weights"], given))
-        is_word = tokenizer.is_word[numbers[0]]
-        return Encoded(
-            vector=emb / max(float(np.linalg.norm(emb)), 1e-12),
-            tokens=np.rint(127 * tokens[is_word]).astype(np.int8),
-            weights=weights[is_word],
-        )
+        numbers = tokenizer.encode(text)
+        made = session.run(["emb", "tokens", "weights"], {"input_ids": np.array([numbers], dtype=np.int64)})
+        emb, tokens, weights = (output[0] for output in made)
+        words = np.array(tokenizer.words(numbers))
+        return Encoded(vector=emb, tokens=np.rint(127 * tokens[words]).astype(np.int8), weights=weights[words, 0])
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
         try:
-            import onnxruntime  # noqa: PLC0415  takes half a second: only for semantic search
+            import onnxruntime  # noqa: PLC0415  takes a tenth of a second: only for semantic search
 
             from holdfast.adapters.embedders.wordpiece import Tokenizer  # noqa: PLC0415
 
             folder = Path(__file__).parent / MODEL
-            tokenizer = Tokenizer(folder / "tokenizer.json", LONGEST)
+            tokenizer = Tokenizer(folder / "vocab.txt", LONGEST)
             session = onnxruntime.InferenceSession(str(folder / "model.onnx"), _options(onnxruntime))
         except Exception as problem:  # the libraries raise bare Exceptions
             hint = 'Reinstall Holdfast, or set embedder = "none" to search by words only.'

@@ -1,13 +1,11 @@
-"""The tokenizer of the built-in encoder: WordPiece as BERT uses it, read from the model's `tokenizer.json`.
+"""The tokenizer of the built-in encoder: WordPiece as BERT uses it, read from the model's `vocab.txt`, a token a line.
 
 The `tokenizers` package does the same and brings 30 MB of downloading code along. A test compares the two.
 """
 
-import json
 import re
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
 from unicodedata import category, normalize
 
 CACHED = 10_000  # words whose tokens are kept
@@ -18,8 +16,8 @@ class Tokenizer:
     """Turns a text into the numbers of its tokens."""
 
     def __init__(self, file: Path, longest: int) -> None:
-        read = json.loads(file.read_text(encoding="utf-8"))
-        self._numbers: dict[str, int] = read["model"]["vocab"]
+        self._names = file.read_text(encoding="utf-8").split("\n")
+        self._numbers = dict(zip(self._names, range(len(self._names)), strict=True))
         self._first, self._last, self._unknown = (self._numbers[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
         self._longest = longest
         self._tokens = lru_cache(CACHED)(self._pieces)
@@ -34,14 +32,9 @@ class Tokenizer:
                 break
         return [self._first, *tokens[:room], self._last]
 
-    @cached_property
-    def is_word(self) -> Any:
-        """An array that is True at the number of each token that is a word or part of one, not a sign."""
-        import numpy as np  # noqa: PLC0415
-
-        known = np.zeros(max(self._numbers.values()) + 1, dtype=bool)
-        known[[number for token, number in self._numbers.items() if _is_word(token)]] = True
-        return known
+    def words(self, tokens: list[int]) -> list[bool]:
+        """Return for each token whether it is a word or part of one, not a sign."""
+        return [_is_word(self._names[token]) for token in tokens]
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         """Return the tokens of a word: the longest known piece at each place; one unknown token if some part has none."""
@@ -71,7 +64,7 @@ def _words(text: str) -> list[str]:
 
 
 def _is_word(token: str) -> bool:
-    """True if a token has a letter or a digit; the last character shows it for nearly every one."""
+    """True if a token has a letter or a digit; the last character decides for nearly every one."""
     return (token[-1].isalnum() or _HAS_WORD.search(token) is not None) and token[0] != "["
 
 
