@@ -2,7 +2,7 @@
 
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
 python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
-python3 dev.py fuzz [PYTEST ARGUMENTS]   generated input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP (20 times what a test run tries: HOSTILE)
+python3 dev.py fuzz [PYTEST ARGUMENTS]   generated input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP, and damaged stores (20 times what a test run tries: HOSTILE, DAMAGE_SEEDS)
 python3 dev.py bench NAME [OPTIONS]   measure quality and speed on this machine; `bench --help` lists the benchmarks
 python3 dev.py demo                   generate the store of `holdfast demo` again, after a change to its story or to the schema
 python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
@@ -36,7 +36,13 @@ WITH_NODE = (*RUN, "--with", NODE, "python", "-m")
 TASKS = {
     "holdfast": (*RUN, "--no-dev", "--inexact", "--project", str(ROOT), "holdfast"),
     "test": PYTEST,
-    "fuzz": (*RUN, "pytest", "tests/hosts/test_hooks.py::test_whatever_comes_in_nothing_breaks", "tests/hostile"),
+    "fuzz": (
+        *RUN,
+        "pytest",
+        "tests/hosts/test_hooks.py::test_whatever_comes_in_nothing_breaks",
+        "tests/hostile",
+        "tests/engine/test_salvage.py",
+    ),
     "bench": (*RUN, "python", "-m", "bench"),
     "demo": (*RUN, "python", "-m", "demo"),
     "postgres": PYTEST,
@@ -71,7 +77,7 @@ ROOM = 4 << 30  # bytes
 SETTINGS = {
     "test": WORKERS,
     "compatible": {"COMPATIBLE": "all", **WORKERS},
-    "fuzz": {"HOOK_CASES": "10000", "HOSTILE": "20"},
+    "fuzz": {"HOOK_CASES": "10000", "HOSTILE": "20", "DAMAGE_SEEDS": "240"},
     "postgres": {"TEST_ENGINE": "postgres", **WORKERS},
 }
 
@@ -116,7 +122,9 @@ def _uv() -> str:
 
 
 def _run(command: list[str], folder: Path | None = None) -> int:
-    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    # Tests start hundreds of processes: without bytecode each of them would compile the package again.
+    unwanted = ("VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
+    environment = {name: value for name, value in os.environ.items() if name not in unwanted}
     environment |= {"UV_PYTHON": sys.executable, "UV_COMPILE_BYTECODE": "1", "NO_MKDOCS_2_WARNING": "1"}
     try:
         return subprocess.run(command, cwd=folder, env=environment, check=False).returncode

@@ -1,6 +1,7 @@
 """Failures say what happened and what to do about it."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,17 @@ SOURCE = Path(errors.__file__).parents[1]
 CLASSES = {name: one for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, HoldfastError)}
 # What was given can be wrong in a way that its message says altogether ("64 is the most"); the others leave a question.
 ASKING = sorted(name for name, one in CLASSES.items() if one.exit_code in (3, 4, 5) or name == "InvalidConfig")
-RAISED = [
-    (f"{path.relative_to(SOURCE)}:{node.lineno}", node.exc)
-    for path in sorted(SOURCE.rglob("*.py"))
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    if isinstance(node, ast.Raise) and node.exc is not None
-]
+
+
+@cache
+def _raised() -> list[tuple[str, ast.expr]]:
+    """Return every exception that the product raises, with its place."""
+    return [
+        (f"{path.relative_to(SOURCE)}:{node.lineno}", node.exc)
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Raise) and node.exc is not None
+    ]
 
 
 def _name(raised: ast.expr) -> str:
@@ -25,9 +31,15 @@ def _name(raised: ast.expr) -> str:
     return made.id if isinstance(made, ast.Name) else ""
 
 
+@pytest.mark.xdist_group("raised")
+def test_the_exceptions_of_the_product_are_found() -> None:
+    assert len(_raised()) > 100
+
+
+@pytest.mark.xdist_group("raised")
 @pytest.mark.parametrize("name", ASKING)
 def test_every_failure_that_leaves_a_question_answers_it(name: str) -> None:
-    raised = [(place, made) for place, made in RAISED if _name(made) == name]
+    raised = [(place, made) for place, made in _raised() if _name(made) == name]
     silent = [
         place
         for place, made in raised

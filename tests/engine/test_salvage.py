@@ -31,7 +31,7 @@ from tests.conftest import Time, keep, make_memory, recorded
 
 pytestmark = pytest.mark.embedded  # it is about the file
 
-SEEDS = int(os.environ.get("DAMAGE_SEEDS", "24"))
+SEEDS = int(os.environ.get("DAMAGE_SEEDS", "12"))
 SECRET = "The vault's word was marzipan."
 
 

@@ -209,7 +209,7 @@ def test_an_erasure_that_was_killed_is_finished_when_it_is_run_again(full: tuple
         assert erased_until(stage, record, step=step).returncode == -signal.SIGKILL
         done = answer(stage.run("forget", record, "--erase", "--yes", "--backups", "--json"))
         assert (step, done["status"], stage.holding()) == (step, "erased", set())
-        assert TOKEN not in stage.said_by_hooks()
+    assert TOKEN not in stage.said_by_hooks()
 
 
 def erased_until(stage: Stage, record: str, *, step: int) -> "subprocess.CompletedProcess[str]":
@@ -223,9 +223,10 @@ def look(frame, event, arg):
         steps += 1
         if steps == {step}:
             os.kill(os.getpid(), signal.SIGKILL)
-sys.setprofile(look)
 atexit.register(lambda: print(steps))
 from holdfast.hosts.cli.entry import main
+import holdfast.hosts.cli.main
+sys.setprofile(look)
 sys.argv = ["holdfast", "forget", {record!r}, "--erase", "--yes", "--backups"]
 main()
 """

@@ -22,13 +22,16 @@ from tests.conftest import Time, keep, make_memory
 from tests.hosts.running import Run, kept, runner
 
 pytestmark = [pytest.mark.embedded, pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")]
-READING = (
+NOTED = (  # a session's use of these is recorded
     ("recall", "deploy approvals", "--json"),
     ("show", "{id}", "--json"),
-    ("list", "--json"),
     ("brief", "deploy the shop"),
     ("opening",),
     ("session", "refresh"),
+)
+READING = (
+    *NOTED,
+    ("list", "--json"),
     ("history", "{id}"),
     ("store", "export"),
     ("status", "--json"),
@@ -98,9 +101,9 @@ def memory_id(run: Run, own_home: Path) -> str:
     return kept(lambda *given, **more: run(*given, **place, **more), "The deploy needs two approvals.")
 
 
-@pytest.mark.parametrize("session", ["", "s-1"])
-def test_reading_works(disk: Disk, memory_id: str, session: str) -> None:
-    for arguments in READING:
+@pytest.mark.parametrize(("session", "commands"), [("", READING), ("s-1", NOTED)], ids=["", "s-1"])
+def test_reading_works(disk: Disk, memory_id: str, session: str, commands: tuple[tuple[str, ...], ...]) -> None:
+    for arguments in commands:
         done = disk(*(part.format(id=memory_id) for part in arguments), HOLDFAST_SESSION=session)
         if arguments == ("session", "refresh"):
             assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr

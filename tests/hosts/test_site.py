@@ -6,7 +6,7 @@ Addresses are taken from the tables of pages and endpoints, so a new one is cove
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,9 @@ class Fort:
         return [row[0] for row in self.members.owner.store.db.query(sql)]
 
 
+@cache
 def form_key(browser: TestClient) -> str:
+    """Return the key of the forms of whoever logged in here; it stays the same until they log out."""
     found = re.search(r'x-holdfast-form": "(\w+)"', browser.get("/memories").text)
     assert found
     return found[1]
