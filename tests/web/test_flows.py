@@ -1,5 +1,6 @@
 """What a person does from beginning to end, in a real Chromium: a stale memory is finished, lists keep their place."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from datetime import datetime
@@ -242,3 +243,54 @@ def test_the_graph_neither_traps_the_page_nor_swells(seen: Seen) -> None:
     page.get_by_label("Find").fill("rule 2")
     expect(page.locator("[data-picked]")).to_contain_text("Rule 2 of the ledger")
     expect(page.locator("main")).to_contain_text("cluster")
+
+
+def test_only_the_viewer_puts_words_into_a_notice_and_only_once(seen: Seen) -> None:
+    page = seen.open("/memories?said=Your+key+expired")
+    expect(page.locator("main")).to_be_visible()
+    expect(page.get_by_text("Your key expired")).to_have_count(0)
+    record = keep(seen.memory, "Pallets are counted twice.")
+    page.goto(f"{seen.viewer.base}/r/{record.id}")
+    page.get_by_role("button", name="Still true").click()
+    expect(page.locator("#toast")).to_contain_text("Verified")
+    page.reload()
+    expect(page.locator("h1")).to_have_text("Pallets are counted twice.")
+    expect(page.locator("#toast")).not_to_contain_text("Verified")
+
+
+def test_without_scripts_what_loads_later_opens_as_a_whole_page(seen: Seen) -> None:
+    record = keep(seen.memory, "Crates are stacked three high.", anchors=("app.py::pay",))
+    page = seen.open(f"/r/{record.id}", seen.enter(java_script_enabled=False))
+    for link, shown in (("The code now", "def pay"), ("all steps", "Crates are stacked three high.")):
+        page.goto(f"{seen.viewer.base}/r/{record.id}")
+        page.get_by_role("link", name=link).click()
+        expect(page.locator("main")).to_contain_text(shown)
+        expect(page.locator(".pages a").first).to_be_visible()  # with the way to the other pages
+        assert page.evaluate("() => getComputedStyle(document.body).margin") == "0px"  # and with its style
+    for path in ("/home/health", "/home/saved", "/insights/plots", "/memories/facets", "/map/drawn", "/review/chips"):
+        page.goto(seen.viewer.base + path)
+        expect(page.locator(".pages a").first).to_be_visible()
+        expect(page.locator("h1")).not_to_be_empty()
+
+
+def test_counts_and_dates_read_like_sentences(seen: Seen) -> None:
+    """One memory is not "1 memories", no time is written by machine, and a date means its whole day."""
+    record = keep(seen.memory, "Trucks leave from gate seven.")
+    today = datetime.now(ZoneInfo("Pacific/Kiritimati")).date().isoformat()
+    page = seen.open(f"/memories?q=trucks+gate+seven&as_of={today}", seen.enter(timezone_id="Pacific/Kiritimati"))
+    expect(page.locator("main")).to_contain_text("Trucks leave from gate seven.")
+    for path in ("/", "/activity", "/memories", "/review", "/insights", "/scars", "/threads", "/map", f"/r/{record.id}"):
+        page.goto(seen.viewer.base + path)
+        text = page.locator("body").inner_text()
+        assert not re.search(r"\b1 (memories|sessions|links|changes|recalls|threads|files|days|others)\b", text), path
+        assert not re.search(r"\d{4}-\d\d-\d\dT\d\d", text), path
+
+
+def test_someone_without_the_key_sees_a_page_that_says_what_to_do(seen: Seen) -> None:
+    page = seen.browser.new_context().new_page()
+    answer = page.goto(seen.viewer.base + "/memories")
+    assert answer
+    assert answer.status == 401
+    expect(page.locator("h1")).not_to_be_empty()
+    expect(page.locator("body")).to_contain_text("holdfast web")
+    assert page.evaluate("() => getComputedStyle(document.body).fontFamily").startswith(("system-ui", "ui-"))

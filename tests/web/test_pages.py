@@ -758,7 +758,7 @@ def test_the_map_colours_folders_by_what_is_known_and_a_file_shows_it_in_the_mar
         page = site.get("/map")
         assert 'class="tile t-changed"' in page
         assert 'class="tile t-uncited"' in page  # the folder that no memory is about
-        assert "1 memory cites code here, 1 changed since." in page
+        assert "1 memory cites code here: 1 changed." in page
         source = site.get("/file?path=app.py")
         assert record.title in source
         assert 'class="in b-changed"' in source
@@ -775,7 +775,7 @@ def test_the_map_shows_what_agents_knew_on_a_date(tmp_path: Path, time: Time) ->
         assert "0 memories cite code here" in site.get("/map")
         page = site.get(f"/map?as_of={known_on}")
         assert f"What agents knew on {known_on}, compared with the code of today." in page
-        assert "1 memory cites code here, 1 changed since." in page
+        assert "1 memory cites code here: 1 changed." in page
         assert f"as_of={known_on}" in page.partition("<svg")[2]  # folders keep the date
         assert "0 memories cite code here" in site.get("/map?as_of=2020-01-01")
 

@@ -1,5 +1,7 @@
 """One file of the checkout: its source, with the memories that cite it in the margin and what drifted marked."""
 
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from starlette.responses import Response
@@ -13,6 +15,26 @@ from holdfast.verbs.records.freshness import is_here
 from holdfast.verbs.records.repository import Citation, citations_of
 
 MOST_LINES, MOST_BYTES, WIDEST = 3_000, 400_000, 400
+NEAR, SHORT = 8, 60  # lines shown around what is cited; a file shorter than that is shown whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of source: the citations that begin at it, and the state of the one it is inside of."""
+
+    number: int
+    text: str
+    citations: tuple[Citation, ...] = ()
+    state: str = ""
+    near: bool = True  # to what is cited
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Consecutive lines, folded if nothing cites what is near them."""
+
+    folded: bool
+    lines: tuple[Line, ...]
 
 
 def page(ask: Ask) -> Response:
@@ -26,10 +48,9 @@ def page(ask: Ask) -> Response:
         title=path.rpartition("/")[2] or "File",
         path=path,
         folder=path.rpartition("/")[0],
-        lines=lines,
+        parts=parts_of(lines, cited),
         problem=problem,
         cited=cited,
-        at=_by_line(cited, len(lines)),
     )
 
 
@@ -49,23 +70,44 @@ def source_of(memory: Memory, path: str) -> tuple[list[str], str]:
         return [], "The file no longer exists."
     if file.stat().st_size > MOST_BYTES:
         return [], "The file is too large to show."
-    return _read(file), ""
+    return _read(file)
 
 
 def _is_cited(memory: Memory, path: str) -> bool:
     return any(True for _ in citations_of(memory, path))
 
 
-def _read(file: Path) -> list[str]:
+def _read(file: Path) -> tuple[list[str], str]:
     text = file.read_text(encoding="utf-8", errors="replace")
-    return (
-        ["(a binary file)"] if "\0" in text else [line[:WIDEST] for line in mask_secrets(text).split("\n")[:MOST_LINES]]
-    )
+    if "\0" in text:
+        return [], "It is a binary file."
+    lines = mask_secrets(text).split("\n")
+    shown = [line if len(line) <= WIDEST else line[: WIDEST - 1] + "…" for line in lines[:MOST_LINES]]
+    return shown, f"The first {MOST_LINES:,} of {len(lines):,} lines are shown." if len(lines) > MOST_LINES else ""
 
 
-def _by_line(cited: list[Citation], last: int) -> dict[int, list[Citation]]:
-    """Return the citations that begin at each line; those of the whole file, or of lines that are gone, at the first."""
-    at: dict[int, list[Citation]] = {}
+def parts_of(lines: list[str], cited: list[Citation]) -> list[Part]:
+    """Return the lines of a file in parts, those far from everything that is cited folded.
+
+    Citations of the whole file, or of lines that are gone, begin at the first line.
+    """
+    begin: dict[int, list[Citation]] = {}
+    inside: dict[int, str] = {}
     for one in cited:
-        at.setdefault(one.first if 0 < one.first <= last else 1, []).append(one)
-    return at
+        begin.setdefault(one.first if 0 < one.first <= len(lines) else 1, []).append(one)
+        for number in range(one.first, one.last + 1) if one.first else ():
+            inside.setdefault(number, one.state)
+    marked = {*begin, *inside}
+    near = {number for at in marked for number in range(at - NEAR, at + NEAR + 1)}
+    whole = not cited or len(lines) <= SHORT
+    numbered = (
+        Line(
+            number=number,
+            text=text,
+            citations=tuple(begin.get(number, ())),
+            state=inside.get(number, ""),
+            near=whole or number in near,
+        )
+        for number, text in enumerate(lines, start=1)
+    )
+    return [Part(folded=not near, lines=tuple(ones)) for near, ones in groupby(numbered, key=lambda line: line.near)]

@@ -13,16 +13,16 @@ from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
 from holdfast.verbs.records.repository import Citation, Knowledge, knowledge, worst
 
 WIDTH, HEIGHT, HEAD = 1000.0, 560.0, 20.0
-LEAST_LABEL = (54.0, 16.0)  # a smaller tile has no text
+LEAST_LABEL = (44.0, 16.0)  # a smaller tile has no text
 MOST_LISTED, MOST_OPEN = 100, 15
 SIZES = ("files", "memories")
 LEGEND = {
-    "fresh": "still as cited",
-    "exists": "there, content not compared",
+    "fresh": "fresh",
+    "exists": "exists, content not compared",
     "unverified": "never verified",
     "unknown": "cannot be checked here",
-    "changed": "changed since",
-    "missing": "gone",
+    "changed": "changed",
+    "missing": "missing",
     "uncited": "nothing known",
 }
 
@@ -106,6 +106,7 @@ def _map(ask: Ask) -> dict[str, Any]:
         "legend": LEGEND,
         "most": MOST_OPEN,
         "folders": sorted(folders, key=lambda one: (-one.memories, one.path))[:MOST_LISTED],
+        "not_listed": max(0, len(folders) - MOST_LISTED),
         "cited": _listed(here),
     }
 
