@@ -1,5 +1,7 @@
 """What a person sees on the pages and does with them, by requests."""
 
+import csv
+import io
 import json
 import re
 import subprocess
@@ -17,6 +19,8 @@ from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.freshness import Badge, badge_of, cited_by
 from holdfast.hosts.web.guard import Keys
 from holdfast.hosts.web.pages import memories
+from holdfast.hosts.web.pages.files import parts_of
+from holdfast.hosts.web.plots import nice
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
@@ -24,9 +28,10 @@ from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import find
 from holdfast.verbs.records.hot import hot_set, promote
-from holdfast.verbs.records.lifecycle import Revision, record_use, retire, revise
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
 from holdfast.verbs.records.quarantine import authors, standing
 from holdfast.verbs.records.read import get, history
+from holdfast.verbs.records.repository import Citation
 from holdfast.verbs.records.write import WrittenPending, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
@@ -732,7 +737,7 @@ def test_the_list_is_sorted_exported_and_saved(site: Site, monkeypatch: pytest.M
     }
     by_use = json.loads(site.get("/memories/export?format=json&sort=used"))["records"]
     assert [one["id"] for one in by_use] == [first.id, second.id]
-    monkeypatch.setattr(memories, "MOST_EXPORTED", 1)
+    monkeypatch.setattr(memories, "MOST_ROWS", 1)
     assert "too many for one file" in site.get("/memories/export?format=csv", 400)  # refused, not cut
     site.post("/memories/saved", name="Fruit <b>", search="tag=fruit&sort=used")
     page = site.get("/memories")
@@ -765,6 +770,68 @@ def test_the_map_colours_folders_by_what_is_known_and_a_file_shows_it_in_the_mar
         assert "hunter2hunter2" not in source
         for outside in ("../secret.txt", "/etc/passwd", "untracked.py", ".git/config", ""):
             site.get(f"/file?path={outside}", 404)
+
+
+def test_the_axis_of_a_plot_ends_close_above_it_and_its_half_is_whole() -> None:
+    for most in (1, 2, 3, 9, 11, 24, 25, 99, 130, 1_001, 178_285):
+        end = nice(most)
+        assert most <= end <= 2 * most
+        assert end / 2 == int(end / 2)
+
+
+def test_a_long_file_is_folded_where_nobody_cites_it(site: Site) -> None:
+    lines = [f"line {number}" for number in range(1, 201)]
+    record = keep(site.memory, "Pay charges once.")
+    cited = [Citation(record=record, anchor="app.py::pay", state="changed", first=100, last=102)]
+    above, near, below = parts_of(lines, cited)
+    assert (above.folded, near.folded, below.folded) == (True, False, True)
+    assert (near.lines[0].number, near.lines[-1].number) == (92, 110)
+    assert [line.state for line in near.lines if line.state] == ["changed"] * 3
+    assert next(line for line in near.lines if line.citations).number == 100
+    assert [line.number for part in (above, near, below) for line in part.lines] == list(range(1, 201))
+    assert [part.folded for part in parts_of(lines, [])] == [False]  # nothing to look for: shown whole
+
+
+def test_no_line_of_a_long_file_is_cut_silently(tmp_path: Path, time: Time) -> None:
+    with drifted(tmp_path, time, "RETRIES is 3.") as (site, _):
+        file = site.memory.checkout.top() / "app.py"
+        file.write_text("x" * 900 + "\n" + "RETRIES = 5\n" * 3_100)
+        page = site.get("/file?path=app.py")
+        assert "The first 3,000 of 3,102 lines are shown." in page
+        assert "x" * 399 + "…" in page
+
+
+@pytest.mark.parametrize(
+    "path", ["sessions", "threads", "scars", "insights", "graph", "map", "timeline", "activity", "review"]
+)
+def test_every_view_is_a_file_too(tmp_path: Path, time: Time, path: str) -> None:
+    with drifted(tmp_path, time, "RETRIES is 3.") as (site, record):
+        site.memory = begin(site.memory, title="=cmd|' /C calc'!A0")
+        scar = keep(site.memory, "Never test refunds on the live ledger.", kind="scar", fields=SCAR)
+        link(site.memory, scar.id, "refines", record.id)
+        recall(site.memory, Query(text="test refunds on the live ledger"))
+        record_use(site.memory, [scar.id], "applied")
+        open_thread(site.memory, "Write the guide.")
+        page = site.get(f"/{path}")
+        assert "format=csv" in page.replace("&amp;", "&")
+        rows = list(csv.DictReader(io.StringIO(site.get(f"/{path}?format=csv"))))
+        assert rows
+        assert [set(one) for one in json.loads(site.get(f"/{path}?format=json"))["rows"]] == [set(one) for one in rows]
+        assert not [cell for row in rows for cell in row.values() if cell.startswith("=")]  # no formula
+        assert "There is no format" in site.get(f"/{path}?format=xlsx", 400)
+
+
+def test_sessions_of_one_client_are_found_on_every_page(site: Site) -> None:
+    codex, cursor = (
+        site.memory.acting(actor=replace(site.memory.actor, name=name, session="")) for name in ("codex", "cursor")
+    )
+    begin(cursor, title="The one of Cursor")
+    for number in range(60):
+        begin(codex, title=f"Codex {number}")
+    page = site.get("/sessions?client=cursor")
+    assert "The one of Cursor" in page
+    assert "Codex 59" not in page
+    assert "<option>cursor</option>" in site.get("/sessions")  # although it is not among the latest
 
 
 def test_the_map_shows_what_agents_knew_on_a_date(tmp_path: Path, time: Time) -> None:

@@ -11,13 +11,14 @@ from holdfast.model.ids import TAIL
 from holdfast.model.session import Session, apply_event
 
 NAME = "sessions"
-VERSION = 3
+VERSION = 4
 TABLES = ("sessions",)
 SCHEMA = """
 create table sessions (
     id text primary key,
     tail text not null,
     project text not null,
+    agent text not null,
     is_open integer not null,
     started_at text not null,
     doc text not null
@@ -41,9 +42,11 @@ def rebuild_row(db: Database, session: str, events: Sequence[Event]) -> None:
 
 
 _PUT = """
-insert into sessions (id, tail, project, is_open, started_at, doc) values (:id, :tail, :project, :is_open, :started_at, :doc)
+insert into sessions (id, tail, project, agent, is_open, started_at, doc)
+values (:id, :tail, :project, :agent, :is_open, :started_at, :doc)
 on conflict (id) do update set
-    project = excluded.project, is_open = excluded.is_open, started_at = excluded.started_at, doc = excluded.doc
+    project = excluded.project, agent = excluded.agent, is_open = excluded.is_open, started_at = excluded.started_at,
+    doc = excluded.doc
 """
 
 
@@ -52,6 +55,7 @@ def _row(session: Session) -> Params:
         "id": session.id,
         "tail": session.id[-TAIL:],
         "project": session.project,
+        "agent": session.agent,
         "is_open": int(session.is_open),
         "started_at": session.started_at,
         "doc": json.dumps(asdict(session), ensure_ascii=False),
@@ -82,19 +86,27 @@ def page(
     offset: int = 0,
     since: str = "",
     until: str = "~",
+    agent: str = "",
     only_open: bool = False,
 ) -> list[Session]:
     """Return a page of the sessions of a project, or of all projects if None, latest first; `until` is excluded."""
-    given = {"project": project or "", "since": since, "until": until, "limit": limit, "offset": offset}
+    given = {"project": project or "", "since": since, "until": until, "agent": agent, "limit": limit, "offset": offset}
     everywhere = "" if project is not None else "1 = 1 or "
-    still = " and is_open = 1" if only_open else ""
-    return _read(db.query(_PAGE.format(everywhere=everywhere, still=still), given))
+    narrowed = (" and is_open = 1" if only_open else "") + (" and agent = :agent" if agent else "")
+    return _read(db.query(_PAGE.format(everywhere=everywhere, narrowed=narrowed), given))
 
 
 _PAGE = """
-select doc from sessions where ({everywhere}project = :project) and started_at >= :since and started_at < :until{still}
+select doc from sessions where ({everywhere}project = :project) and started_at >= :since and started_at < :until{narrowed}
 order by started_at desc, id desc limit :limit offset :offset
 """
+
+
+def agents(db: Database, project: str | None) -> list[str]:
+    """Return the names of the agents with sessions in a project, or in all projects if None, in alphabetical order."""
+    everywhere = "" if project is not None else "1 = 1 or "
+    sql = f"select distinct agent from sessions where ({everywhere}project = :project) and agent <> '' order by agent"
+    return [row[0] for row in db.query(sql, {"project": project or ""})]
 
 
 def counted(db: Database, project: str | None) -> int:

@@ -1,10 +1,12 @@
 """Plots as SVG, drawn on the server: no script, no inline style, readable by a screen reader as a sentence and a table."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 
 from markupsafe import Markup
 
-WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM, TOP = 900, 190, 64, 30, 28, 12  # room for the larger letters of a phone
+DAY, HEIGHT = 10.0, 100.0  # a bar's share of the width, and the height, in the units of a drawing that is stretched
+LABELS = 7  # dates below a plot, an odd number: a phone leaves out every second
 
 
 def stacked(
@@ -18,14 +20,14 @@ def stacked(
 ) -> Markup:
     """Draw a stacked bar for each day that leads to what happened on it; a sentence if there is nothing to draw.
 
-    With `shares` every bar is as high as the plot, and shows the shares in per cent.
+    With `shares` every bar is as high as the plot, and shows the shares in per cent. The bars are stretched to the
+    width there is; what is written around them is not, so it can be read at any width.
     """
     most = max((sum(counts.get(day, {}).get(name, 0) for name in series) for day in days), default=0)
     if not most:
         return Markup('<p class="muted" role="img" aria-label="{}">Nothing in this time.</p>').format(label)
     top = 100.0 if shares else nice(most)
-    step = (WIDTH - LEFT - RIGHT) / max(1, len(days))
-    parts = [_frame(top, " %" if shares else ""), *_days(days, step)]
+    parts = []
     for place, day in enumerate(days):
         own = {name: value for name in series if (value := counts.get(day, {}).get(name, 0))}
         total = sum(own.values())
@@ -33,12 +35,23 @@ def stacked(
             f"{name} {value:g}" + (f" ({value / total:.0%})" if shares else "") for name, value in own.items()
         )
         heights = {name: 100 * value / total for name, value in own.items()} if shares else own
-        if bars := _bar(heights, series, LEFT + place * step, step, top, f"{day}: {said}"):
+        if bars := _bar(heights, series, place * DAY, top, f"{day}: {said}"):
             parts.append(
                 Markup('<a href="{}" aria-label="{}: {}">{}</a>').format(link(day), day, said, Markup().join(bars))
             )
-    drawn = Markup().join(parts)
-    return Markup('<svg viewBox="0 0 {} {}" role="group" aria-label="{}">{}</svg>').format(WIDTH, HEIGHT, label, drawn)
+    return Markup(
+        '<div class="chart"><p class="y" aria-hidden="true">{}</p>'
+        '<svg viewBox="0 0 {} {}" preserveAspectRatio="none" role="group" aria-label="{}">{}{}</svg>'
+        '<p class="x" aria-hidden="true">{}</p></div>'
+    ).format(
+        _spans(_number(top * share) + (" %" if shares else "") for share in (1.0, 0.5, 0.0)),
+        round(len(days) * DAY),
+        round(HEIGHT),
+        label,
+        Markup().join(_grid_line(share * HEIGHT, len(days) * DAY) for share in (0.0, 0.5, 1.0)),
+        Markup().join(parts),
+        _spans(date.fromisoformat(day).strftime("%-d %b") for day in _some(days)),
+    )
 
 
 def line(counts: Mapping[str, int], label: str) -> Markup:
@@ -71,61 +84,42 @@ def legend(series: Sequence[str]) -> Markup:
 
 
 def nice(most: float) -> float:
-    """Return the next round number for the end of an axis."""
-    if most <= 0:
-        return 1
+    """Return the next round number for the end of an axis; its half is a whole number."""
     size = 1.0
     while size * 10 < most:
         size *= 10
-    return next(size * step for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if size * step >= most)
+    ends = (round(size * step) for step in (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10))
+    return next(end for end in ends if end >= most and end % 2 == 0)
 
 
-def _frame(top: float, unit: str) -> Markup:
-    lines = []
-    for share in (0.0, 0.5, 1.0):
-        y = _y(share * top, top)
-        value = share * top
-        label = (f"{value / 1000:g}k" if value >= 10_000 else f"{value:g}") + unit
-        lines.append(
-            Markup(
-                '<line class="grid-line" x1="{}" x2="{}" y1="{}" y2="{}"/><text x="{}" y="{}" text-anchor="end">{}</text>'
-            ).format(LEFT, WIDTH - RIGHT, y, y, LEFT - 6, y + 4, label)
-        )
-    return Markup().join(lines)
+def _number(value: float) -> str:
+    return f"{value / 1000:g}k" if value >= 10_000 else f"{value:,.0f}"
 
 
-def _days(days: Sequence[str], step: float) -> list[Markup]:
-    every = max(1, round(len(days) / 8))
-    return [
-        Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
-            round(LEFT + (place + 0.5) * step, 1), HEIGHT - 6, "middle" if place else "start", day[5:]
-        )
-        for place, day in enumerate(days)
-        if place % every == 0
-    ]
+def _spans(texts: Iterable[str]) -> Markup:
+    return Markup().join(Markup("<span>{}</span>").format(text) for text in texts)
 
 
-def _bar(
-    counts: Mapping[str, float], series: Sequence[str], x: float, step: float, top: float, label: str
-) -> list[Markup]:
+def _some(days: Sequence[str]) -> list[str]:
+    """Return days at equal distances, the first and the last among them."""
+    if len(days) <= LABELS:
+        return list(days)
+    return [days[round(place * (len(days) - 1) / (LABELS - 1))] for place in range(LABELS)]
+
+
+def _grid_line(y: float, width: float) -> Markup:
+    return Markup('<line class="grid-line" x1="0" x2="{}" y1="{}" y2="{}"/>').format(round(width), y, y)
+
+
+def _bar(counts: Mapping[str, float], series: Sequence[str], x: float, top: float, label: str) -> list[Markup]:
     parts, base = [], 0.0
     for place, name in enumerate(series):
-        value = counts.get(name, 0)
-        if value:
-            y = _y(base + value, top)
+        if value := counts.get(name, 0):
+            height = HEIGHT * value / top
+            base += height
             parts.append(
                 Markup('<rect class="s{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>').format(
-                    place,
-                    round(x + step * 0.12, 1),
-                    y,
-                    round(max(1, step * 0.76), 1),
-                    round(_y(base, top) - y, 1),
-                    label,
+                    place, round(x + 0.12 * DAY, 1), round(HEIGHT - base, 1), 0.76 * DAY, round(height, 1), label
                 )
             )
-            base += value
     return parts
-
-
-def _y(value: float, top: float) -> float:
-    return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * value / top, 1)

@@ -241,11 +241,23 @@ def only_open(memory: Memory) -> Session:
 
 
 def list_sessions(
-    memory: Memory, *, limit: int = 20, offset: int = 0, everywhere: bool = False, since: str = "", until: str = "~"
+    memory: Memory,
+    *,
+    limit: int = 20,
+    offset: int = 0,
+    everywhere: bool = False,
+    since: str = "",
+    until: str = "~",
+    agent: str = "",
 ) -> list[Session]:
-    """Return sessions, latest first; with `since` and `until`, those that began between two instants."""
+    """Return sessions, latest first: those of one agent if it is given, and with `since` and `until` those that began between two instants."""
     project = None if everywhere else memory.project
-    return sessions.page(memory.store.db, project, limit=limit, offset=offset, since=since, until=until)
+    return sessions.page(memory.store.db, project, limit=limit, offset=offset, since=since, until=until, agent=agent)
+
+
+def session_agents(memory: Memory, *, everywhere: bool = False) -> list[str]:
+    """Return the names of the agents that had sessions, in alphabetical order."""
+    return sessions.agents(memory.store.db, None if everywhere else memory.project)
 
 
 def open_sessions(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> list[Session]:

@@ -8,12 +8,13 @@ from typing import Any
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
+from holdfast.hosts.web.download import download, is_wanted
 from holdfast.hosts.web.live import look
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Ambiguous, Invalid, NotFound
 from holdfast.model.session import Session
 from holdfast.verbs.sessions.session import find_session, list_sessions, sessions_called
-from holdfast.verbs.upkeep.stream import WHATS, Item, Place, Stream, Wanted, newer, older, place_of
+from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, WHATS, Item, Place, Stream, Wanted, newer, older, place_of
 
 LIMIT = 40
 FOLDED = 3  # so many tools in a row are one line
@@ -45,6 +46,28 @@ class Line:
     items: tuple[Item, ...] = ()
 
 
+def as_file(ask: Ask, name: str, wanted: Wanted) -> Response:
+    """Return the latest entries, as many as are looked through at once, as a file."""
+    at = ask.text("before")
+    found = older(ask.memory, wanted, before=place_of(at) if at else None, limit=MOST_LOOKED_AT)
+    rows = [
+        {
+            "at": item.at,
+            "what": item.what,
+            "text": item.text,
+            "detail": item.detail,
+            "outcome": item.outcome,
+            "project": item.project,
+            "session": item.session,
+            "client": item.client,
+            "memories": item.ids or tuple(record.id for record in item.records),
+            "tokens": item.tokens,
+        }
+        for item in found.items
+    ]
+    return download(ask, name, rows)
+
+
 def page(ask: Ask) -> Response:
     """Return the current activity."""
     place = look(ask.memory)
@@ -54,6 +77,8 @@ def page(ask: Ask) -> Response:
     except Ambiguous as unknown:
         problem, wanted = f"{unknown.message} {unknown.hint}", Wanted(project=ask.project, session=NO_SESSION)
     at = ask.text("before")
+    if is_wanted(ask):
+        return as_file(ask, "activity", wanted)
     stream = older(ask.memory, wanted, before=place_of(at) if at else None, limit=LIMIT)
     recent = list_sessions(ask.memory, limit=200, everywhere=ask.everywhere)
     return render.page(

@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
+from holdfast.hosts.web.download import download, is_wanted
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.query import Query
 from holdfast.verbs.memory import is_reference
@@ -15,6 +16,22 @@ DEEPEST = 4
 def page(ask: Ask) -> Response:
     """Return the graph page; without scripts it is a list of links."""
     found, depth = subgraph_of(ask)
+    records = {one.id: one for one in found.records}
+    if is_wanted(ask):
+        return download(
+            ask,
+            "links",
+            [
+                {
+                    "source": arrow.source,
+                    "source_title": records[arrow.source].title,
+                    "relation": arrow.relation,
+                    "target": arrow.target,
+                    "target_title": records[arrow.target].title,
+                }
+                for arrow in found.arrows
+            ],
+        )
     return render.page(
         ask,
         "graph.html",
@@ -24,7 +41,7 @@ def page(ask: Ask) -> Response:
         deepest=DEEPEST,
         node=ask.text("node"),
         legend=list(dict.fromkeys(one.kind for one in found.records)),
-        records={one.id: one for one in found.records},
+        records=records,
         source=render.address(ask, "/api/graph", node=found.center, depth=depth),
     )
 

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import plots, render
+from holdfast.hosts.web.download import download, is_wanted
 from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
 from holdfast.verbs.upkeep.overview import Days, day_by_day
 
@@ -28,6 +29,8 @@ OUTCOMES = ("applied", "succeeded", "acknowledged", "ignored", "contradicted", "
 def page(ask: Ask) -> Response:
     """Return the plots, unless the project is so large that they load later."""
     later, days = is_large(ask), days_of(ask)
+    if is_wanted(ask):
+        return download(ask, "insights", _rows(_daily(ask, days)))
     told = {} if later else _told(ask, days)
     return render.page(ask, "insights.html", title="Insights", days=days, choices=CHOICES, later=later, **told)
 
@@ -42,7 +45,7 @@ def days_of(ask: Ask) -> int:
     return ask.number("days", 90, 7, 365)
 
 
-def _told(ask: Ask, days: int) -> dict[str, Any]:
+def _daily(ask: Ask, days: int) -> Days:
     daily: Days = cached_until_event(
         ask,
         "days",
@@ -50,6 +53,28 @@ def _told(ask: Ask, days: int) -> dict[str, Any]:
         days,
         str(ask.zone),
     )
+    return daily
+
+
+def _rows(daily: Days) -> list[dict[str, object]]:
+    """Return a row for each day with everything that is drawn."""
+    none = Counter[str]()
+    return [
+        {
+            "day": day,
+            "saved": daily.kept.get(day, none).total(),
+            **{f"recalls_{name}": daily.recalls.get(day, none)[name] for name in RECALLS},
+            "tokens_injected_used": daily.tokens.get(day, none)["used"],
+            "tokens_injected_not_used": daily.tokens.get(day, none)["injected"],
+            "tokens_recalled": daily.tokens.get(day, none)["recalled"],
+            **{name: daily.outcomes.get(day, none)[name] for name in OUTCOMES},
+        }
+        for day in daily.days
+    ]
+
+
+def _told(ask: Ask, days: int) -> dict[str, Any]:
+    daily = _daily(ask, days)
     recalls, tokens, outcomes = (_total(one) for one in (daily.recalls, daily.tokens, daily.outcomes))
     asked, injected = recalls.total(), tokens["injected"] + tokens["used"]
     return {

@@ -1,15 +1,14 @@
 """Memories: search as you type with the engine agents use, and a list with filters, order, earlier dates and export."""
 
-import csv
-import io
 import json
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from holdfast.hosts.web import render
+from holdfast.hosts.web.download import MOST_ROWS, download
 from holdfast.hosts.web.freshness import Badge, badge
 from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
 from holdfast.model.errors import Invalid
@@ -23,7 +22,20 @@ from holdfast.verbs.records.vitals import Vitals, vitals_of
 from holdfast.verbs.search.recall import recall
 
 LIMIT, PAGE = 30, 40
-MOST_SORTED, MOST_EXPORTED = 500, 20_000
+MOST_SORTED = 500
+COLUMNS = (
+    "id",
+    "kind",
+    "title",
+    "body",
+    "scopes",
+    "tags",
+    "anchors",
+    "state",
+    "confidence",
+    "created_at",
+    "updated_at",
+)
 STATES = ("active", "pending", "held", "retired")
 SORTS = {
     "": "Newest",
@@ -117,22 +129,19 @@ def export(ask: Ask) -> Response:
     if query.text:
         records = [hit.record for hit in recall(ask.memory, query, surface=False).hits]
     else:
-        wanted = replace(query, limit=MOST_EXPORTED)
+        wanted = replace(query, limit=MOST_ROWS)
         known = (
             known_on(ask.memory, wanted, query.as_of)
             if query.as_of
             else browse(ask.memory, wanted, states=(state,), oldest_first=sort == "oldest")
         )
-        if known.total > MOST_EXPORTED:
+        if known.total > MOST_ROWS:
             hint = "Narrow it with filters; `holdfast store export` writes everything."
-            raise Invalid(f"{known.total:,} memories are too many for one file of {MOST_EXPORTED:,}.", hint=hint)
+            raise Invalid(f"{known.total:,} memories are too many for one file of {MOST_ROWS:,}.", hint=hint)
         entries = ordered(ask.memory, wanted, ORDERS[sort], states=(state,)) if sort in ORDERS else known.entries
         records = [entry.record for entry in entries]
-    if ask.text("format", "csv") == "json":
-        name = {"content-disposition": 'attachment; filename="memories.json"'}
-        return JSONResponse({"records": [record_to_json(record) for record in records]}, headers=name)
-    name = {"content-disposition": 'attachment; filename="memories.csv"'}
-    return PlainTextResponse(_csv(records), headers=name, media_type="text/csv")
+    rows = [{name: getattr(record, name) for name in COLUMNS} for record in records]
+    return download(ask, "memories", rows, [record_to_json(record) for record in records])
 
 
 def save_search(ask: Ask) -> Response:
@@ -339,28 +348,3 @@ def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list
         else ""
     )
     return entries[place : place + PAGE], place + PAGE, place + PAGE >= len(entries), note
-
-
-def _csv(records: list[Record]) -> str:
-    """Return records as CSV; a cell that a spreadsheet would run as a formula begins with a quote."""
-    columns = (
-        "id",
-        "kind",
-        "title",
-        "body",
-        "scopes",
-        "tags",
-        "anchors",
-        "state",
-        "confidence",
-        "created_at",
-        "updated_at",
-    )
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    for record in records:
-        values = (getattr(record, name) for name in columns)
-        cells = (" ".join(value) if isinstance(value, tuple) else str(value) for value in values)
-        writer.writerow("'" + cell if cell[:1] in "=+-@\t\r" and cell else cell for cell in cells)
-    return text.getvalue()

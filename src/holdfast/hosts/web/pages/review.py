@@ -17,6 +17,7 @@ from holdfast.hosts.web.done import (
     together,
     trusting_again,
 )
+from holdfast.hosts.web.download import MOST_ROWS, download, is_wanted
 from holdfast.hosts.web.freshness import Cited, cited_by
 from holdfast.hosts.web.pages.record import home_of
 from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
@@ -69,11 +70,30 @@ class Row:
 def page(ask: Ask) -> Response:
     """Return the inbox; in a large project its list and counts load after the page."""
     show = _show(ask)
+    if is_wanted(ask):
+        return download(ask, "review", _export(ask, show))
     later = is_large(ask)
     shown: dict[str, Any] = {"show": show, "labels": LABELS, "rare": RARE, "later": later, "slow": SLOW}
     if not later:
         shown |= {"counts": _counts(ask), **_rows(ask, show)}
     return render.page(ask, "review.html", title="Review", **shown)
+
+
+def _export(ask: Ask, show: Sort | None) -> list[dict[str, object]]:
+    """Return a row for each item that waits for one reason, or for all urgent ones."""
+    sorts = [show] if show else [sort for sort in LABELS if sort in URGENT]
+    return [
+        {
+            "reason": LABELS[item.sort][0],
+            "why": item.why,
+            "id": item.record.id,
+            "kind": item.record.kind,
+            "title": item.record.title,
+            "others": tuple(other.id for other in item.others),
+        }
+        for sort in sorts
+        for item in waiting(ask.memory, sort, limit=MOST_ROWS).items
+    ]
 
 
 def items_part(ask: Ask) -> Response:

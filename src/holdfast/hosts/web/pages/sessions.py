@@ -7,13 +7,14 @@ from typing import Any
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
+from holdfast.hosts.web.download import MOST_ROWS, download, is_wanted
 from holdfast.hosts.web.pages.activity import WORDS, outcome_of
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.ids import short
 from holdfast.model.session import Session
 from holdfast.verbs.sessions.receipts import injections_into
 from holdfast.verbs.sessions.scars import unanswered
-from holdfast.verbs.sessions.session import contents_of, find_session, list_sessions, saved_in
+from holdfast.verbs.sessions.session import contents_of, find_session, list_sessions, saved_in, session_agents
 from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, Item, Wanted, older
 
 LIMIT = 50
@@ -24,7 +25,7 @@ LANES = {
     "Saved": ("record", "observation", "change"),
     "Outcomes": ("use",),
 }
-WIDTH, LEFT, LANE = 900.0, 84.0, 24.0
+LANE = 24.0  # pixels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +33,8 @@ class Mark:
     """One entry of a session in its lane: which one, where, and what it was."""
 
     number: int
-    x: float
-    y: float
+    x: float  # per cent of the width
+    y: float  # pixels
     item: Item
 
 
@@ -42,18 +43,27 @@ def page(ask: Ask) -> Response:
     offset = ask.number("offset", 0, 0, 10_000_000)
     on = ask.text("on")[:10]
     since, until = (render.start_of_date(ask, on), render.end_of_day(ask, on)) if on else ("", "~")
-    sessions = list_sessions(
-        ask.memory, limit=LIMIT + 1, offset=offset, everywhere=ask.everywhere, since=since, until=until
-    )
-    more = render.address(ask, "/sessions", offset=offset + LIMIT, client=ask.text("client"), on=on)
     client = ask.text("client")
-    shown = [one for one in sessions[:LIMIT] if client in ("", one.agent)]
+    limit = MOST_ROWS if is_wanted(ask) else LIMIT
+    sessions = list_sessions(
+        ask.memory,
+        limit=limit + 1,
+        offset=offset,
+        everywhere=ask.everywhere,
+        since=since,
+        until=until,
+        agent=client,
+    )
+    if is_wanted(ask):
+        return download(ask, "sessions", _rows(ask, sessions))
+    more = render.address(ask, "/sessions", offset=offset + LIMIT, client=client, on=on)
+    shown = sessions[:LIMIT]
     return render.page(
         ask,
         "sessions.html",
         title="Sessions",
         sessions=shown,
-        clients=sorted({one.agent for one in sessions if one.agent}),
+        clients=session_agents(ask.memory, everywhere=ask.everywhere),
         client=client,
         on=on,
         saved=saved_in(ask.memory, [one.id for one in shown]),
@@ -61,6 +71,23 @@ def page(ask: Ask) -> Response:
         more=more if len(sessions) > LIMIT else "",
         offset=offset,
     )
+
+
+def _rows(ask: Ask, sessions: list[Session]) -> list[dict[str, object]]:
+    saved = saved_in(ask.memory, [one.id for one in sessions])
+    return [
+        {
+            "id": one.id,
+            "project": one.project,
+            "agent": one.agent,
+            "title": one.title,
+            "issue": one.issue,
+            "started_at": one.started_at,
+            "closed_at": one.closed_at,
+            "memories": saved.get(one.id, 0),
+        }
+        for one in sessions
+    ]
 
 
 def one(ask: Ask) -> Response:
@@ -109,7 +136,5 @@ def _lanes(items: list[Item]) -> dict[str, Any]:
         lane = next((place for place, whats in enumerate(used.values()) if item.what in whats), None)
         if lane is not None:
             share = (at - start) / took if took else number / max(1, len(items) - 1)
-            marks.append(
-                Mark(number=number, x=LEFT + 8 + share * (WIDTH - LEFT - 16), y=(lane + 0.5) * LANE, item=item)
-            )
-    return {"lanes": list(used), "marks": marks, "lane_height": LANE, "lane_width": WIDTH, "lane_left": LEFT}
+            marks.append(Mark(number=number, x=100 * share, y=(lane + 0.5) * LANE, item=item))
+    return {"lanes": list(used), "marks": marks, "lane_height": LANE}

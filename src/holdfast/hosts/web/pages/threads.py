@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.done import Done, Undo, going_back, together
+from holdfast.hosts.web.download import MOST_ROWS, download, is_wanted
 from holdfast.hosts.web.pages.review import dismiss_suggestion, open_suggestion
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
@@ -38,16 +39,34 @@ MOST_SHOWN = 6  # in a lane; the others are folded
 
 def page(ask: Ask) -> Response:
     """Return the board."""
+    stages = triage(ask.memory)
+    if is_wanted(ask):
+        resolved = resolved_threads(ask.memory, limit=MOST_ROWS)
+        opened = (thread for name, _ in LANES for thread in stages[name])
+        return download(ask, "threads", [_row(thread) for thread in (*opened, *resolved)])
     return render.page(
         ask,
         "threads.html",
         title="Threads",
         lanes=LANES,
-        stages=triage(ask.memory),
+        stages=stages,
         most=MOST_SHOWN,
         resolved=resolved_threads(ask.memory, limit=20),
         suggested=suggestions(ask.memory),
     )
+
+
+def _row(thread: Thread) -> dict[str, object]:
+    record = thread.record
+    return {
+        "id": record.id,
+        "title": record.title,
+        "stage": thread.stage,
+        "touches": thread.touches,
+        "touched_at": thread.touched_at,
+        "created_at": record.created_at,
+        "note": record.reason,
+    }
 
 
 def open_one(ask: Ask) -> Response:

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
+from holdfast.hosts.web.download import download, is_wanted
 from holdfast.hosts.web.treemap import Tile, treemap
 from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
 from holdfast.verbs.records.repository import Citation, Knowledge, knowledge, worst
@@ -73,6 +74,8 @@ class Drawn:
 
 def page(ask: Ask) -> Response:
     """Return the map of the repository or of a folder, and the memories that cite it."""
+    if is_wanted(ask):
+        return download(ask, "map", _rows(ask))
     later = is_large(ask)
     shown = {} if later else _map(ask)
     return render.page(ask, "map.html", title="Map", later=later, date=ask.text("as_of")[:10], **shown)
@@ -83,11 +86,21 @@ def map_part(ask: Ask) -> Response:
     return render.part(ask, "map_drawn.html", "Map", "/map", **_map(ask))
 
 
-def _map(ask: Ask) -> dict[str, Any]:
-    date = ask.text("as_of")[:10]
-    instant = render.end_of_day(ask, date)
+def _known(ask: Ask) -> Knowledge:
+    instant = render.end_of_day(ask, ask.text("as_of")[:10])
     known: Knowledge = cached_until_event(ask, "knowledge", lambda: knowledge(ask.memory, instant), instant)
-    at = ask.text("folder").strip("/")
+    return known
+
+
+def _rows(ask: Ask) -> list[dict[str, object]]:
+    """Return a row for each citation inside the folder."""
+    cited = (one for folder in folders_in(_known(ask), ask.text("folder").strip("/")) for one in folder.citations)
+    return [{"anchor": one.anchor, "state": one.state, "id": one.record.id, "title": one.record.title} for one in cited]
+
+
+def _map(ask: Ask) -> dict[str, Any]:
+    date, at = ask.text("as_of")[:10], ask.text("folder").strip("/")
+    known = _known(ask)
     size = ask.text("size") if ask.text("size") in SIZES else "files" if known.files is not None else "memories"
     folders = folders_in(known, at)
     here = Folder(
