@@ -154,3 +154,16 @@ def test_a_budget_is_kept_and_what_it_cuts_is_counted() -> None:
     assert sum(hit.tokens for hit in packed) <= 200
     assert (len(packed), cut) == (2, 3)
     assert pack(hits, {}, limit=4, budget=0)[1] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/pay.py::Shop.pay=3 and src\\pay.py:12",
+        "a_ _b --c-- d.e..f v1.2-rc3 me@example.com #12 snake__case",
+        "don't 'quoted' o'clock",
+        "The cafe's HTTPServer, sha256.",
+    ],
+)
+def test_ascii_and_other_texts_are_cut_alike(text: str) -> None:
+    assert tokens(f"{text} é") == [*tokens(text), "e"]

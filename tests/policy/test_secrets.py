@@ -7,7 +7,7 @@ import pytest
 from bench import planting
 from bench.labelled import SPLITS
 from bench.leaks import hit, look_alikes, ours, planted, score, score_wrapped
-from holdfast.policy.secrets.find import KINDS, mask_secrets, masked, secrets_in
+from holdfast.policy.secrets.find import KINDS, _hinted, mask_secrets, masked, secrets_in
 from holdfast.policy.secrets.rules import RULES
 
 PLANTED = [row for split in SPLITS for row in planted(split)]
@@ -32,6 +32,13 @@ def test_a_planted_secret_is_found_and_nothing_of_it_is_left(secret: str, text: 
     clean = mask_secrets(text)
     assert [line for line in secret.replace("\\n", "\n").split("\n") if len(line) > 8 and line in clean] == []
     assert mask_secrets(clean) == clean
+
+
+@pytest.mark.parametrize("around", ["{}", "word {} word", "--{}--", "_{}.", "\n{}\n"])
+def test_a_rule_is_tried_wherever_its_hint_is(around: str) -> None:
+    hints = [hint for rule in RULES for hint in rule[1].removeprefix("~").split()]
+    assert len(hints) > 250
+    assert [hint for hint in hints if hint not in {rule[1] for rule in _hinted(around.format(hint))}] == []
 
 
 @pytest.mark.parametrize("split", SPLITS)

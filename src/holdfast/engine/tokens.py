@@ -10,7 +10,8 @@ import Stemmer
 from holdfast.engine.languages import STOP, Meanings, english_of, folded, is_foreign_in_latin, terms_in
 
 # Runs of letters and digits, joined by the punctuation of identifiers, paths, versions and addresses.
-_COMPOUND = re.compile(r"[^\W_]+(?:[_./\\:@#\-]+[^\W_]+)*")
+_COMPOUND = re.compile(r"[^\W_]++(?:[_./\\:@#\-]++[^\W_]++)*+")
+_ASCII_COMPOUND = re.compile(r"[A-Za-z0-9]++(?:[_./\\:@#\-]++[A-Za-z0-9]++)*+")  # the same, in half the time
 # A path, a symbol and a line are joined by these: src/pay.py::Shop.pay, src/pay.py:12.
 _SECTION = re.compile(r"[:@#]+")
 _NAME = re.compile(r"[^\W_]+(?:[_\-]+[^\W_]+)*")
@@ -51,7 +52,9 @@ def tokens(text: str, *, is_question: bool = False) -> list[str]:
     """
     found: list[str] = []
     foreign = is_foreign_in_latin(text)
-    for compound in _COMPOUND.findall(_APOSTROPHE.sub("", folded(text))):
+    plain = folded(text)
+    plain = _APOSTROPHE.sub("", plain) if "'" in plain or "’" in plain else plain
+    for compound in (_ASCII_COMPOUND if plain.isascii() else _COMPOUND).findall(plain):
         found.extend(_tokens_of(compound, foreign, is_question))
         if len(found) > MOST_TOKENS:
             break

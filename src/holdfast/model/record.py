@@ -1,6 +1,6 @@
 """Records (remembered things) and drafts (records to be written)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
@@ -113,9 +113,13 @@ class Draft:
 def record_to_json(record: Record) -> Json:
     """Return a record as JSON, without empty parts."""
     value: Json = {}
-    for spec in fields(Record):
-        item = getattr(record, spec.name)
+    for name in _NAMES:
+        item = getattr(record, name)
+        if not item:
+            continue
         match item:
+            case str() | int():
+                pass
             case Actor() | Origin():
                 item = _plain(item)
             case tuple():
@@ -124,21 +128,26 @@ def record_to_json(record: Record) -> Json:
                 item = dict(item)
             case CodeSnapshot():
                 item = snapshot_to_json(item)
-        if item not in ("", [], {}, None):
-            value[spec.name] = item
+        if item:
+            value[name] = item
     return value
+
+
+_NAMES = tuple(spec.name for spec in fields(Record))
 
 
 def record_from_json(value: Mapping[str, Any]) -> Record:
     """Parse the result of `record_to_json`."""
-    parts = dict(value)
-    parts["by"] = Actor(**parts.get("by", {}))
-    parts["origin"] = Origin(**parts.get("origin", {}))
-    parts["links"] = tuple(Link(**link) for link in parts.get("links", ()))
-    parts["seen"] = snapshot_from_json(parts.get("seen"))
-    for name in ("scopes", "tags", "anchors", "triggers", "waiting"):
-        parts[name] = tuple(parts.get(name, ()))
-    return Record(**parts)
+    return Record(**{name: _PARSED[name](part) if name in _PARSED else part for name, part in value.items()})
+
+
+_PARSED: Mapping[str, Callable[[Any], Any]] = {
+    "by": lambda by: Actor(**by),
+    "origin": lambda origin: Origin(**origin),
+    "links": lambda links: tuple(Link(**link) for link in links),
+    "seen": snapshot_from_json,
+    **dict.fromkeys(("scopes", "tags", "anchors", "triggers", "waiting"), tuple),
+}
 
 
 def _plain(value: Actor | Origin | Link) -> Json:

@@ -117,9 +117,10 @@ def look_up(
         # They still count in the exact score.
         if score and (read > readable or (counts[word] > LONG and _settled(score, left, most))):
             break
-        left -= idf[word]
+        weight = idf[word]
+        left -= weight
         for number in held[word] if word in held else index.holders(frequencies.db, [word], spans)[word]:
-            score[number] += idf[word]
+            score[number] += weight
         unread.discard(word)
     if unread:
         for number, weight in _together(frequencies.db, present, counts, idf, spans, most).items():

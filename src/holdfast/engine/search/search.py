@@ -84,10 +84,10 @@ class Candidate:
     @property
     def _parts(self) -> dict[str, float]:
         """The score by signal; a signal that a record has not yet leaves its share to the others."""
-        known = {"words": (WORDS, self.words), "meaning": (MEANING, self.meaning), "tokens": (TOKENS, self.tokens)}
-        there = {name: (share, value) for name, (share, value) in known.items() if value is not None}
-        total = sum(share for share, _ in there.values())
-        return {name: share / total * value for name, (share, value) in there.items()}
+        known = (("words", WORDS, self.words), ("meaning", MEANING, self.meaning), ("tokens", TOKENS, self.tokens))
+        there = [(name, share, value) for name, share, value in known if value is not None]
+        total = sum([share for _, share, _ in there])
+        return {name: share / total * value for name, share, value in there}
 
     @property
     def score(self) -> float:
@@ -98,9 +98,12 @@ class Candidate:
     def fit(self) -> float:
         """How well it answers, from 0 to 1: the same for the same question and text, whatever else is stored."""
         known = ((FIT_WORDS, self.coverage), (FIT_MEANING, self.meaning), (FIT_TOKENS, self.tokens))
-        there = [(share, min(value, 1.0)) for share, value in known if value is not None]
-        own = sum(share * value for share, value in there) / sum(share for share, _ in there)
-        return min(1.0, own + FIT_DATE * self.date / DATE)
+        own = total = 0.0
+        for share, value in known:
+            if value is not None:
+                own += share * min(value, 1.0)
+                total += share
+        return min(1.0, own / total + FIT_DATE * self.date / DATE)
 
     @property
     def why(self) -> dict[str, float]:

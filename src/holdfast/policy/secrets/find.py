@@ -21,7 +21,8 @@ if MYPY:  # importing `typing` would take a third of a hook's time
     from typing import Any
 
 _PRIVATE = r"(?is)<private>.*?(?:</private>|\Z)"
-_BASE64 = r"(?<![A-Za-z0-9+/_\-])[A-Za-z0-9+/_\-]{16,}+={0,2}"
+# Base64 of an ASCII text begins with one of these letters.
+_BASE64 = r"(?<![A-Za-z0-9+/_\-])(?=[A-Za-f])[A-Za-z0-9+/_\-]{16,}+={0,2}"
 _PAIR = r"(?!(?:sha\d+|md5|h\d|id):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)"
 MOST_ENCODED, SHORTEST_ENCODED = 2, 16  # layers of base64, and characters of an encoded word
 
@@ -36,12 +37,24 @@ ASSIGNED, COMMAND, COLUMN, ENCODED = (
 KINDS = (*dict.fromkeys(rule[0] for rule in RULES), COLUMN, ENCODED, ASSIGNED)
 
 _compiled = cache(re.compile)
-# Hints by a character they contain: a text without that character need not be searched for them.
-_HINTS: dict[str, list[tuple[str, str, str, bool]]] = {}
-for _name, _hints, _pattern, _ in RULES:
+_SIGNS = "_-$./:{="
+# Letters of identifiers and prose, rarest first; what is not among them is rarer still.
+_COMMON = "zqjxkvbywgpfmucdlhrsnioate"
+
+
+def _mark(hint: str) -> str:
+    """Return what a text must contain to contain a hint: a sign and the character beside it, else the rarest letter."""
+    place = next((hint.index(sign) for sign in _SIGNS if sign in hint), -1)
+    if place >= 0:
+        return hint[place - 1 : place + 1] if place else hint[:2]
+    return min(hint, key=_COMMON.find)
+
+
+_HINTS: dict[str, list[tuple[int, str, str, str, bool]]] = {}
+for _order, (_name, _hints, _pattern, _) in enumerate(RULES):
     for _hint in _hints.removeprefix("~").split():
-        _sign = next((sign for sign in "_-$./:{=" if sign in _hint), "")
-        _HINTS.setdefault(_sign, []).append((_hint, _name, _pattern, _hints[0] == "~"))
+        _HINTS.setdefault(_mark(_hint), []).append((_order, _hint, _name, _pattern, _hints[0] == "~"))
+_MARKS = frozenset(_HINTS)
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -168,10 +181,8 @@ def _everywhere(text: str, encoded: int) -> Iterator[Secret]:
 
 
 def _candidates(text: str, encoded: int) -> Iterator[Secret]:
-    for sign, rules in _HINTS.items():
-        for hint, name, shape, anywhere in rules if sign in text else ():
-            if hint in text:
-                yield from _shaped(text, hint, name, shape, anywhere=anywhere)
+    for _, hint, name, shape, anywhere in _hinted(text):
+        yield from _shaped(text, hint, name, shape, anywhere=anywhere)
     for name, places in ((ASSIGNED, assigned), (COLUMN, columns), (ENCODED, manifests), (COMMAND, arguments)):
         for start, end in places(text):
             # Words that only look random because of escapes are not secrets.
@@ -179,6 +190,16 @@ def _candidates(text: str, encoded: int) -> Iterator[Secret]:
                 yield Secret(name=name, start=start, end=end)
     if encoded:
         yield from _encoded(text, encoded - 1)
+
+
+def _hinted(text: str) -> list[tuple[int, str, str, str, bool]]:
+    """Return the rules whose hint is in a text, in the order of the table."""
+    marks = set(text)
+    for sign in marks.intersection(_SIGNS):
+        parts = text.split(sign)
+        marks.update([(part[-1:] or sign) + sign for part in parts])  # nothing between them: two signs
+        marks.update([sign + part[:1] for part in parts])
+    return sorted([rule for mark in marks & _MARKS for rule in _HINTS[mark] if rule[1] in text])
 
 
 def _shaped(text: str, hint: str, name: str, shape: str, *, anywhere: bool) -> Iterator[Secret]:

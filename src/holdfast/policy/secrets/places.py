@@ -46,7 +46,8 @@ _COMMANDS: dict[str, list[tuple[str, str]]] = {}
 for _names, _word, _flags in COMMANDS:
     for _name in _names.split():
         _COMMANDS.setdefault(_name, []).append((_word, _flags))
-_BEFORE_SPACE = r"(?<![\w.\-])[\w.\-]++(?= )"  # tried once for each word: a long one costs no more
+_CALLED = frozenset(f"{name} " for name in _COMMANDS)
+_WORDS = r"[\w.\-]++ ?"  # each with the space after it
 
 
 def assigned(text: str) -> Iterator[tuple[int, int]]:
@@ -152,7 +153,7 @@ def arguments(text: str) -> Iterator[tuple[int, int]]:
     if not any(sign in text for sign in "-/_"):
         return
     # Nearly every text names no command at all, which one look shows.
-    if _COMMANDS.keys().isdisjoint(_compiled(_BEFORE_SPACE).findall(text)):
+    if _CALLED.isdisjoint(_compiled(_WORDS).findall(text)):
         return
     commands = sorted((place, name) for name in _COMMANDS for place in _commands(text, name))
     for number, (place, name) in enumerate(commands):

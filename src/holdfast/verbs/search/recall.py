@@ -285,7 +285,8 @@ def _fitting(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> 
     foreign = asked.question.is_foreign or _is_best_foreign(memory, asked, candidates)
     places = passing(asked.query, asked.documents, fits, scores, is_foreign=foreign)
     severe = SEVERE * bar(asked.query, asked.documents)
-    maybe = [place for place in range(len(fits)) if place not in set(places) and fits[place] >= severe][:MAYBE]
+    answers = set(places)
+    maybe = [place for place, fit in enumerate(fits) if fit >= severe and place not in answers][:MAYBE]
     if maybe and asked.query.least is None:
         read = records.by_numbers(memory.store.db, [candidates[place].number for place in maybe])
         places += [place for place in maybe if is_severe(read[candidates[place].number])]
