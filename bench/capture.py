@@ -106,7 +106,7 @@ def _active_after(dialogue: Sequence[str]) -> Iterator[str]:
             for line in dialogue:
                 activity += _events(line, len(activity))
                 derive(memory, activity)
-            for entry in records.of_session(memory.store.db, "s1"):
+            for entry in records.of_session(memory.store, "s1"):
                 if entry.record.state == "active":
                     yield entry.record.text
     finally:

@@ -124,14 +124,14 @@ def _embed(memory: Memory, pool: Any) -> None:
     memory.store.note("embedder", f"{memory.embedder.name}/{memory.embedder.size}")
     random, center = np.random.default_rng(1), memory.embedder.center
     vectors.drop_graph(memory.store.db)
-    while numbers := vectors.waiting(memory.store.db, None, BATCH):
+    while numbers := vectors.waiting(memory.store, None, BATCH):
         made = _mixtures(random, pool, len(numbers))
         codes, halves = code_of(made, center), made.astype(np.float16)
         rows = [
             Passage(number=number, passage=0, fingerprint="", code=codes[row].tobytes(), vector=halves[row].tobytes())
             for row, number in enumerate(numbers)
         ]
-        vectors.store(memory.store.db, numbers, rows, graph=False)
+        vectors.store(memory.store, numbers, rows, graph=False)
 
 
 def _mixtures(random: Any, pool: Any, count: int) -> Any:

@@ -123,10 +123,11 @@ def _worker(home: Path, place: Path) -> "subprocess.Popen[bytes]":
 
 
 def _trail(home: Path) -> tuple[int, int, set[str]]:
+    from holdfast.engine.journal import Journal
     from holdfast.engine.sqlite import SQLite
 
-    db = SQLite(home / "holdfast.db")
-    kept, waiting = trail.size(db)
-    names = {one.text for number in range(100) for one in trail.of_session(db, f"s{number}")}
-    db.close()
+    journal = Journal(SQLite(home / "holdfast.db"))
+    kept, waiting = trail.size(journal)
+    names = {one.text for number in range(100) for one in trail.of_session(journal, f"s{number}")}
+    journal.db.close()
     return kept, waiting, names

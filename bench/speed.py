@@ -182,7 +182,7 @@ def fake_vectors(memory: Memory) -> None:
     tokens = random.integers(-127, 128, (64, *words.shape), dtype=np.int8)
     name = f"{memory.embedder.name}/{memory.embedder.size}"
     memory.store.note("embedder", name)
-    while numbers := vectors.waiting(memory.store.db, None, 5_000):
+    while numbers := vectors.waiting(memory.store, None, 5_000):
         made = random.standard_normal((len(numbers), memory.embedder.size)).astype(np.float32)
         made /= np.linalg.norm(made, axis=1, keepdims=True)
         codes, halves = code_of(made, memory.embedder.center), made.astype(np.float16)
@@ -197,7 +197,7 @@ def fake_vectors(memory: Memory) -> None:
             )
             for row, number in enumerate(numbers)
         ]
-        vectors.store(memory.store.db, numbers, rows)
+        vectors.store(memory.store, numbers, rows)
 
 
 def _baselines(memory: Memory, questions: list[str]) -> tuple[Spread, Spread]:

@@ -48,7 +48,7 @@ def story_hash() -> str:
 
 def texts_of(memory: Memory) -> list[str]:
     """Return every text of the store that gets a vector."""
-    kept = [entry.record for entry in records.page(memory.store.db, Filter(states=()), limit=1_000_000)]
+    kept = [entry.record for entry in records.page(memory.store, Filter(states=()), limit=1_000_000)]
     return sorted({text for record in kept if record.state != "erased" for text in passages(record.text)})
 
 

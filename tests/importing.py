@@ -63,7 +63,7 @@ def brought(memory: Memory, name: str, folder: Path, **options: Any) -> Report:
 
 def all_records(memory: Memory) -> dict[str, Record]:
     """Give every record by its key in the system it came from."""
-    found = records.page(memory.store.db, Filter(states=()), limit=10_000)
+    found = records.page(memory.store, Filter(states=()), limit=10_000)
     return {str(entry.record.extra["imported"]["id"]): entry.record for entry in found}
 
 

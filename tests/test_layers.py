@@ -106,7 +106,17 @@ def test_hosts_ask_verbs_or_compose_and_never_the_engine() -> None:
     ours = set((SOURCE / "hosts").rglob("*.py"))
     assert len(ours) > 50
     assert {path for path, _, there in holdfast_imports() if there == "engine"} & ours == set()
-    assert {path for path in ours if "store.db" in path.read_text()} == set()
+
+
+def test_only_the_engine_and_who_opens_a_store_handle_its_database() -> None:
+    """What a view answers is asked of the store. Doctor and upkeep report on the database itself: its place, size and damage."""
+    using = set()
+    for folder in ("verbs", "surfaces", "hosts", "integrations"):
+        for path in (SOURCE / folder).rglob("*.py"):
+            nodes = ast.walk(ast.parse(path.read_text()))
+            if any(isinstance(node, ast.Attribute) and node.attr == "db" for node in nodes):
+                using.add(path.relative_to(SOURCE).as_posix())
+    assert using == {"verbs/upkeep/doctor.py", "verbs/upkeep/maintain.py"}
 
 
 # Where the SQL of the two engines differs: how words and vectors are searched. All else is a method of `Database`.

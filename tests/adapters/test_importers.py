@@ -83,7 +83,7 @@ def test_gitmem_threads_keep_their_status_and_life(memory: Memory, tmp_path: Pat
     assert resolved.updated_at == "2026-01-09T09:00:00.000Z"
     assert resolved.id in {thread.record.id for thread in resolved_threads(memory)}
     alive = found["thread:t-0a1b2c3d"]
-    assert touches.of(memory.store.db, [alive.id])[alive.id] == (1, "2026-01-15T09:00:00.000Z")
+    assert touches.of(memory.store, [alive.id])[alive.id] == (1, "2026-01-15T09:00:00.000Z")
     assert alive.extra["counts"]["touch_count"] == 3
     state = found["thread:t-0a1b2c3f"]
     assert (state.kind, state.tags) == ("progress", ("project-state",))
@@ -101,7 +101,7 @@ def test_gitmem_suggestions_stay_what_they_are(memory: Memory, tmp_path: Path) -
 def test_gitmem_sessions_keep_their_close_and_what_they_left(memory: Memory, tmp_path: Path) -> None:
     brought(memory, "gitmem", tmp_path)
     found = all_records(memory)
-    session = sessions.of(memory.store.db, SESSION)
+    session = sessions.of(memory.store, SESSION)
     assert session
     assert (session.title, session.issue, session.agent) == ("Cents everywhere", "SHOP-12", "cli")
     assert (session.started_at, session.closed_at) == ("2026-01-11T11:00:00.000Z", "2026-01-11T13:05:00.000Z")
@@ -115,7 +115,7 @@ def test_gitmem_sessions_keep_their_close_and_what_they_left(memory: Memory, tmp
         "capture": "Keep amounts as integers",
         "rapport": "Short questions, long silences.",
     }
-    running = sessions.of(memory.store.db, f"{SESSION[:-1]}2")
+    running = sessions.of(memory.store, f"{SESSION[:-1]}2")
     assert running
     assert not running.is_open
     assert found[f"reflection:{running.id}"].fields["corrections"] == "Do not touch the tax code this week."
@@ -124,11 +124,11 @@ def test_gitmem_sessions_keep_their_close_and_what_they_left(memory: Memory, tmp
 def test_gitmem_usage_counts(memory: Memory, tmp_path: Path) -> None:
     brought(memory, "gitmem", tmp_path)
     scar = all_records(memory)[SCAR].id
-    counts = usage.of(memory.store.db, [scar])[scar]
+    counts = usage.of(memory.store, [scar])[scar]
     assert (counts.surfaced, counts.applied, counts.ignored, counts.acknowledged) == (3, 1, 1, 1)
     assert counts.succeeded == 1
     assert counts.failed == 0
-    assert {use.outcome for use in usage.in_session(memory.store.db, SESSION)} == {"applied", "succeeded"}
+    assert {use.outcome for use in usage.in_session(memory.store, SESSION)} == {"applied", "succeeded"}
 
 
 def test_what_is_damaged_in_gitmem_is_named(memory: Memory, tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ def test_memory_mcp_candidates_uses_and_sessions_arrive(memory: Memory, tmp_path
     found = all_records(memory)
     assert (found["pattern:p1"].state, found["pattern:p1"].extra["first_seen"]) == ("pending", "2026-02-01 10:00:01")
     assert (found["pattern:p3"].state, found["pattern:p3"].reason) == ("retired", "rejected")
-    first, second = (usage.of(memory.store.db, [found[key].id])[found[key].id] for key in ("memory:1", "memory:2"))
+    first, second = (usage.of(memory.store, [found[key].id])[found[key].id] for key in ("memory:1", "memory:2"))
     assert (first.surfaced, first.applied, first.last_used_at) == (1, 1, "2026-02-05T08:00:00.000Z")
     assert (second.surfaced, second.applied, second.contradicted) == (1, 1, 1)
-    session = sessions.of(memory.store.db, "5d2f0000-aaaa-4c11-8e21-000000000001")
+    session = sessions.of(memory.store, "5d2f0000-aaaa-4c11-8e21-000000000001")
     assert session
     assert (session.title, session.project, session.closed_at) == ("Sharding", SHOP, "2026-02-01T12:00:00.000Z")
     assert reasons(report) == {
@@ -232,9 +232,9 @@ def test_bettermemory_files_keep_origin_verification_and_scopes(memory: Memory, 
 def test_bettermemory_logs_tell_of_use_and_damage_is_named(memory: Memory, tmp_path: Path) -> None:
     report = brought(memory, "bettermemory", tmp_path)
     deploys = all_records(memory)["01KJ0000000000000000000001"].id
-    counts = usage.of(memory.store.db, [deploys])[deploys]
+    counts = usage.of(memory.store, [deploys])[deploys]
     assert (counts.surfaced, counts.applied, counts.last_used_at) == (2, 1, "2026-03-06T08:05:00.000Z")
-    session = sessions.of(memory.store.db, "sess_0000000000000002")
+    session = sessions.of(memory.store, "sess_0000000000000002")
     assert session
     assert (session.started_at, session.closed_at) == ("2026-03-06T08:00:00.000Z", "2026-03-06T08:06:00.000Z")
     told = reasons(report)
@@ -299,15 +299,15 @@ def test_claude_mem_observations_and_summaries_keep_everything(memory: Memory, t
 
 def test_claude_mem_sessions_and_prompts_arrive(memory: Memory, tmp_path: Path) -> None:
     brought(memory, "claude-mem", tmp_path)
-    session = sessions.of(memory.store.db, "host-session-1")
+    session = sessions.of(memory.store, "host-session-1")
     assert session
     assert (session.title, session.close["type"]) == ("Make the search box keep its text", "completed")
     assert session.closed_at == "2026-03-01T22:20:00.000Z"
     assert session.close["summary"] == all_records(memory)["summary:obs-session-1:1"].id
-    never_ended = sessions.of(memory.store.db, "host-session-2")
+    never_ended = sessions.of(memory.store, "host-session-2")
     assert never_ended
     assert (never_ended.is_open, never_ended.closed_at) == (False, "2026-03-02T21:30:00.000Z")
-    said = transcripts.get(memory.store.db, "host-session-1")
+    said = transcripts.get(memory.store, "host-session-1")
     assert said
     turns = [json.loads(line) for line in said.body.splitlines()]
     assert [(turn["prompt_number"], turn["content"].strip()) for turn in turns] == [

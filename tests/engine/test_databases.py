@@ -228,8 +228,8 @@ def test_a_server_that_is_not_there_is_said_clearly() -> None:
 def test_vectors_come_back_as_they_were_stored(store: Store) -> None:
     values = np.random.default_rng(1).standard_normal(384)
     item = passage(1, values)
-    vectors.store(store.db, [1], [item])
-    assert vectors.of(store.db, [1]) == [(1, item.vector)]
+    vectors.store(store, [1], [item])
+    assert vectors.of(store, [1]) == [(1, item.vector)]
     code = store.db.query("select code from vectors")[0][0]
     assert bytes(code) == item.code
 
@@ -271,8 +271,8 @@ def test_the_nearest_are_those_an_exact_search_finds(
     numbers = [row[0] for row in store.db.query("select number from records order by number")]
     made = random.standard_normal((20, 64))[np.arange(600) % 20] + 0.3 * random.standard_normal((600, 64))
     made /= np.linalg.norm(made, axis=1, keepdims=True)
-    vectors.store(store.db, numbers, [passage(n, row) for n, row in zip(numbers, made, strict=True)])
-    finder = vector_search(store.db, 0.0)
+    vectors.store(store, numbers, [passage(n, row) for n, row in zip(numbers, made, strict=True)])
+    finder = vector_search(store, 0.0)
     place = span(store.project_number("p1"))
     mine = [n for n in numbers if place[0] <= n <= place[1]]
     question = made[7]

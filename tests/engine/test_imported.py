@@ -13,7 +13,7 @@ def test_a_foreign_id_is_found_whole_or_by_its_beginning(store: Store) -> None:
     store.commit([recorded(clock, "mentions imported a1b2c3d4-1")])
 
     def found(reference: str, *, whole: bool = False, system: str = "") -> list[str]:
-        return [entry.record.body for entry in by_foreign_id(store.db, reference, whole=whole, system=system)]
+        return [entry.record.body for entry in by_foreign_id(store, reference, whole=whole, system=system)]
 
     assert found("A1B2C3D4") == ["thing learning:a1b2c3d4-1", "thing a1b2c3d4-2"]
     assert found("a1b2c3d4-2") == ["thing a1b2c3d4-2"]

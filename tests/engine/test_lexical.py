@@ -32,16 +32,16 @@ def large(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
 def test_common_words_are_told_from_a_draw_and_rare_ones_counted(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = Mock(wraps=words.counts)
     monkeypatch.setattr(words, "counts", counts)
-    found = Frequencies(large.db).of(["deploy", "stage", "sunday", "nowher"], [EVERYWHERE], 600)
+    found = Frequencies(large).of(["deploy", "stage", "sunday", "nowher"], [EVERYWHERE], 600)
     assert [call.args[1] for call in counts.call_args_list] == [{EVERYWHERE: ["sunday", "nowher"]}]
     assert (found["deploy"], found["sunday"], found["nowher"]) == (600, 2, 0)
     assert 150 < found["stage"] < 250
-    exact = Frequencies(large.db).of(["deploy", "stage", "sunday"], [EVERYWHERE], 400)  # as of fewer
+    exact = Frequencies(large).of(["deploy", "stage", "sunday"], [EVERYWHERE], 400)  # as of fewer
     assert exact == {"deploy": 600, "stage": 200, "sunday": 2}
 
 
 def test_a_draw_is_made_again_when_a_tenth_has_come(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    frequencies = Frequencies(large.db)
+    frequencies = Frequencies(large)
     assert frequencies.of(["rollback"], [EVERYWHERE], 600) == {"rollback": 0}
     clock = Clock(lambda: 1_700_000_001.0)
     large.commit([recorded(clock, f"Rollback {n}", project="p1") for n in range(300)])
@@ -67,7 +67,7 @@ def test_a_word_that_very_many_hold_picks_none_where_meaning_does(
     monkeypatch.setattr(lexical, "COMMON_WORD", 50)
 
     def found(asked: list[str], *, meant: bool) -> int:
-        return len(look_up(Frequencies(large.db), asked, [EVERYWHERE], 600, most=60, meant=meant).found)
+        return len(look_up(Frequencies(large), asked, [EVERYWHERE], 600, most=60, meant=meant).found)
 
     assert found(["stage", "deploy"], meant=True) == 0
     assert found(["stage", "deploy"], meant=False) == 60
@@ -76,7 +76,7 @@ def test_a_word_that_very_many_hold_picks_none_where_meaning_does(
 
 def test_what_is_remembered_of_words_is_bounded(large: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lexical, "REMEMBERED", 20)
-    frequencies = Frequencies(large.db)
+    frequencies = Frequencies(large)
     for number in range(300):
         asked = [str(number), "sunday", f"unheard{number}"]
         assert frequencies.of(asked, [EVERYWHERE], 400) == dict(zip(asked, (1, 2, 0), strict=True))
@@ -94,5 +94,5 @@ def test_the_one_record_with_all_words_is_found_however_common_each_word_is(
     texts += [f"amber {n}" for n in range(50)]
     clock = Clock(lambda: 1_700_000_000.0)
     entries = store.commit([recorded(clock, text, project="p") for text in texts])
-    found = look_up(Frequencies(store.db), asked, [EVERYWHERE], len(texts), most=10).found
+    found = look_up(Frequencies(store), asked, [EVERYWHERE], len(texts), most=10).found
     assert next(iter(found)) == entries[100].number

@@ -70,8 +70,8 @@ def test_a_moved_store_is_the_same_store(place: Place, one: str, other: str) -> 
     clock = Clock(lambda: 1_800_000_000.0)
     for store in (source, target):  # what is written afterwards gets the same numbers too
         store.commit([recorded(clock, "afterwards", project="p")])
-    assert [entry.number for entry in records.page(target.db, Filter(), limit=1)] == [
-        entry.number for entry in records.page(source.db, Filter(), limit=1)
+    assert [entry.number for entry in records.page(target, Filter(), limit=1)] == [
+        entry.number for entry in records.page(source, Filter(), limit=1)
     ]
 
 
@@ -85,14 +85,14 @@ def test_meaning_and_transcripts_move_along(tmp_path: Path, time: Time, place: P
     said = Transcript(
         session="s1", project=1, format="text", saved_at="2026", tokens=4, body="the flux capacitor broke"
     )
-    transcripts.save(memory.store.db, said, [said.body])
+    transcripts.save(memory.store, said, [said.body])
     expected = [(hit.record.id, round(hit.score, 3)) for hit in recall(memory, Query(text="storage")).hits]
     target = open_store(place(other, "target"))
-    assert move(memory.store, target).vectors == len(vectors.of(memory.store.db, range(1 << 32, (1 << 32) + 9)))
+    assert move(memory.store, target).vectors == len(vectors.of(memory.store, range(1 << 32, (1 << 32) + 9)))
     memory = replace(memory, store=target)
     assert [(hit.record.id, round(hit.score, 3)) for hit in recall(memory, Query(text="storage")).hits] == expected
-    assert [piece.body for piece in transcripts.search(target.db, "flux capacitor", None, 3)] == [said.body]
-    assert vectors.lag(target.db) == 0
+    assert [piece.body for piece in transcripts.search(target, "flux capacitor", None, 3)] == [said.body]
+    assert vectors.lag(target) == 0
 
 
 @pytest.mark.parametrize(("one", "other"), [("sqlite", "postgres"), ("postgres", "sqlite")])

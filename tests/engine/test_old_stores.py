@@ -50,7 +50,7 @@ def test_a_store_of_an_older_schema_opens_with_everything_in_it(packed: Path, st
         assert isinstance(store.db, SQLite)
         assert [tuple(row) for row in store.db.query(f"select seq, {COLUMNS} from events order by seq")] == before
         assert store.db.query("select count(*) from events where checksum is null")[0][0] == 0
-        assert changed_rows(store.db) == []
+        assert changed_rows(store) == []
         assert store.db.damage() == []
         assert told(store) == [
             ("fact", "active", "Deploys wait for the backup of the ledger, and for Ruth."),

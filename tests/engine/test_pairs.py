@@ -22,7 +22,7 @@ def kept(store: Store, time: Time, *bodies: str, project: str = "p") -> list[int
 
 
 def numbers_of(store: Store, place: tuple[int, int], least: float) -> list[tuple[int, int]]:
-    return [(one.first, one.second) for one in pairs(store.db, newest_words(store.db, place), place, {}, least=least)]
+    return [(one.first, one.second) for one in pairs(store, newest_words(store, place), place, {}, least=least)]
 
 
 def test_records_that_share_rare_words_are_paired_most_alike_first(store: Store, time: Time) -> None:
@@ -48,7 +48,7 @@ def test_words_that_are_common_alone_are_looked_up_in_twos(
         kept(store, time, "alpha", "beta", "gamma")
     last = kept(store, time, "alpha beta gamma")[0]
     place = span(store.project_number("p"))
-    assert list(newest_words(store.db, place)) == [last]
+    assert list(newest_words(store, place)) == [last]
     assert numbers_of(store, place, 0.9) == [(first, last)]
     monkeypatch.setattr(module, "COMMON", 0)
     assert numbers_of(store, place, 0.9) == []
@@ -59,8 +59,8 @@ def test_records_of_other_projects_are_paired_only_when_handed_over(store: Store
     elsewhere = kept(store, time, "zebra walks over the bridge", project="q")[0]
     place = span(store.project_number("p"))
     assert numbers_of(store, place, 0.5) == []
-    others = newest_words(store.db, span(store.project_number("q")))
-    found = pairs(store.db, newest_words(store.db, place), place, others, least=0.5)
+    others = newest_words(store, span(store.project_number("q")))
+    found = pairs(store, newest_words(store, place), place, others, least=0.5)
     assert [(one.first, one.second, one.share) for one in found] == [(here, elsewhere, 1.0)]
 
 
@@ -70,14 +70,14 @@ def test_short_records_whose_vectors_nearly_coincide_are_twins(store: Store, tim
     base = random.standard_normal(384)
     near, far = base + 0.1 * random.standard_normal(384), random.standard_normal(384)
     for number, parts in zip(numbers, ([base], [near], [far], [base, far], [base]), strict=True):
-        vectors.store(store.db, [number], [passage(number, place, part) for place, part in enumerate(parts)])
-    gone, clock = records.by_numbers(store.db, [numbers[4]])[numbers[4]], Clock(time)
+        vectors.store(store, [number], [passage(number, place, part) for place, part in enumerate(parts)])
+    gone, clock = records.by_numbers(store, [numbers[4]])[numbers[4]], Clock(time)
     store.commit([Event(id=clock.tick(gone.head), about=gone.id, verb="retired", at=clock.now())])
-    found = near_duplicates(store.db, store.project_number("p"), least=0.9)
+    found = near_duplicates(store, store.project_number("p"), least=0.9)
     assert [(one.first, one.second) for one in found] == [(numbers[1], numbers[0])]
     assert found[0].share > 0.95
-    assert near_duplicates(store.db, store.project_number("p"), least=0.999) == []
-    assert near_duplicates(store.db, store.project_number("nowhere"), least=0.9) == []
+    assert near_duplicates(store, store.project_number("p"), least=0.999) == []
+    assert near_duplicates(store, store.project_number("nowhere"), least=0.9) == []
 
 
 def passage(number: int, place: int, values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Passage:

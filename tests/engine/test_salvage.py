@@ -54,7 +54,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         said = transcripts.Transcript(
             session="s1", project=1, format="text", saved_at="", tokens=3, body="almond flour"
         )
-        transcripts.save(memory.store.db, said, ["almond flour"])
+        transcripts.save(memory.store, said, ["almond flour"])
         memory.store.note("replica folder", "on")
         live = memory.store.db
         assert isinstance(live, SQLite)

@@ -31,7 +31,7 @@ def everything(store: Store) -> dict[str, Any]:
 
 
 def the_record(store: Store, record_id: str) -> Entry | None:
-    return next(iter(records.with_part(store.db, record_id, 1)), None)
+    return next(iter(records.with_part(store, record_id, 1)), None)
 
 
 def some_history(seed: int, size: int = 40) -> list[Event]:
@@ -161,7 +161,7 @@ def test_a_commit_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatc
     assert everything(store) == before
     assert len(list(store.journal())) == 1
     store.commit([recorded(clock, "after")])
-    assert records.counted(store.db, Filter()) == 2
+    assert records.counted(store, Filter()) == 2
 
 
 def test_a_view_of_another_version_is_rebuilt_when_the_store_is_opened(
@@ -226,7 +226,7 @@ def test_erasure_scrubs_every_payload_and_whatever_arrives_late(store: Store) ->
     found = the_record(store, told.id)
     assert found is not None
     assert (found.record.state, found.record.project) == ("erased", "p")
-    assert usage.of(store.db, [told.id]) == {told.id: Usage(applied=2, last_used_at=used.at)}
+    assert usage.of(store, [told.id]) == {told.id: Usage(applied=2, last_used_at=used.at)}
     before = everything(store)
     store.rebuild()
     assert everything(store) == before
@@ -272,7 +272,7 @@ def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store)
         )
 
     def titles(**chosen: Any) -> list[str]:
-        return [entry.record.title for entry in records.page(store.db, Filter(**chosen), limit=10)]
+        return [entry.record.title for entry in records.page(store, Filter(**chosen), limit=10)]
 
     assert titles() == ["n5", "n4", "n3", "n2", "n1", "n0"]
     assert titles(projects=(store.project_number("p"),)) == ["n5", "n3", "n1"]
@@ -283,8 +283,8 @@ def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store)
     assert titles(since=instant(1_700_000_000.0 + 5 * 86_400)) == ["n5", "n4"]
     assert titles(until=instant(1_700_000_000.0 + 2 * 86_400)) == ["n0"]
     assert titles(states=("retired",)) == []
-    assert labels.counts(store.db, "scope") == {"a:b": 3, "ab": 3}
-    assert labels.scopes_under(store.db, "a") == ["a:b"]
+    assert labels.counts(store, "scope") == {"a:b": 3, "ab": 3}
+    assert labels.scopes_under(store, "a") == ["a:b"]
 
 
 def test_links_are_seen_from_both_ends_and_supersession_only_while_it_stands(store: Store) -> None:
@@ -294,10 +294,10 @@ def test_links_are_seen_from_both_ends_and_supersession_only_while_it_stands(sto
         id=clock.tick(), about=new.id, verb="linked", at=clock.now(), data={"relation": "supersedes", "target": old.id}
     )
     store.commit([old, new, link])
-    assert [arrow.relation for arrow in links.around(store.db, old.id)] == ["supersedes"]
-    assert links.superseded(store.db, [old.id, new.id]) == {old.id: new.id}
+    assert [arrow.relation for arrow in links.around(store, old.id)] == ["supersedes"]
+    assert links.superseded(store, [old.id, new.id]) == {old.id: new.id}
     store.commit([Event(id=clock.tick(), about=new.id, verb="retired", at=clock.now(), data={"reason": "wrong"})])
-    assert links.superseded(store.db, [old.id]) == {}
+    assert links.superseded(store, [old.id]) == {}
 
 
 def test_vectors_wait_until_made_and_again_when_the_text_changes(store: Store) -> None:
@@ -305,18 +305,18 @@ def test_vectors_wait_until_made_and_again_when_the_text_changes(store: Store) -
     event = recorded(clock, "one", project="p")
     entry = store.commit([event])[0]
     home = store.project_number("p")
-    assert vectors.waiting(store.db, (home,), 10) == [entry.number]
+    assert vectors.waiting(store, (home,), 10) == [entry.number]
     made = Passage(
         number=entry.number, passage=0, fingerprint=records.fingerprint(entry.record), code=b"\0" * 8, vector=b"\0\0"
     )
-    vectors.store(store.db, [entry.number], [made])
-    assert vectors.lag(store.db) == 0
+    vectors.store(store, [entry.number], [made])
+    assert vectors.lag(store) == 0
     store.commit([Event(id=clock.tick(), about=event.id, verb="revised", at=clock.now(), data={"tags": ["x"]})])
-    assert vectors.lag(store.db) == 0
+    assert vectors.lag(store) == 0
     store.commit([Event(id=clock.tick(), about=event.id, verb="revised", at=clock.now(), data={"body": "two"})])
-    assert vectors.waiting(store.db, None, 10) == [entry.number]
+    assert vectors.waiting(store, None, 10) == [entry.number]
     store.commit([Event(id=clock.tick(), about=event.id, verb="erased", at=clock.now())])
-    assert vectors.lag(store.db) == 0
+    assert vectors.lag(store) == 0
 
 
 def test_transactions_nest_and_fail_as_one(store: Store) -> None:

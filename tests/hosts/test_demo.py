@@ -84,7 +84,7 @@ def demo(demo_store: Path) -> Iterator[Memory]:
 
 @pytest.fixture
 def kept(demo: Memory) -> list[Record]:
-    return [entry.record for entry in records.page(demo.store.db, Filter(states=()), limit=100_000)]
+    return [entry.record for entry in records.page(demo.store, Filter(states=()), limit=100_000)]
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_topics_that_came_back_were_suggested_and_some_turned_down(demo: Memory,
     suggested = [record for record in kept if record.kind == "thread" and record.source == "mined"]
     assert {record.state for record in suggested} == {"active", "pending"}
     assert suggestions(demo)
-    used = usage.of(demo.store.db, [record.id for record in suggested])
+    used = usage.of(demo.store, [record.id for record in suggested])
     assert any(one.dismissed for one in used.values())
 
 
@@ -200,7 +200,7 @@ def test_decisions_were_replaced_by_later_ones(story: Story, demo: Memory, kept:
     by_title = {record.title: record for record in kept if record.kind == "decision" and record.source != "mined"}
     for chain in story.told["chain"]:
         for (before, *_), (after, *_) in pairwise(chain["steps"]):
-            replaced = links.superseded(demo.store.db, [by_title[before].id])
+            replaced = links.superseded(demo.store, [by_title[before].id])
             assert replaced == {by_title[before].id: by_title[after].id}
     assert all(record.fields["rationale"] for record in by_title.values())
 
@@ -220,7 +220,7 @@ def test_scars_are_heeded_dismissed_ignored_and_applied_in_vain(demo: Memory, ke
 
 
 def test_memories_are_used_often_never_and_against_the_evidence(demo: Memory, kept: list[Record]) -> None:
-    used = usage.of(demo.store.db, [record.id for record in kept])
+    used = usage.of(demo.store, [record.id for record in kept])
     assert any(one.applied > 5 for one in used.values())
     assert any(one.contradicted for one in used.values())
     assert any(one.corrected for one in used.values())
@@ -250,7 +250,7 @@ def test_facts_were_corrected_and_taken_out_of_use(story: Story, demo: Memory, k
 
 
 def test_transcripts_hold_something_to_mine(demo: Memory, begun: list[Session]) -> None:
-    found = [kept for one in begun if (kept := transcripts.get(demo.store.db, one.id))]
+    found = [kept for one in begun if (kept := transcripts.get(demo.store, one.id))]
     assert {one.format for one in found} == {"json", "markdown"}
     assert all(mine(one.body) for one in found if one.format == "markdown")
 
@@ -382,7 +382,7 @@ def test_it_is_found_by_meaning_at_once(tmp_path: Path) -> None:
     with replace(open_demo(tmp_path, lambda: START), embedder=embedder) as memory:
         load_demo(memory, instant(START))
         assert contents_of(memory, tmp_path).without_vectors == 0
-        entries = records.page(memory.store.db, Filter(projects=None), limit=100_000)[::300]
+        entries = records.page(memory.store, Filter(projects=None), limit=100_000)[::300]
         texts = [passages(entry.record.text)[0] for entry in entries]
         pairs = zip(embedder.embed(texts), Shipped(embedder).embed(texts), strict=True)
         assert min(float(made.vector @ shipped.vector) for made, shipped in pairs) > 0.98

@@ -83,12 +83,12 @@ class Seat:
 
     def records(self) -> dict[str, Record]:
         """Give every record there is, by id, erased ones too; each seat calls the project by its own name."""
-        found = records.page(self.memory.store.db, Filter(states=()), limit=100_000)
+        found = records.page(self.memory.store, Filter(states=()), limit=100_000)
         return {entry.record.id: replace(entry.record, project="") for entry in found}
 
     def memory_records(self) -> list[Record]:
         """Give every record there is, as it is kept."""
-        return [entry.record for entry in records.page(self.memory.store.db, Filter(states=()), limit=100_000)]
+        return [entry.record for entry in records.page(self.memory.store, Filter(states=()), limit=100_000)]
 
     def story(self) -> dict[str, Any]:
         """Give what the records say, for whole-value comparison."""

@@ -179,7 +179,7 @@ def _judged(store: Store, lines: list[dict[str, Any]]) -> Finding:
 
 
 def _caps(store: Store, home: Path) -> Finding:
-    hook_events, waiting = trail.size(store.db)
+    hook_events, waiting = trail.size(store)
     sql = "select count(*) from heat join records on records.id = heat.id where hot = 1 and state = 'active'"
     hot = int(store.db.query(sql)[0][0])
     failures = int(store.db.query("select count(*) from failures")[0][0])

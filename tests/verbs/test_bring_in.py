@@ -361,7 +361,7 @@ def test_uses_and_showings_are_counted_once_for_the_record_that_says_it(memory: 
     for _ in range(2):
         take(memory, *told)
     record_id = all_records(memory)["a"].id
-    counts = usage.of(memory.store.db, [record_id])[record_id]
+    counts = usage.of(memory.store, [record_id])[record_id]
     assert (counts.surfaced, counts.applied, counts.last_used_at) == (1, 2, AT)
 
 
@@ -378,7 +378,7 @@ def test_a_session_is_kept_with_what_it_left(memory: Memory) -> None:
         extra={"branch": "main"},
     )
     take(memory, summary, session)
-    found = sessions.of(memory.store.db, "host-1")
+    found = sessions.of(memory.store, "host-1")
     assert found
     assert (found.title, found.agent, found.started_at, found.is_open) == ("A title", "cli", AT, False)
     assert found.close == {"type": "standard", "summary": all_records(memory)["sum"].id}
@@ -391,7 +391,7 @@ def test_what_was_asked_becomes_a_transcript_unless_there_is_one(memory: Memory)
     assert take(memory, session, first).transcripts == 1
     assert take(memory, session, first).transcripts == 0
     assert take(memory, session, more).transcripts == 1
-    kept = transcripts.get(memory.store.db, "host-1")
+    kept = transcripts.get(memory.store, "host-1")
     assert kept
     assert "And another" in kept.body
     save_transcript(memory, "Our own.", session="host-1")

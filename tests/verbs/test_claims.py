@@ -18,7 +18,7 @@ GUESS = "The root cause is stdout buffering in the worker process."
 
 
 def lessons(memory: Memory, state: str = "active") -> list[str]:
-    found = [entry.record for entry in records.of_session(memory.store.db, "s1")]
+    found = [entry.record for entry in records.of_session(memory.store, "s1")]
     return [record.body for record in found if record.state == state and record.kind not in ("observation", "summary")]
 
 
@@ -41,7 +41,7 @@ def test_a_guess_is_pending_until_the_user_continues_from_it(memory: Memory) -> 
 def test_a_refuted_guess_is_retired_with_the_objection_and_the_correction_supersedes_it(memory: Memory) -> None:
     talk(memory, "why are the logs out of order?", GUESS, "that's wrong, the log writer isn't thread safe")
     assert lessons(memory) == ["the log writer isn't thread safe"]
-    (correction,) = (one.record for one in records.of_session(memory.store.db, "s1") if one.record.state == "active")
+    (correction,) = (one.record for one in records.of_session(memory.store, "s1") if one.record.state == "active")
     assert (correction.source, correction.by.kind, correction.kind) == ("correction", "user", "fact")
     refuted = find(memory, correction.links[0].target).record
     assert (refuted.body, refuted.state) == (GUESS, "retired")
@@ -95,7 +95,7 @@ def test_a_correction_leaves_other_memories_alone(memory: Memory) -> None:
     other = keep(memory, "Unit tests run in parallel on CI.")
     talk(memory, "no, tests run on Node 22 here")
     assert find(memory, other.id).record.state == "active"
-    assert [link for one in records.of_session(memory.store.db, "s1") for link in one.record.links] == []
+    assert [link for one in records.of_session(memory.store, "s1") for link in one.record.links] == []
 
 
 def test_an_echo_of_a_memory_is_not_captured_again(memory: Memory) -> None:

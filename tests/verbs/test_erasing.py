@@ -47,13 +47,13 @@ def happened(text: str) -> HookEvent:
 
 
 def raw_material(memory: Memory) -> None:
-    db = memory.store.db
-    trail.add(db, [happened(f"Well: {TEXT} So do it.")])
+    store = memory.store
+    trail.add(store, [happened(f"Well: {TEXT} So do it.")])
     project = memory.store.project_number(memory.project, make=True)
-    outputs.add(db, project=project, session="s1", at=AT, body=f"I will. {' '.join(TEXT.split())}")
+    outputs.add(store, project=project, session="s1", at=AT, body=f"I will. {' '.join(TEXT.split())}")
     body = json.dumps({"role": "user", "content": f"Mind: {TEXT} Now go."}) + "\n"
     kept = Transcript(session="s1", project=project, format="json", saved_at=AT, tokens=9, body=body)
-    transcripts.save(db, kept, chunks(messages_in(body, "json")))
+    transcripts.save(store, kept, chunks(messages_in(body, "json")))
 
 
 def prepared(memory: Memory, name: str) -> Path:
@@ -79,12 +79,12 @@ def test_raw_material_and_what_rules_made_of_it_lose_the_text_and_nothing_else(m
         "entry of the trail": 1, "logged output": 1, "transcript": 1, "memory that quoted it": 1,
     }  # fmt: skip
     assert b"heron" not in kept_bytes(tmp_path / "store").lower()
-    assert trail.of_session(memory.store.db, "s1")[0].text == f"Well: {MASK} So do it."
-    kept = transcripts.get(memory.store.db, "s1")
+    assert trail.of_session(memory.store, "s1")[0].text == f"Well: {MASK} So do it."
+    kept = transcripts.get(memory.store, "s1")
     assert kept is not None
     assert messages_in(kept.body, "json") == [f"user: Mind: {MASK} Now go."]
     assert find(memory, observed).record.body == f"Asked to mind this: {MASK} Tests pass."
-    session = sessions.of(memory.store.db, "s1")
+    session = sessions.of(memory.store, "s1")
     assert session is not None
     assert session.title == f"Mind: {MASK}"
 
@@ -100,16 +100,16 @@ def test_a_memory_of_a_person_that_says_the_same_is_named_and_left(memory: Memor
 def test_ordinary_phrases_are_no_text_of_an_erased_memory(memory: Memory) -> None:
     record = keep(memory, "Run the tests before every push to the main branch of the repository, please.")
     said = "Please run the tests before every push. The main branch of the repository is protected."
-    trail.add(memory.store.db, [happened(said)])
+    trail.add(memory.store, [happened(said)])
     erase(memory, record.id)
-    assert trail.of_session(memory.store.db, "s1")[0].text == said
+    assert trail.of_session(memory.store, "s1")[0].text == said
 
 
 def test_short_texts_are_not_looked_for(memory: Memory) -> None:
     record = keep(memory, "Use tabs.")
-    trail.add(memory.store.db, [happened("Use tabs. Always.")])
+    trail.add(memory.store, [happened("Use tabs. Always.")])
     erase(memory, record.id)
-    assert trail.of_session(memory.store.db, "s1")[0].text == "Use tabs. Always."
+    assert trail.of_session(memory.store, "s1")[0].text == "Use tabs. Always."
 
 
 @pytest.mark.parametrize("written", [
@@ -224,7 +224,7 @@ def test_a_note_of_an_erasure_that_never_happened_changes_nothing(memory: Memory
     assert finish(memory) == erasing.Erased()
     assert unfinished(memory.store.folder) == []
     assert find(memory, record.id).record.body == TEXT
-    assert TEXT in trail.of_session(memory.store.db, "s1")[0].text
+    assert TEXT in trail.of_session(memory.store, "s1")[0].text
 
 
 def test_the_worker_drops_what_names_a_memory_that_was_erased_on_another_machine(memory: Memory) -> None:
@@ -240,7 +240,7 @@ def test_the_copy_of_a_teams_database_is_swept_with_it(memory: Memory, tmp_path:
     record = keep(memory, TEXT)
     copy = open_store(SQLite(tmp_path / "store" / "team.db"))
     pull(copy, memory.store, memory.project, "ada")
-    trail.add(copy.db, [happened(TEXT)])
+    trail.add(copy, [happened(TEXT)])
     copy.close()
     assert b"heron" in (tmp_path / "store" / "team.db").read_bytes().lower()
     erase(memory, record.id)

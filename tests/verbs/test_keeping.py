@@ -333,11 +333,11 @@ def test_quality_keeps_declared_and_observed_uses_apart(memory: Memory) -> None:
 
 def test_failures_in_the_background_are_kept_and_bounded(memory: Memory) -> None:
     for number in range(60):
-        counters.fail(memory.store.db, "vectors", memory.clock.now(), f"problem {number}")
+        counters.fail(memory.store, "vectors", memory.clock.now(), f"problem {number}")
     found = metrics(memory)
     assert found.failures[0].said == "problem 59"
     assert found.tallies == {"vectors.failed": 60}
-    assert len(counters.failures(memory.store.db, 100)) == 50
+    assert len(counters.failures(memory.store, 100)) == 50
 
 
 def test_renaming_a_typo_mends_the_score(memory: Memory) -> None:

@@ -16,7 +16,7 @@ def test_lessons_are_found_by_kind_and_severity_or_by_id(memory: Memory) -> None
     assert [hit.record.id for hit in search_lessons(memory, "migrations", kinds=("win",)).hits] == [win.id]
     assert [hit.record.id for hit in search_lessons(memory, "migrations", severity="high").hits] == [scar.id]
     assert [hit.record.id for hit in search_lessons(memory, scar.id[:10]).hits] == [scar.id]
-    assert usage.shown_in(memory.store.db, memory.actor.session) == []
+    assert usage.shown_in(memory.store, memory.actor.session) == []
 
 
 def test_what_was_learned_lately_is_listed_latest_first(memory: Memory, time: Time) -> None:

@@ -115,7 +115,7 @@ def test_two_at_once_cannot_take_more_than_there_is(tmp_path: Path) -> None:
 
     def take() -> None:
         store = open_store(SQLite(path))
-        taken.extend(daily_budget.reserve(store.db, "t", "2026-03-02", 10, 100) for _ in range(10))
+        taken.extend(daily_budget.reserve(store, "t", "2026-03-02", 10, 100) for _ in range(10))
         store.close()
 
     threads = [Thread(target=take) for _ in range(4)]
@@ -125,7 +125,7 @@ def test_two_at_once_cannot_take_more_than_there_is(tmp_path: Path) -> None:
         thread.join()
     assert sum(taken) == 10
     store = open_store(SQLite(path))
-    assert daily_budget.spent(store.db, "t", "2026-03-02") == 100
+    assert daily_budget.spent(store, "t", "2026-03-02") == 100
     store.close()
 
 

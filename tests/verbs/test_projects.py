@@ -38,7 +38,7 @@ def test_a_move_takes_history_uses_and_heat_along(memory: Memory) -> None:
     assert (shown.usage.applied, shown.record.project, shown.record.updated_at) == (1, SHOP, kept.updated_at)
     assert hot_ids(memory) == {kept.id}
     assert records.span(memory.store.project_number(SHOP))[0] < find(memory, kept.id).number
-    assert [session.project for session in sessions.page(memory.store.db, None, limit=5)] == [SHOP]
+    assert [session.project for session in sessions.page(memory.store, None, limit=5)] == [SHOP]
     views = everything(memory.store)
     memory.store.rebuild()
     assert everything(memory.store) == views

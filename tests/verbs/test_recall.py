@@ -296,7 +296,7 @@ def test_what_is_written_is_embedded_in_the_background_of_the_same_process(meani
     with keeping_up(meaning) as idle:
         keep(meaning, "The automobile is in the garage.")
         keep(meaning, "A loaf is on the table.")
-        while vectors.lag(meaning.store.db):
+        while vectors.lag(meaning.store):
             assert idle.wait(5)
     assert isinstance(meaning.embedder, Topics)
     assert len(meaning.embedder.embedded) == 2
@@ -313,7 +313,7 @@ def test_a_broken_embedder_does_not_stop_the_background(meaning: Memory, caplog:
             assert idle.wait(5)
         meaning.embedder.broken = False
         keep(meaning, "A loaf is on the table.")
-        while vectors.lag(meaning.store.db):
+        while vectors.lag(meaning.store):
             assert idle.wait(5)
     assert titles(recall(meaning, Query(text="car"))) == ["The automobile is in the garage."]
 

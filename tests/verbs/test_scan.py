@@ -225,15 +225,15 @@ def leaky(memory: Memory) -> list[Event]:
 
 
 def beside(memory: Memory) -> None:
-    db = memory.store.db
+    store = memory.store
     trail.add(
-        db, [HookEvent(id="h1", at=AT, event="UserPromptSubmit", session=TOKEN, text=TOKEN, given={TOKEN: OTHER})]
+        store, [HookEvent(id="h1", at=AT, event="UserPromptSubmit", session=TOKEN, text=TOKEN, given={TOKEN: OTHER})]
     )
-    outputs.add(db, project=0, session="s9", at=AT, body=f"export X={TOKEN}")
+    outputs.add(store, project=0, session="s9", at=AT, body=f"export X={TOKEN}")
     body = "user: " + "word " * 300 + TOKEN + " word" * 300
     kept = Transcript(session="s9", project=0, format="markdown", saved_at=AT, tokens=1, body=body)
-    transcripts.save(db, kept, [body[: body.index(TOKEN) + 20], body[body.index(TOKEN) + 20 :]])
-    counters.fail(db, "derive", AT, f"no {TOKEN}")
+    transcripts.save(store, kept, [body[: body.index(TOKEN) + 20], body[body.index(TOKEN) + 20 :]])
+    counters.fail(store, "derive", AT, f"no {TOKEN}")
     memory.store.note("learned", TOKEN)
     home = Path(str(memory.store.folder))
     for name in ("spool", "prepared", "seen"):

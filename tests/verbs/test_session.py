@@ -476,7 +476,7 @@ def test_closing_settles_what_was_shown(process: Open) -> None:
     closed = close(memory, payload=payload)
     assert isinstance(closed, Closed)
     assert closed.answered == {told.id: "refuted", named.id: "applied", silent.id: "ignored"}
-    outcomes = {use.id: use.outcome for use in usage.in_session(memory.store.db, closed.session.id)}
+    outcomes = {use.id: use.outcome for use in usage.in_session(memory.store, closed.session.id)}
     assert outcomes == {named.id: "applied", silent.id: "ignored", told.id: "refuted"}
     assert "1 shown scar counted as ignored: no answer" in closed.remarks
     assert "no scar matches 'nope'" in closed.remarks

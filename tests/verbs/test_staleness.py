@@ -84,7 +84,7 @@ def test_use_nobody_spoke_of_is_observed_and_earns_nothing(memory: Memory) -> No
     assert quality(memory).observed == {}
     next_turn(memory)
     assert (quality(memory).declared, quality(memory).observed) == ({}, {"applied": 1})
-    assert usage.of(memory.store.db, [record.id]) == {}
+    assert usage.of(memory.store, [record.id]) == {}
     next_turn(memory)
     assert quality(memory).observed == {"applied": 1}
 

@@ -35,7 +35,7 @@ def shown(memory: Memory) -> list[Record]:
 
 
 def outcomes(memory: Memory, record: Record) -> Counter[str]:
-    return Counter(use.outcome for use in usage.since(memory.store.db, [record.id], ""))
+    return Counter(use.outcome for use in usage.since(memory.store, [record.id], ""))
 
 
 def test_all_or_nothing_takes_no_answer_until_each_scar_has_a_good_one(memory: Memory, shown: list[Record]) -> None:

@@ -161,11 +161,11 @@ def fill_checksums(db: Database) -> None:
         after = rows[-1][0]
 
 
-def changed_rows(db: Database) -> list[str]:
+def changed_rows(store: Journal) -> list[str]:
     """Return the ids of events whose columns no longer match their checksum."""
     changed, after = list[str](), 0
     sql = f"select seq, checksum, {COLUMNS} from events where checksum is not null and seq > :after order by seq limit :page"
-    while rows := db.query(sql, {"after": after, "page": PAGE}):
+    while rows := store.db.query(sql, {"after": after, "page": PAGE}):
         changed += [str(row["id"]) for row in rows if checksum(tuple(row)[2:]) != row["checksum"]]
         after = rows[-1][0]
     return changed

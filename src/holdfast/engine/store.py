@@ -61,14 +61,24 @@ class Store(Journal):
     home: Path | None = None
 
     @property
+    def path(self) -> Path | None:
+        """The database file; None for a database on a server."""
+        return self.db.path
+
+    @property
     def is_embedded(self) -> bool:
         """True if the store is a file on this machine, not a database on a server."""
-        return self.db.path is not None
+        return self.path is not None
+
+    @property
+    def is_guarded(self) -> bool:
+        """True if row-level security is on: a query returns only rows that the user may see."""
+        return self.db.guarded
 
     @property
     def folder(self) -> Path | None:
         """The folder for the store's other files on this machine: that of the database file, else `home`."""
-        return self.db.path.parent if self.db.path else self.home
+        return self.path.parent if self.path else self.home
 
     def transaction(self) -> AbstractContextManager[None]:
         """Run several reads and commits in one transaction: all or nothing, with no other writer in between."""

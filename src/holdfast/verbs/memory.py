@@ -78,14 +78,14 @@ class Caches:
     @cached_property
     def frequencies(self) -> Frequencies:
         """Word frequencies, cached as they are counted."""
-        return Frequencies(self.store.db)
+        return Frequencies(self.store)
 
     @cached_property
     def codes(self) -> "Codes | Neighbours":
         """The vector search: codes of the projects searched so far on SQLite, or queries to PostgreSQL."""
         from holdfast.engine.search.postgres_vectors import vector_search  # noqa: PLC0415  numpy takes a tenth of a second to import
 
-        return vector_search(self.store.db, self.embedder.center if self.embedder else 0.0)
+        return vector_search(self.store, self.embedder.center if self.embedder else 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +222,7 @@ class Memory:
 
     def note_failure(self, name: str, reason: str) -> None:
         """Record why background work failed, for `holdfast doctor`."""
-        counters.fail(self.store.db, name, self.clock.now(), reason)
+        counters.fail(self.store, name, self.clock.now(), reason)
 
     def close(self) -> None:
         """Close the store."""
@@ -276,7 +276,7 @@ def find(memory: Memory, reference: str) -> Entry:
     """Return the record of an id, of its end or beginning, or of its id elsewhere; erased ones are not found."""
     check_keepable(reference)
     own = untagged(reference)
-    found = _own(memory, own) or imported.by_foreign_id(memory.store.db, reference.strip())
+    found = _own(memory, own) or imported.by_foreign_id(memory.store, reference.strip())
     if not found:
         check_part(own)
         raise NotFound(f"There is no memory {reference}.", hint="`holdfast list` shows what there is.")
@@ -318,5 +318,5 @@ def _own(memory: Memory, reference: str) -> list[Entry]:
     """Return the record with this id, else all records whose id ends, or else begins, with it."""
     if not is_part(reference):
         return []
-    found = records.with_part(memory.store.db, check_part(reference), MOST_CANDIDATES)
+    found = records.with_part(memory.store, check_part(reference), MOST_CANDIDATES)
     return [entry for entry in found if entry.record.state != "erased"]

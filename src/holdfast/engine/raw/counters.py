@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 
 KEPT_FAILURES = 50
 
@@ -15,9 +15,9 @@ class Failure(NamedTuple):
     said: str
 
 
-def add(db: Database, name: str, at: str, number: int = 1) -> None:
+def add(store: Journal, name: str, at: str, number: int = 1) -> None:
     """Add to a counter, on the day of an instant."""
-    db.execute(_ADD, {"name": name, "day": at[:10], "number": number})
+    store.db.execute(_ADD, {"name": name, "day": at[:10], "number": number})
 
 
 _ADD = """
@@ -26,29 +26,29 @@ on conflict (name, day) do update set value = tallies.value + excluded.value
 """
 
 
-def totals(db: Database, prefix: str, since: str = "") -> dict[str, int]:
+def totals(store: Journal, prefix: str, since: str = "") -> dict[str, int]:
     """Return the sums of the counters whose names start with a prefix, from the day of `since` on."""
     sql = """
     select name, sum(value) from tallies where name >= :low and name < :high and day >= :since group by name order by name
     """
     given = {"low": prefix, "high": prefix + "~", "since": since[:10]}
-    return {row[0]: int(row[1]) for row in db.query(sql, given)}
+    return {row[0]: int(row[1]) for row in store.db.query(sql, given)}
 
 
-def fail(db: Database, name: str, at: str, said: str) -> None:
+def fail(store: Journal, name: str, at: str, said: str) -> None:
     """Store a failure, drop the oldest beyond KEPT_FAILURES, and count it under `{name}.failed`."""
-    with db.transaction():
-        db.execute("update counters set value = value + 1 where name = 'failures'")
-        number = int(db.query("select value from counters where name = 'failures'")[0][0])
-        db.execute(
+    with store.db.transaction():
+        store.db.execute("update counters set value = value + 1 where name = 'failures'")
+        number = int(store.db.query("select value from counters where name = 'failures'")[0][0])
+        store.db.execute(
             "insert into failures (number, name, at, said) values (:number, :name, :at, :said)",
             {"number": number, "name": name, "at": at, "said": said[:500]},
         )
-        db.execute("delete from failures where number <= :oldest", {"oldest": number - KEPT_FAILURES})
-    add(db, f"{name}.failed", at)
+        store.db.execute("delete from failures where number <= :oldest", {"oldest": number - KEPT_FAILURES})
+    add(store, f"{name}.failed", at)
 
 
-def failures(db: Database, limit: int = 10) -> list[Failure]:
+def failures(store: Journal, limit: int = 10) -> list[Failure]:
     """Return the latest failures, newest first."""
     sql = "select name, at, said from failures order by number desc limit :limit"
-    return [Failure(*row) for row in db.query(sql, {"limit": limit})]
+    return [Failure(*row) for row in store.db.query(sql, {"limit": limit})]

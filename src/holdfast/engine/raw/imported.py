@@ -1,6 +1,7 @@
 """Find records imported from another system by the id they had there (`extra.imported`: id, aliases)."""
 
-from holdfast.engine.database import Database, stored
+from holdfast.engine.database import stored
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import Entry
 from holdfast.model.record import Record, record_from_json
 
@@ -19,7 +20,7 @@ def foreign_ids(record: Record) -> tuple[str, ...]:
     return (*own, *(str(alias).lower() for alias in (aliases if isinstance(aliases, list) else ())))
 
 
-def by_foreign_id(db: Database, reference: str, *, whole: bool = False, system: str = "") -> list[Entry]:
+def by_foreign_id(store: Journal, reference: str, *, whole: bool = False, system: str = "") -> list[Entry]:
     """Return the records with this foreign id, else those whose foreign id starts with it; `whole` allows no prefixes.
 
     `system` limits the result to one system. Reads every row: call it only if no id of our own matches.
@@ -34,7 +35,7 @@ def by_foreign_id(db: Database, reference: str, *, whole: bool = False, system: 
         "called": f'%"imported"%"aliases": [%"{_escaped(wanted)}{end}%',
         "numbered": f'%"imported"%"id": {_escaped(wanted)}%',
     }
-    rows = db.query(_ABOUT, {**patterns, "most": 10 * MOST})
+    rows = store.db.query(_ABOUT, {**patterns, "most": 10 * MOST})
     entries = [Entry(number=row[0], record=stored(row[1], record_from_json)) for row in rows]
     found = [(entry, foreign_ids(entry.record)) for entry in entries if _is_of(entry.record, system)]
     same = [entry for entry, ids in found if wanted in ids]

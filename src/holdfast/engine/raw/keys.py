@@ -2,31 +2,34 @@
 
 from collections.abc import Sequence
 
-from holdfast.engine.database import Database, Row
+from holdfast.engine.database import Row
+from holdfast.engine.journal import Journal
 from holdfast.model.access import Key
 
 
-def add_user(db: Database, name: str, at: str) -> bool:
+def add_user(store: Journal, name: str, at: str) -> bool:
     """Add a user; False if the name exists already."""
     sql = "insert into users (name, created_at) values (:name, :at) on conflict (name) do nothing"
-    return db.execute(sql, {"name": name, "at": at}) > 0
+    return store.db.execute(sql, {"name": name, "at": at}) > 0
 
 
-def users(db: Database) -> dict[str, str]:
+def users(store: Journal) -> dict[str, str]:
     """Return every user name with the time it was added."""
-    return {row[0]: row[1] for row in db.query("select name, created_at from users order by name")}
+    return {row[0]: row[1] for row in store.db.query("select name, created_at from users order by name")}
 
 
-def remove_user(db: Database, name: str, at: str) -> bool:
+def remove_user(store: Journal, name: str, at: str) -> bool:
     """Remove a user and revoke their keys; False if there is no such user."""
-    with db.transaction():
-        db.execute("update keys set revoked_at = :at where owner = :name and revoked_at = ''", {"name": name, "at": at})
-        return db.execute("delete from users where name = :name", {"name": name}) > 0
+    with store.db.transaction():
+        store.db.execute(
+            "update keys set revoked_at = :at where owner = :name and revoked_at = ''", {"name": name, "at": at}
+        )
+        return store.db.execute("delete from users where name = :name", {"name": name}) > 0
 
 
-def add(db: Database, key: Key) -> None:
+def add(store: Journal, key: Key) -> None:
     """Store a new key."""
-    db.execute(
+    store.db.execute(
         """
         insert into keys (id, owner, hash, role, projects, created_at, expires_at, used_at, revoked_at)
         values (:id, :owner, :hash, :role, :projects, :created_at, :expires_at, '', '')
@@ -43,33 +46,33 @@ def add(db: Database, key: Key) -> None:
     )
 
 
-def get(db: Database, key_id: str) -> Key | None:
+def get(store: Journal, key_id: str) -> Key | None:
     """Return a key by its id, None if there is none."""
-    rows = db.query(f"select {_COLUMNS} from keys where id = :id", {"id": key_id})
+    rows = store.db.query(f"select {_COLUMNS} from keys where id = :id", {"id": key_id})
     return _key(rows[0]) if rows else None
 
 
-def every(db: Database, owner: str = "") -> list[Key]:
+def every(store: Journal, owner: str = "") -> list[Key]:
     """Return the keys of one user, or all keys if no owner is named, oldest first."""
     sql = f"select {_COLUMNS} from keys where owner = :owner or :owner = '' order by created_at, id"
-    return _keys(db.query(sql, {"owner": owner}))
+    return _keys(store.db.query(sql, {"owner": owner}))
 
 
-def revoke(db: Database, key_id: str, at: str) -> bool:
+def revoke(store: Journal, key_id: str, at: str) -> bool:
     """Revoke a key; False if there is none or it was revoked before."""
     sql = "update keys set revoked_at = :at where id = :id and revoked_at = ''"
-    return db.execute(sql, {"id": key_id, "at": at}) > 0
+    return store.db.execute(sql, {"id": key_id, "at": at}) > 0
 
 
-def expire(db: Database, key_id: str, at: str) -> None:
+def expire(store: Journal, key_id: str, at: str) -> None:
     """Set when a key expires, unless it expires sooner anyway."""
     sql = "update keys set expires_at = :at where id = :id and (expires_at = '' or expires_at > :at)"
-    db.execute(sql, {"id": key_id, "at": at})
+    store.db.execute(sql, {"id": key_id, "at": at})
 
 
-def used(db: Database, key_id: str, at: str) -> None:
+def used(store: Journal, key_id: str, at: str) -> None:
     """Store when a key was last used."""
-    db.execute("update keys set used_at = :at where id = :id and used_at < :at", {"id": key_id, "at": at})
+    store.db.execute("update keys set used_at = :at where id = :id and used_at < :at", {"id": key_id, "at": at})
 
 
 _COLUMNS = "id, owner, hash, role, projects, created_at, expires_at, used_at, revoked_at"

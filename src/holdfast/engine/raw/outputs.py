@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +48,13 @@ class OutputCounts:
     ran_at: str
 
 
-def add(db: Database, *, project: int, session: str, at: str, body: str) -> int:
+def add(store: Journal, *, project: int, session: str, at: str, body: str) -> int:
     """Store an output and return its number. Writers number outputs one at a time, so a watermark never skips one."""
-    with db.transaction():
-        db.execute("update counters set value = value + 1 where name = 'outputs'")
-        number = int(db.query("select value from counters where name = 'outputs'")[0][0])
+    with store.db.transaction():
+        store.db.execute("update counters set value = value + 1 where name = 'outputs'")
+        number = int(store.db.query("select value from counters where name = 'outputs'")[0][0])
         row = {"number": number, "project": project, "session": session, "at": at, "size": len(body), "body": body}
-        db.execute(_ADD, row)
+        store.db.execute(_ADD, row)
     return number
 
 
@@ -62,29 +63,29 @@ insert into outputs (number, project, session, at, size, body) values (:number, 
 """
 
 
-def prune(db: Database, *, before: str, characters: int, outputs: int) -> int:
+def prune(store: Journal, *, before: str, characters: int, outputs: int) -> int:
     """Delete outputs older than an instant and the oldest beyond the two limits; return how many were deleted."""
-    gone = db.execute("delete from outputs where at < :before", {"before": before})
-    total = db.query("select coalesce(sum(size), 0), count(*) from outputs")[0]
+    gone = store.db.execute("delete from outputs where at < :before", {"before": before})
+    total = store.db.query("select coalesce(sum(size), 0), count(*) from outputs")[0]
     if total[0] <= characters and total[1] <= outputs:
         return gone
     kept = 0
-    for place, row in enumerate(db.query("select number, size from outputs order by number desc")):
+    for place, row in enumerate(store.db.query("select number, size from outputs order by number desc")):
         kept += row[1]
         if kept > characters or place >= outputs:
-            return gone + db.execute("delete from outputs where number <= :number", {"number": row[0]})
+            return gone + store.db.execute("delete from outputs where number <= :number", {"number": row[0]})
     return gone
 
 
-def drop(db: Database, project: int, session: str = "") -> int:
+def drop(store: Journal, project: int, session: str = "") -> int:
     """Delete the output of a project, or of one session in it, permanently; return how many rows were deleted."""
     sql = "delete from outputs where project = :project and (:session = '' or session = :session)"
-    return db.execute(sql, {"project": project, "session": session})
+    return store.db.execute(sql, {"project": project, "session": session})
 
 
-def next_unmined(db: Database, project: int) -> Output | None:
+def next_unmined(store: Journal, project: int) -> Output | None:
     """Return the first output of a project after its watermark, None if all are mined."""
-    rows = db.query(_NEXT, {"project": project, "watermark": watermark(db, project)})
+    rows = store.db.query(_NEXT, {"project": project, "watermark": watermark(store.db, project)})
     return Output(**{name: rows[0][name] for name in Output.__dataclass_fields__}) if rows else None
 
 
@@ -100,26 +101,26 @@ def watermark(db: Database, project: int) -> int:
     return int(rows[0][0]) if rows else 0
 
 
-def advance(db: Database, output: Output, at: str) -> bool:
+def advance(store: Journal, output: Output, at: str) -> bool:
     """Move the watermark of a project to an output; False if another process already did."""
     given = {"project": output.project, "number": output.number, "at": at}
-    db.execute(
+    store.db.execute(
         "insert into mining (project, watermark, ran_at) values (:project, 0, :at) on conflict do nothing", given
     )
-    return bool(db.execute(_ADVANCE, given))
+    return bool(store.db.execute(_ADVANCE, given))
 
 
 _ADVANCE = "update mining set watermark = :number, ran_at = :at where project = :project and watermark < :number"
 
 
-def see(db: Database, output: Output, pattern: Pattern) -> bool:
+def see(store: Journal, output: Output, pattern: Pattern) -> bool:
     """Count a pattern found in an output; False if the same wording was already counted in this session."""
     wording = blake2b(" ".join(pattern.body.casefold().split()).encode(), digest_size=12).hexdigest()
     session = output.session or output.at[:10]  # output without a session counts as one session a day
     given = {"pattern": pattern.id, "session": session, "wording": wording}
-    if not db.execute(_SIGHT, given):
+    if not store.db.execute(_SIGHT, given):
         return False
-    db.execute(
+    store.db.execute(
         _SEE,
         {
             "id": pattern.id,
@@ -149,10 +150,12 @@ on conflict (id) do update set
 """
 
 
-def due(db: Database, project: int, *, confidence: float, occurrences: int) -> list[Pattern]:
+def due(store: Journal, project: int, *, confidence: float, occurrences: int) -> list[Pattern]:
     """Return the patterns that are confident or frequent enough and have occurrences their record lacks."""
     given = {"project": project, "confidence": confidence, "occurrences": occurrences}
-    return [Pattern(**{name: row[name] for name in Pattern.__dataclass_fields__}) for row in db.query(_DUE, given)]
+    return [
+        Pattern(**{name: row[name] for name in Pattern.__dataclass_fields__}) for row in store.db.query(_DUE, given)
+    ]
 
 
 _DUE = """
@@ -164,41 +167,41 @@ order by first_at, id
 """
 
 
-def note_counted(db: Database, pattern: Pattern) -> None:
+def note_counted(store: Journal, pattern: Pattern) -> None:
     """Store that a pattern's record now includes all its occurrences."""
-    db.execute("update patterns set told = :told where id = :id", {"told": pattern.occurrences, "id": pattern.id})
+    store.db.execute("update patterns set told = :told where id = :id", {"told": pattern.occurrences, "id": pattern.id})
 
 
-def forget(db: Database, ids: Iterable[str]) -> None:
+def forget(store: Journal, ids: Iterable[str]) -> None:
     """Delete patterns and their sightings, for example once they are approved or rejected."""
     given = {"ids": json.dumps(list(ids))}
-    db.execute("delete from sightings where pattern in (select value from json_each(:ids))", given)
-    db.execute("delete from patterns where id in (select value from json_each(:ids))", given)
+    store.db.execute("delete from sightings where pattern in (select value from json_each(:ids))", given)
+    store.db.execute("delete from patterns where id in (select value from json_each(:ids))", given)
 
 
-def expire(db: Database, project: int, *, before: str) -> int:
+def expire(store: Journal, project: int, *, before: str) -> int:
     """Delete patterns of a project not seen since an instant; return how many."""
     given = {"project": project, "before": before}
-    rows = db.query("select id from patterns where project = :project and last_at < :before", given)
+    rows = store.db.query("select id from patterns where project = :project and last_at < :before", given)
     if rows:
-        forget(db, [row[0] for row in rows])
+        forget(store, [row[0] for row in rows])
     return len(rows)
 
 
-def counted(db: Database, project: int, *, session: str = "", since: str = "") -> int:
+def counted(store: Journal, project: int, *, session: str = "", since: str = "") -> int:
     """Return how many stored outputs of a project, or of one session in it, were logged since an instant."""
     sql = """
     select count(*) from outputs where project = :project and at >= :since and (:session = '' or session = :session)
     """
-    return int(db.query(sql, {"project": project, "session": session, "since": since})[0][0])
+    return int(store.db.query(sql, {"project": project, "session": session, "since": since})[0][0])
 
 
-def output_counts(db: Database, project: int) -> OutputCounts:
+def output_counts(store: Journal, project: int) -> OutputCounts:
     """Return the amount of stored output of a project, and how much of it is mined."""
-    given = {"project": project, "watermark": watermark(db, project)}
-    kept = db.query(_KEPT, given)[0]
-    ran = db.query("select ran_at from mining where project = :project", given)
-    counted = db.query("select count(*) from patterns where project = :project", given)[0]
+    given = {"project": project, "watermark": watermark(store.db, project)}
+    kept = store.db.query(_KEPT, given)[0]
+    ran = store.db.query("select ran_at from mining where project = :project", given)
+    counted = store.db.query("select count(*) from patterns where project = :project", given)[0]
     return OutputCounts(
         outputs=int(kept["outputs"]),
         characters=int(kept["characters"]),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 from holdfast.engine.database import Database, stored
+from holdfast.engine.journal import Journal
 
 # Table, key, its text columns, and its JSON column. Transcripts are missing here: they are cut into pieces, so they are
 # cleaned where that is done.
@@ -28,26 +29,26 @@ class Row(NamedTuple):
     doc: Any
 
 
-def rows(db: Database) -> Iterator[Row]:
+def rows(store: Journal) -> Iterator[Row]:
     """Yield every row of these tables."""
     for table, key, columns, doc in TABLES:
         names = ", ".join((key, *columns, *([doc] if doc else [])))
-        for row in db.query(f"select {names} from {table} order by {key}"):
+        for row in store.db.query(f"select {names} from {table} order by {key}"):
             texts = {column: str(row[column]) for column in columns}
             yield Row(table=table, key=row[key], texts=texts, doc=stored(row[doc], dict) if doc else None)
 
 
-def rewrite(db: Database, clean: Callable[[Any], Any], but: Collection[str] = ()) -> dict[str, int]:
+def rewrite(store: Journal, clean: Callable[[Any], Any], but: Collection[str] = ()) -> dict[str, int]:
     """Replace texts with what `clean` returns, except in the tables `but`; return counts of changed rows by table."""
     changed: dict[str, int] = {}
-    with db.transaction():
-        for row in rows(db):
+    with store.db.transaction():
+        for row in rows(store):
             if row.table in but:
                 continue
             texts = {column: clean(text) for column, text in row.texts.items()}
             doc = clean(row.doc)
             if (texts, doc) != (row.texts, row.doc):
-                _put(db, row, texts, doc)
+                _put(store.db, row, texts, doc)
                 changed[row.table] = changed.get(row.table, 0) + 1
     return changed
 

@@ -4,17 +4,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from holdfast.engine.database import Database, stored
+from holdfast.engine.database import stored
+from holdfast.engine.journal import Journal
 from holdfast.model.trail import MOST, HookEvent, hook_event_from_json
 
 
-def add(db: Database, hook_events: Sequence[HookEvent]) -> None:
+def add(store: Journal, hook_events: Sequence[HookEvent]) -> None:
     """Store activity; what is stored already does not change."""
     rows = [
         {"id": one.id, "at": one.at, "session": one.session, "event": one.event, "doc": json.dumps(asdict(one))}
         for one in hook_events
     ]
-    db.many(
+    store.db.many(
         """
         insert into trail (id, at, session, event, derived, doc) values (:id, :at, :session, :event, 0, :doc)
         on conflict do nothing
@@ -23,14 +24,16 @@ def add(db: Database, hook_events: Sequence[HookEvent]) -> None:
     )
 
 
-def waiting(db: Database) -> list[str]:
+def waiting(store: Journal) -> list[str]:
     """Return the sessions with activity that is not processed yet."""
-    return [row[0] for row in db.query("select distinct session from trail where derived = 0 order by session")]
+    return [row[0] for row in store.db.query("select distinct session from trail where derived = 0 order by session")]
 
 
-def unfinished(db: Database, before: str) -> list[HookEvent]:
+def unfinished(store: Journal, before: str) -> list[HookEvent]:
     """Return the last activity of each session that stopped in the middle of a turn before an instant."""
-    return [one for row in db.query(_UNFINISHED, {"before": before}) if (one := stored(row[0], hook_event_from_json))]
+    return [
+        one for row in store.db.query(_UNFINISHED, {"before": before}) if (one := stored(row[0], hook_event_from_json))
+    ]
 
 
 _UNFINISHED = """
@@ -40,52 +43,52 @@ and event not in ('Stop', 'SessionEnd', 'SessionStart', 'PreCompact', 'Idle')
 """
 
 
-def of_session(db: Database, session: str) -> list[HookEvent]:
+def of_session(store: Journal, session: str) -> list[HookEvent]:
     """Return all activity of a session, in order."""
-    rows = db.query("select doc from trail where session = :session order by id", {"session": session})
+    rows = store.db.query("select doc from trail where session = :session order by id", {"session": session})
     return [one for row in rows if (one := stored(row[0], hook_event_from_json))]
 
 
-def fresh(db: Database, session: str) -> list[HookEvent]:
+def fresh(store: Journal, session: str) -> list[HookEvent]:
     """Return the activity of a session that is not processed yet, in order."""
     sql = "select doc from trail where session = :session and derived = 0 order by id"
-    return [one for row in db.query(sql, {"session": session}) if (one := stored(row[0], hook_event_from_json))]
+    return [one for row in store.db.query(sql, {"session": session}) if (one := stored(row[0], hook_event_from_json))]
 
 
-def before(db: Database, last: str, limit: int, *, session: str = "") -> list[HookEvent]:
+def before(store: Journal, last: str, limit: int, *, session: str = "") -> list[HookEvent]:
     """Return the activity before an id, latest first; `session` selects one session."""
     own = "session = :session and " if session else ""
     sql = f"select doc from trail where {own}id < :last order by id desc limit :limit"
     given = {"last": last, "limit": limit} | ({"session": session} if session else {})
-    return [one for row in db.query(sql, given) if (one := hook_event_from_json(json.loads(row[0])))]
+    return [one for row in store.db.query(sql, given) if (one := hook_event_from_json(json.loads(row[0])))]
 
 
-def after(db: Database, first: str, limit: int) -> list[HookEvent]:
+def after(store: Journal, first: str, limit: int) -> list[HookEvent]:
     """Return the activity after an id, in order."""
     sql = "select doc from trail where id > :first order by id limit :limit"
-    rows = db.query(sql, {"first": first, "limit": limit})
+    rows = store.db.query(sql, {"first": first, "limit": limit})
     return [one for row in rows if (one := hook_event_from_json(json.loads(row[0])))]
 
 
-def last_id(db: Database) -> str:
+def last_id(store: Journal) -> str:
     """Return the id of the latest activity, empty if there is none."""
-    return str(db.query("select coalesce(max(id), '') from trail")[0][0])
+    return str(store.db.query("select coalesce(max(id), '') from trail")[0][0])
 
 
-def settle(db: Database, session: str, last: str) -> None:
+def settle(store: Journal, session: str, last: str) -> None:
     """Mark the activity of a session up to and including an id as processed."""
     sql = "update trail set derived = 1 where session = :session and id <= :last"
-    db.execute(sql, {"session": session, "last": last})
+    store.db.execute(sql, {"session": session, "last": last})
 
 
-def expire(db: Database, before: str) -> int:
+def expire(store: Journal, before: str) -> int:
     """Delete processed activity older than an instant, and the oldest beyond the cap; return how much was deleted."""
-    gone = db.execute("delete from trail where at < :before and derived = 1", {"before": before})
+    gone = store.db.execute("delete from trail where at < :before and derived = 1", {"before": before})
     sql = "delete from trail where id not in (select id from trail order by id desc limit :most)"
-    return gone + db.execute(sql, {"most": MOST})
+    return gone + store.db.execute(sql, {"most": MOST})
 
 
-def size(db: Database) -> tuple[int, int]:
+def size(store: Journal) -> tuple[int, int]:
     """Return the amount of stored activity, and how much of it is not processed yet."""
-    row = db.query("select count(*), coalesce(sum(1 - derived), 0) from trail")[0]
+    row = store.db.query("select count(*), coalesce(sum(1 - derived), 0) from trail")[0]
     return int(row[0]), int(row[1])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 from holdfast.engine.raw import transcript_words
 from holdfast.engine.tokens import query_terms, tokens
 
@@ -31,19 +32,21 @@ class Piece:
     share: float = 0.0
 
 
-def save(db: Database, transcript: Transcript, pieces: Sequence[str]) -> None:
+def save(store: Journal, transcript: Transcript, pieces: Sequence[str]) -> None:
     """Store a transcript with its pieces; it replaces an earlier one of the same session."""
-    with db.transaction():
-        _drop(db, transcript.session)
-        db.execute(_PUT, {name: getattr(transcript, name) for name in Transcript.__dataclass_fields__})
-        db.execute("update counters set value = value + :n where name = 'chunks'", {"n": len(pieces)})
-        last = int(db.query("select value from counters where name = 'chunks'")[0][0])
+    with store.db.transaction():
+        _drop(store.db, transcript.session)
+        store.db.execute(_PUT, {name: getattr(transcript, name) for name in Transcript.__dataclass_fields__})
+        store.db.execute("update counters set value = value + :n where name = 'chunks'", {"n": len(pieces)})
+        last = int(store.db.query("select value from counters where name = 'chunks'")[0][0])
         rows = [
             {"number": last - len(pieces) + 1 + place, "session": transcript.session, "place": place, "body": body}
             for place, body in enumerate(pieces)
         ]
-        db.many("insert into chunks (number, session, place, body) values (:number, :session, :place, :body)", rows)
-        transcript_words.add(db, rows)
+        store.db.many(
+            "insert into chunks (number, session, place, body) values (:number, :session, :place, :body)", rows
+        )
+        transcript_words.add(store.db, rows)
 
 
 def index_chunks(db: Database) -> None:
@@ -61,10 +64,10 @@ values (:session, :project, :format, :saved_at, :tokens, :body)
 """
 
 
-def drop(db: Database, session: str) -> bool:
+def drop(store: Journal, session: str) -> bool:
     """Delete a transcript permanently; False if there is none."""
-    with db.transaction():
-        return _drop(db, session)
+    with store.db.transaction():
+        return _drop(store.db, session)
 
 
 def _drop(db: Database, session: str) -> bool:
@@ -76,32 +79,34 @@ def _drop(db: Database, session: str) -> bool:
     return bool(db.execute("delete from transcripts where session = :session", given))
 
 
-def get(db: Database, session: str) -> Transcript | None:
+def get(store: Journal, session: str) -> Transcript | None:
     """Return the transcript of a session, None if there is none."""
     names = ", ".join(Transcript.__dataclass_fields__)
-    rows = db.query(f"select {names} from transcripts where session = :session", {"session": session})
+    rows = store.db.query(f"select {names} from transcripts where session = :session", {"session": session})
     return Transcript(**{name: rows[0][name] for name in Transcript.__dataclass_fields__}) if rows else None
 
 
-def sessions(db: Database) -> list[str]:
+def sessions(store: Journal) -> list[str]:
     """Return the ids of the sessions that have a transcript."""
-    return [row[0] for row in db.query("select session from transcripts order by session")]
+    return [row[0] for row in store.db.query("select session from transcripts order by session")]
 
 
-def rename(db: Database, session: str, name: str) -> None:
+def rename(store: Journal, session: str, name: str) -> None:
     """Change the session id of a transcript and its pieces."""
     for table in ("transcripts", "chunks"):
-        db.execute(f"update {table} set session = :name where session = :session", {"name": name, "session": session})
+        store.db.execute(
+            f"update {table} set session = :name where session = :session", {"name": name, "session": session}
+        )
 
 
-def counted(db: Database) -> int:
+def counted(store: Journal) -> int:
     """Return the number of transcripts."""
-    return int(db.query("select count(*) from transcripts")[0][0])
+    return int(store.db.query("select count(*) from transcripts")[0][0])
 
 
-def search(db: Database, question: str, project: int | None, limit: int) -> list[Piece]:
+def search(store: Journal, question: str, project: int | None, limit: int) -> list[Piece]:
     """Return the pieces that match a question best, by BM25; in all projects if `project` is None."""
-    if not db.query("select 1 from transcripts limit 1"):
+    if not store.db.query("select 1 from transcripts limit 1"):
         return []
     terms = set(query_terms(question))
     if not terms:
@@ -110,5 +115,5 @@ def search(db: Database, question: str, project: int | None, limit: int) -> list
         Piece(
             session=row[0], place=row[1], body=row[2], score=score, share=len(terms & set(tokens(row[2]))) / len(terms)
         )
-        for row, score in transcript_words.best(db, terms, project, limit)
+        for row, score in transcript_words.best(store.db, terms, project, limit)
     ]

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from holdfast.engine.database import Bits, Database, Halves, Row
-from holdfast.engine.journal import fill_checksums
+from holdfast.engine.journal import Journal, fill_checksums
 from holdfast.engine.raw.transcripts import index_chunks
 from holdfast.engine.store import ALL_VIEWS, MOVING, Store
 from holdfast.engine.views import vectors
@@ -102,25 +102,25 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
     return Moved(events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=told)
 
 
-def raw_rows(db: Database) -> Iterator[tuple[str, dict[str, Any]]]:
+def raw_rows(store: Journal) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the rows of transcripts and logged output, each with the name of its table."""
     for table in RAW:
-        for rows in _pages(db, table, None):
+        for rows in _pages(store.db, table, None):
             yield from ((table.name, {name: row[name] for name in (*table.key, *table.columns)}) for row in rows)
 
 
-def put_raw_rows(db: Database, given: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+def put_raw_rows(store: Journal, given: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
     """Insert rows from `raw_rows` into a store that has none, and index the transcripts."""
     by_table: dict[str, list[Mapping[str, Any]]] = {table.name: [] for table in RAW}
     for name, row in given:
         by_table[name].append(row)
-    with db.transaction():
+    with store.db.transaction():
         for table in RAW:
-            _put(db, table, by_table[table.name])
+            _put(store.db, table, by_table[table.name])
         for name in ("chunks", "outputs"):
             sql = f"update counters set value = (select coalesce(max(number), 0) from {name}) where name = :name"
-            db.execute(sql, {"name": name})
-        index_chunks(db)
+            store.db.execute(sql, {"name": name})
+        index_chunks(store.db)
 
 
 def journal_hash(db: Database, progress: Callable[[int], None] = lambda _: None) -> str:

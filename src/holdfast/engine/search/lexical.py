@@ -9,6 +9,7 @@ from itertools import accumulate
 from operator import itemgetter
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import words as index
 from holdfast.engine.views.words import Span
 
@@ -41,7 +42,7 @@ class Words:
 class Frequencies:
     """Document frequencies of words in each project: counted on demand and cached for the life of the process."""
 
-    db: Database
+    store: Journal
     known: dict[tuple[int, int, str], tuple[int, int]] = field(default_factory=dict)
     lengths: dict[tuple[Span, ...], tuple[float, float]] = field(default_factory=dict)
     draws: dict[tuple[Span, ...], tuple[dict[str, int], int]] = field(default_factory=dict)
@@ -53,7 +54,7 @@ class Frequencies:
         if len(self.known) > REMEMBERED:
             self.known.clear()
         stale = {span: [word for word in rare if self._is_stale(word, span, documents)] for span in spans}
-        for span, counted in index.counts(self.db, {span: some for span, some in stale.items() if some}).items():
+        for span, counted in index.counts(self.store.db, {span: some for span, some in stale.items() if some}).items():
             for word, count in counted.items():
                 if count:
                     self.known[*span, word] = (count, documents)
@@ -70,7 +71,7 @@ class Frequencies:
         """Return the words that are common in a sample of records, each with the estimated count over all records."""
         common, then = self.draws.get(spans, ({}, 0))
         if _grown(documents, then):
-            drawn = index.drawn(self.db, spans, DRAWN)
+            drawn = index.drawn(self.store.db, spans, DRAWN)
             held = Counter(word for body in drawn for word in set(body.split()))
             common = {word: documents * times // len(drawn) for word, times in held.items() if times >= OFTEN}
             self.draws[spans] = common, documents
@@ -80,7 +81,7 @@ class Frequencies:
         """Return the mean length of a record and of a passage, in characters of index words, from a sample."""
         key = tuple(spans)
         if key not in self.lengths:
-            sampled = list(index.newest(self.db, spans, SAMPLE).values())
+            sampled = list(index.newest(self.store.db, spans, SAMPLE).values())
             if not sampled:
                 return 1.0, 1.0  # no record yet; not cached, because that changes with the first one
             parts = [part for body in sampled for part in body.split("\n")[1:-1]]
@@ -110,7 +111,7 @@ def look_up(
     left, read, unread = sum(idf[word] for word in present), 0, set(present)
     readable = POSTINGS if allowed is None else FILTERED * POSTINGS
     selective = [word for word in present if not (meant and counts[word] > COMMON_WORD)]
-    held = index.holders(frequencies.db, _surely_read(selective, counts, readable), spans)
+    held = index.holders(frequencies.store.db, _surely_read(selective, counts, readable), spans)
     for word in selective:
         read += counts[word]
         # More common words would exceed the limit of postings, or cannot add a record that ranks among the best.
@@ -119,11 +120,11 @@ def look_up(
             break
         weight = idf[word]
         left -= weight
-        for number in held[word] if word in held else index.holders(frequencies.db, [word], spans)[word]:
+        for number in held[word] if word in held else index.holders(frequencies.store.db, [word], spans)[word]:
             score[number] += weight
         unread.discard(word)
     if unread:
-        for number, weight in _together(frequencies.db, present, counts, idf, spans, most).items():
+        for number, weight in _together(frequencies.store.db, present, counts, idf, spans, most).items():
             score[number] = max(score[number], weight)
     if allowed is not None:
         score = {number: weight for number, weight in score.items() if number in allowed}

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 from holdfast.engine.search.near_duplicates import NEWEST, Pair
 from holdfast.engine.views import vectors
 
@@ -14,9 +14,9 @@ from holdfast.engine.views import vectors
 APART, APART_AT_A_GLANCE, GLANCE = 0.26, 0.36, 3
 
 
-def near_duplicates(db: Database, project: int, *, least: float) -> list[Pair]:
+def near_duplicates(store: Journal, project: int, *, least: float) -> list[Pair]:
     """Return pairs with a cosine of at least `least`, best first; one of each is among the newest active records."""
-    rows = vectors.codes_of_short(db, project)
+    rows = vectors.codes_of_short(store.db, project)
     if len(rows) < 2:
         return []
     numbers = np.array([row[0] for row in rows])
@@ -27,7 +27,7 @@ def near_duplicates(db: Database, project: int, *, least: float) -> list[Pair]:
         for place in range(min(NEWEST, len(rows) - 1))
         for other in _close(columns, place)
     ]
-    cosines = _cosines(db, near)
+    cosines = _cosines(store, near)
     found = [Pair(first=first, second=second, share=cosines[first, second]) for first, second in near]
     return sorted((one for one in found if one.share >= least), key=lambda one: -one.share)
 
@@ -50,12 +50,8 @@ def _distances(codes: Any, code: Any) -> Any:
     return found
 
 
-def _cosines(db: Database, near: Collection[tuple[int, int]]) -> dict[tuple[int, int], float]:
+def _cosines(store: Journal, near: Collection[tuple[int, int]]) -> dict[tuple[int, int], float]:
     """Return the exact cosine of each pair."""
-    stored = {number: np.frombuffer(raw, dtype=np.float16) for number, raw in _stored(db, near)}
-    values = {number: vector.astype(np.float32) for number, vector in stored.items()}
+    stored = vectors.of(store, sorted({number for pair in near for number in pair}))
+    values = {number: np.frombuffer(raw, dtype=np.float16).astype(np.float32) for number, raw in stored}
     return {(first, second): float(values[first] @ values[second]) for first, second in near}
-
-
-def _stored(db: Database, near: Collection[tuple[int, int]]) -> list[tuple[int, bytes]]:
-    return vectors.of(db, sorted({number for pair in near for number in pair}))

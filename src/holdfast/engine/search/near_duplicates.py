@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 from holdfast.engine.search.similar import jaccard, meaningful
 from holdfast.engine.views import words as index
 from holdfast.engine.views.words import Span
@@ -29,16 +30,16 @@ class Pair:
     by_meaning: bool = False  # so similar in meaning that one may say the other in other words
 
 
-def newest_words(db: Database, place: Span) -> Words:
+def newest_words(store: Journal, place: Span) -> Words:
     """Return the words of the newest active records of a project, by number."""
-    return {number: meaningful(body) for number, body in index.newest(db, [place], NEWEST).items()}
+    return {number: meaningful(body) for number, body in index.newest(store.db, [place], NEWEST).items()}
 
 
-def pairs(db: Database, looked_at: Words, place: Span, others: Words, *, least: float) -> list[Pair]:
+def pairs(store: Journal, looked_at: Words, place: Span, others: Words, *, least: float) -> list[Pair]:
     """Return pairs of each record with those most similar to it, in its project or among others, most similar first."""
     if not looked_at:
         return []
-    holders = _Holders(db=db, place=place, others=_by_word(others))
+    holders = _Holders(db=store.db, place=place, others=_by_word(others))
     common = Counter(word for words in looked_at.values() for word in words)
     found = {
         (min(number, near), max(number, near))
@@ -47,7 +48,7 @@ def pairs(db: Database, looked_at: Words, place: Span, others: Words, *, least: 
     }
     known = {**others, **looked_at}
     older = {number for pair in found for number in pair} - known.keys()
-    known |= {number: meaningful(body) for number, body in index.bodies(db, older).items()}
+    known |= {number: meaningful(body) for number, body in index.bodies(store.db, older).items()}
     shared = ((jaccard(known[first], known[second]), first, second) for first, second in found)
     best = sorted((one for one in shared if one[0] >= least), reverse=True)
     return [Pair(first=first, second=second, share=share) for share, first, second in best]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.engine.database import Bits, Database, Halves, Row, query_each
+from holdfast.engine.journal import Journal
 from holdfast.engine.search.sqlite_vectors import Codes, code_of, first_look
 from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.engine.views.vectors import LARGEST
@@ -58,9 +59,9 @@ class Neighbours:
         return [int(rows[0][0]) for rows in query_each(self.db, _RECORDS, each)]
 
 
-def vector_search(db: Database, center: Any) -> Codes | Neighbours:
+def vector_search(store: Journal, center: Any) -> Codes | Neighbours:
     """Return the vector search for this database."""
-    return Neighbours(db, center) if db.dialect == "postgres" else Codes(db, center)
+    return Neighbours(store.db, center) if store.db.dialect == "postgres" else Codes(store.db, center)
 
 
 def _halves(vector: Any) -> Halves:

@@ -20,12 +20,12 @@ LONGEST_WORDS, NEWEST, MOST = 12, 100, 8
 def similar(store: Store, record: Record, *, retired: bool = False) -> list[tuple[Record, float]]:
     """Return similar records of the same project, active or retired, with the share of words in common (Jaccard)."""
     low, high = span(store.project_number(record.project))
-    same = [entry.number for entry in records.with_fingerprint(store.db, records.fingerprint(record))]
+    same = [entry.number for entry in records.with_fingerprint(store, records.fingerprint(record))]
     shares = {number: 1.0 for number in same if low <= number <= high}
     place = (-high, -low) if retired else (low, high)
     shares = _shares(store.db, words.indexed(record), place) | shares
     state = "retired" if retired else "active"
-    found = records.by_numbers(store.db, shares)
+    found = records.by_numbers(store, shares)
     return [(other, shares[number]) for number, other in found.items() if other.state == state]
 
 
@@ -37,7 +37,7 @@ def holding(store: Store, project: str, names: Sequence[str], most: int = MOST) 
         return []
     numbers = {number for holders in words.newest_holders(store.db, wanted, place, most) for number in holders}
     newest = heapq.nlargest(most, numbers)
-    return [record for record in records.by_numbers(store.db, newest).values() if record.state == "active"]
+    return [record for record in records.by_numbers(store, newest).values() if record.state == "active"]
 
 
 def _shares(db: Database, body: str, place: Span) -> dict[int, float]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 from holdfast.engine.views.records import span
 
 Trouble = Literal["cold", "dead", "contradicted", "unverified", "stale"]
@@ -50,11 +50,11 @@ class Tally(NamedTuple):
     troubles: Mapping[Trouble, int]
 
 
-def tally(db: Database, project: int, before: str) -> Tally:
+def tally(store: Journal, project: int, before: str) -> Tally:
     """Count the records of a project in one pass, and those with any usage in another."""
     given = dict(zip(("low", "high"), span(project), strict=True)) | {"before": before}
-    total, old, unverified, stale = (int(value or 0) for value in db.query(_TALLY, given)[0])
-    used, dead, contradicted = (int(value or 0) for value in db.query(_TALLY_OF_USED, given)[0])
+    total, old, unverified, stale = (int(value or 0) for value in store.db.query(_TALLY, given)[0])
+    used, dead, contradicted = (int(value or 0) for value in store.db.query(_TALLY_OF_USED, given)[0])
     counts: dict[Trouble, int] = {"unverified": unverified, "stale": stale}
     return Tally(total, counts | {"cold": old - used, "dead": dead, "contradicted": contradicted})
 
@@ -72,30 +72,30 @@ select sum(case when created_at < :before and surfaced + applied > 0 then 1 else
 
 
 def ids_of(
-    db: Database, trouble: Trouble, project: int | None, before: str, limit: int, *, offset: int = 0
+    store: Journal, trouble: Trouble, project: int | None, before: str, limit: int, *, offset: int = 0
 ) -> tuple[str, ...]:
     """Return the ids of records with a trouble, the oldest first."""
     low, high = span(project) if project is not None else (0, 2**62)
     table, condition = _CONDITIONS[trouble]
     sql = f"select records.id {table} {_HERE} and {condition} order by records.number limit :limit offset :offset"
     given = {"low": low, "high": high, "limit": limit, "offset": offset}
-    rows = db.query(sql, given | ({"before": before} if ":before" in condition else {}))
+    rows = store.db.query(sql, given | ({"before": before} if ":before" in condition else {}))
     return tuple(row[0] for row in rows)
 
 
-def citing(db: Database, project: int | None, limit: int) -> Found:
+def citing(store: Journal, project: int | None, limit: int) -> Found:
     """Return records that were verified or that cite a place in code, the latest first."""
     low, high = span(project) if project is not None else (0, 2**62)
     here = {"low": low, "high": high}
     sql = f"select id from records where cites = 1 and {_HERE} order by number desc limit :limit"
-    rows = db.query(sql, here | {"limit": limit})
+    rows = store.db.query(sql, here | {"limit": limit})
     count = f"select count(*) from records where cites = 1 and {_HERE}"
-    total = len(rows) if len(rows) < limit else int(db.query(count, here)[0][0])
+    total = len(rows) if len(rows) < limit else int(store.db.query(count, here)[0][0])
     return Found(total=total, ids=tuple(row[0] for row in rows))
 
 
-def heavy(db: Database, project: int | None, least: int, limit: int) -> list[tuple[str, int]]:
+def heavy(store: Journal, project: int | None, least: int, limit: int) -> list[tuple[str, int]]:
     """Return the records applied at least `least` times, with the count, most often applied first."""
     low, high = span(project) if project is not None else (0, 2**62)
     sql = f"select records.id, applied {_USED} {_HERE} and applied >= :least order by applied desc, records.id limit :limit"
-    return [(row[0], row[1]) for row in db.query(sql, {"low": low, "high": high, "least": least, "limit": limit})]
+    return [(row[0], row[1]) for row in store.db.query(sql, {"low": low, "high": high, "least": least, "limit": limit})]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from holdfast.engine.database import Database, Params, query_each
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import span
 from holdfast.model.event import Event
@@ -56,9 +57,9 @@ def apply(db: Database, batch: Batch, /) -> None:
     db.many(_ADD, [{"name": name, "number": number} for name, number in counts.items() if number])
 
 
-def last(db: Database, record_id: str) -> str:
+def last(store: Journal, record_id: str) -> str:
     """Return the id of the last event that added or removed a record; empty if there is none."""
-    rows = db.query("select event from heat where id = :id", {"id": record_id})
+    rows = store.db.query("select event from heat where id = :id", {"id": record_id})
     return str(rows[0][0]) if rows else ""
 
 
@@ -89,10 +90,10 @@ on conflict (name) do update set value = heat_counts.value + excluded.value
 """
 
 
-def hot(db: Database, projects: Sequence[int]) -> list[HotEntry]:
+def hot(store: Journal, projects: Sequence[int]) -> list[HotEntry]:
     """Return the active records of these projects that are in the hot set."""
     spans = [dict(zip(("low", "high"), span(project), strict=True)) for project in projects]
-    rows = [row for some in query_each(db, _HOT, spans) for row in some]
+    rows = [row for some in query_each(store.db, _HOT, spans) for row in some]
     return [HotEntry(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
 
 
@@ -102,7 +103,7 @@ where hot = 1 and state = 'active' and source <> 'starter' and records.number be
 """
 
 
-def counts(db: Database) -> dict[str, int]:
+def counts(store: Journal) -> dict[str, int]:
     """Return the hits and misses of the hot set, and its promotions, demotions and evictions."""
-    known = {row[0]: row[1] for row in db.query("select name, value from heat_counts")}
+    known = {row[0]: row[1] for row in store.db.query("select name, value from heat_counts")}
     return {name: known.get(name, 0) for name in ("hits", "misses", "promotions", "demotions", "evictions")}

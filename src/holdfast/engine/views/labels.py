@@ -1,6 +1,7 @@
 """View of labels: the scopes, tags and git branch of each record, for filters and counts."""
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import span
 
@@ -39,10 +40,10 @@ def apply(db: Database, batch: Batch, /) -> None:
         )
 
 
-def counts(db: Database, facet: str, project: int | None = None) -> dict[str, int]:
+def counts(store: Journal, facet: str, project: int | None = None) -> dict[str, int]:
     """Count the active records with each label of a facet, most common first."""
     low, high = span(project) if project is not None else (0, 2**62)
-    rows = db.query(
+    rows = store.db.query(
         """
         select value, count(*) from labels join records on records.number = labels.number
         where facet = :facet and labels.number between :low and :high and state = 'active'
@@ -53,9 +54,9 @@ def counts(db: Database, facet: str, project: int | None = None) -> dict[str, in
     return {row[0]: row[1] for row in rows}
 
 
-def scopes_under(db: Database, outer: str) -> list[str]:
+def scopes_under(store: Journal, outer: str) -> list[str]:
     """Return the scopes nested in `outer`; the query skips from value to value instead of reading every row."""
-    rows = db.query(
+    rows = store.db.query(
         """
         with recursive found (value) as (
             select min(value) from labels where facet = 'scope' and value >= :low and value < :high
@@ -70,11 +71,14 @@ def scopes_under(db: Database, outer: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def numbers(db: Database, facet: str, value: str, project: int, limit: int) -> list[int]:
+def numbers(store: Journal, facet: str, value: str, project: int, limit: int) -> list[int]:
     """Return the numbers of the newest records of a project with a label, newest first."""
     low, high = span(project)
     sql = """
     select number from labels where facet = :facet and value = :value and number between :low and :high
     order by number desc limit :limit
     """
-    return [row[0] for row in db.query(sql, {"facet": facet, "value": value, "low": low, "high": high, "limit": limit})]
+    return [
+        row[0]
+        for row in store.db.query(sql, {"facet": facet, "value": value, "low": low, "high": high, "limit": limit})
+    ]

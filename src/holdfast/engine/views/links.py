@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import parsed, span
 from holdfast.model.record import Record
@@ -46,19 +47,19 @@ def apply(db: Database, batch: Batch, /) -> None:
     )
 
 
-def around(db: Database, record_id: str) -> list[Arrow]:
+def around(store: Journal, record_id: str) -> list[Arrow]:
     """Return the outgoing and incoming links of a record."""
-    rows = db.query(
+    rows = store.db.query(
         "select source, relation, target from links where source = :id or target = :id order by source, relation, target",
         {"id": record_id},
     )
     return [Arrow(source=row[0], relation=row[1], target=row[2]) for row in rows]
 
 
-def others(db: Database, ids: Iterable[str]) -> dict[str, list[tuple[Arrow, Record | None]]]:
+def others(store: Journal, ids: Iterable[str]) -> dict[str, list[tuple[Arrow, Record | None]]]:
     """Return the outgoing and incoming links of each record, with the record at the other end if the store has it."""
     found: dict[str, list[tuple[Arrow, Record | None]]] = {one: [] for one in ids}
-    for row in db.query(_OTHERS, {"ids": json.dumps(list(found))}):
+    for row in store.db.query(_OTHERS, {"ids": json.dumps(list(found))}):
         arrow = Arrow(source=row["source"], relation=row["relation"], target=row["target"])
         found[row["id"]].append((arrow, parsed(row["doc"]) if row["doc"] else None))
     for arrows in found.values():
@@ -75,10 +76,10 @@ where target in (select value from json_each(:ids)) and links.source <> target
 """
 
 
-def pairs(db: Database, relation: str, project: int) -> list[tuple[str, str]]:
+def pairs(store: Journal, relation: str, project: int) -> list[tuple[str, str]]:
     """Return (source, target) of links with a relation between active records; the source is in the project."""
     low, high = span(project)
-    rows = db.query(_PAIRS, {"relation": relation, "low": low, "high": high})
+    rows = store.db.query(_PAIRS, {"relation": relation, "low": low, "high": high})
     return [(row[0], row[1]) for row in rows]
 
 
@@ -90,10 +91,10 @@ order by links.source, links.target
 """
 
 
-def of_project(db: Database, project: int, limit: int) -> list[Arrow]:
+def of_project(store: Journal, project: int, limit: int) -> list[Arrow]:
     """Return the outgoing links of the active records of a project, those of the latest records first."""
     low, high = span(project)
-    rows = db.query(_OF_PROJECT, {"low": low, "high": high, "limit": limit})
+    rows = store.db.query(_OF_PROJECT, {"low": low, "high": high, "limit": limit})
     return [Arrow(source=row[0], relation=row[1], target=row[2]) for row in rows]
 
 
@@ -103,10 +104,10 @@ where state = 'active' and number between :low and :high order by number desc, r
 """
 
 
-def counts(db: Database, project: int) -> dict[str, int]:
+def counts(store: Journal, project: int) -> dict[str, int]:
     """Count the outgoing links of a project's active records by relation."""
     low, high = span(project)
-    rows = db.query(_COUNTS, {"low": low, "high": high})
+    rows = store.db.query(_COUNTS, {"low": low, "high": high})
     return {row[0]: int(row[1]) for row in rows}
 
 
@@ -116,10 +117,10 @@ where state = 'active' and number between :low and :high group by relation order
 """
 
 
-def linked(db: Database, project: int) -> int:
+def linked(store: Journal, project: int) -> int:
     """Count the active records of a project that have an outgoing or incoming link."""
     low, high = span(project)
-    return int(db.query(_LINKED, {"low": low, "high": high})[0][0])
+    return int(store.db.query(_LINKED, {"low": low, "high": high})[0][0])
 
 
 _LINKED = """
@@ -128,17 +129,18 @@ and (id in (select source from links) or id in (select target from links))
 """
 
 
-def leaving(db: Database, ids: Iterable[str]) -> list[Arrow]:
+def leaving(store: Journal, ids: Iterable[str]) -> list[Arrow]:
     """Return the outgoing links of these records."""
     sql = "select source, relation, target from links where source in (select value from json_each(:ids))"
     return [
-        Arrow(source=row[0], relation=row[1], target=row[2]) for row in db.query(sql, {"ids": json.dumps(list(ids))})
+        Arrow(source=row[0], relation=row[1], target=row[2])
+        for row in store.db.query(sql, {"ids": json.dumps(list(ids))})
     ]
 
 
-def superseded(db: Database, ids: Iterable[str]) -> dict[str, str]:
+def superseded(store: Journal, ids: Iterable[str]) -> dict[str, str]:
     """Return, for each of these ids that an active record supersedes, the id of that record."""
-    return {row[0]: row[1] for row in db.query(_REPLACED, {"ids": json.dumps(list(ids))})}
+    return {row[0]: row[1] for row in store.db.query(_REPLACED, {"ids": json.dumps(list(ids))})}
 
 
 _REPLACED = """

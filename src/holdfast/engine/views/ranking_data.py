@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.engine.database import Database, Row, stored
-from holdfast.engine.journal import FOLDING_ONLY
+from holdfast.engine.database import Row, stored
+from holdfast.engine.journal import FOLDING_ONLY, Journal
 from holdfast.engine.views.usage import COLUMNS
 from holdfast.model.query import Usage
 
@@ -51,13 +51,13 @@ class RankingData:
 
 
 def ranking_data(
-    db: Database, ids: Collection[str], *, scars: Collection[str], shared: Collection[str], since: str
+    store: Journal, ids: Collection[str], *, scars: Collection[str], shared: Collection[str], since: str
 ) -> RankingData:
     """Return the ranking data of records: outcomes since an instant only for `scars`, arrivals only for `shared`."""
     lists = {"ids": ids, "scars": scars, "shared": shared}
     given = {name: json.dumps(list(some)) for name, some in lists.items()} | {"since": since}
     parts: dict[str, list[Row]] = {}
-    for row in db.query(_RANKING, given) if ids else ():
+    for row in store.db.query(_RANKING, given) if ids else ():
         parts.setdefault(row["part"], []).append(row)
     return RankingData(
         usage={row["id"]: _usage(row) for row in parts.get("usage", ())},

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from holdfast.engine.database import Database, Params, query_each, stored
-from holdfast.engine.journal import FOLDING_ONLY
+from holdfast.engine.journal import FOLDING_ONLY, Journal
 from holdfast.engine.views import Batch, Entry
 from holdfast.model.ids import TAIL
 from holdfast.model.query import Order
@@ -136,29 +136,29 @@ def _row(entry: Entry) -> Params:
     }
 
 
-def with_part(db: Database, part: str, most: int) -> list[Entry]:
+def with_part(store: Journal, part: str, most: int) -> list[Entry]:
     """Return the records whose id ends with a part, else those whose id begins with it, by id."""
     sql = "select number, doc from records where tail = :tail order by id"
-    ending = _entries(db, sql, {"tail": part[-TAIL:]}) if len(part) >= TAIL else []
+    ending = _entries(store.db, sql, {"tail": part[-TAIL:]}) if len(part) >= TAIL else []
     if found := [entry for entry in ending if entry.record.id.endswith(part)]:
         return found[:most]
     # Crockford base 32 has no letter after Z, so this bounds every id that starts with the part.
     sql = "select number, doc from records where id >= :low and id < :high order by id limit :most"
-    return _entries(db, sql, {"low": part, "high": part + "~", "most": most})
+    return _entries(store.db, sql, {"low": part, "high": part + "~", "most": most})
 
 
-def by_numbers(db: Database, numbers: Iterable[int]) -> dict[int, Record]:
+def by_numbers(store: Journal, numbers: Iterable[int]) -> dict[int, Record]:
     """Return the records with these local numbers, by number."""
     sql = f"select number, doc from records where number in ({_NUMBERS})"
-    return {entry.number: entry.record for entry in _entries(db, sql, {"numbers": json.dumps(list(numbers))})}
+    return {entry.number: entry.record for entry in _entries(store.db, sql, {"numbers": json.dumps(list(numbers))})}
 
 
 _NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
-def with_fingerprint(db: Database, value: str) -> list[Entry]:
+def with_fingerprint(store: Journal, value: str) -> list[Entry]:
     """Return the records with a fingerprint: the same kind and text but for case and spacing."""
-    return _entries(db, "select number, doc from records where fingerprint = :value", {"value": value})
+    return _entries(store.db, "select number, doc from records where fingerprint = :value", {"value": value})
 
 
 def authors(db: Database) -> list[str]:
@@ -223,12 +223,12 @@ from records as one where number in ({_NUMBERS})
 """
 
 
-def page(db: Database, chosen: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Entry]:
+def page(store: Journal, chosen: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Entry]:
     """Return a page of records by time of creation, newest first by default."""
     where, params = _where(chosen)
     order = "created_at, number" if oldest_first else "created_at desc, number desc"
     return _entries(
-        db,
+        store.db,
         f"select number, doc from records where {where} order by {order} limit :limit offset :offset",
         {**params, "limit": limit, "offset": offset},
     )
@@ -242,18 +242,18 @@ _ORDERS: Mapping[Order, str] = {
 }
 
 
-def ordered(db: Database, chosen: Filter, order: Order, *, limit: int, offset: int = 0) -> list[Entry]:
+def ordered(store: Journal, chosen: Filter, order: Order, *, limit: int, offset: int = 0) -> list[Entry]:
     """Return a page of records in an order other than that of their creation."""
     where, params = _where(chosen)
     table = "records left join usage using (id)" if order in ("applied", "shown") else "records"
     # Only the numbers are sorted, and only what is on the page is read in full.
     sql = f"select number from {table} where {where} order by {_ORDERS[order]} limit :limit offset :offset"
-    numbers = [row[0] for row in db.query(sql, {**params, "limit": limit, "offset": offset})]
-    known = by_numbers(db, numbers)
+    numbers = [row[0] for row in store.db.query(sql, {**params, "limit": limit, "offset": offset})]
+    known = by_numbers(store, numbers)
     return [Entry(number=number, record=known[number]) for number in numbers if number in known]
 
 
-def latest(db: Database, chosen: Filter, *, limit: int, before: int = 0) -> list[Entry]:
+def latest(store: Journal, chosen: Filter, *, limit: int, before: int = 0) -> list[Entry]:
     """Return the records of one project in the order they were stored here, latest first; only those before a number.
 
     `before` 0 means no bound. Unlike `page` it needs no sort: it stops reading at the limit, however large the project.
@@ -262,19 +262,19 @@ def latest(db: Database, chosen: Filter, *, limit: int, before: int = 0) -> list
     where, params = _where(chosen)
     earlier = "and number < :before" if before else ""
     sql = f"select number, doc from records where {where} {earlier} order by number desc limit :limit"
-    return _entries(db, sql, {**params, "limit": limit} | ({"before": before} if before else {}))
+    return _entries(store.db, sql, {**params, "limit": limit} | ({"before": before} if before else {}))
 
 
-def after(db: Database, number: int, limit: int) -> list[Entry]:
+def after(store: Journal, number: int, limit: int) -> list[Entry]:
     """Return the records with a higher number, in order, of any project and state."""
     sql = "select number, doc from records where number > :number order by number limit :limit"
-    return _entries(db, sql, {"number": number, "limit": limit})
+    return _entries(store.db, sql, {"number": number, "limit": limit})
 
 
-def newest(db: Database, kind: str, project: int, *, state: str = "active", limit: int) -> list[Entry]:
+def newest(store: Journal, kind: str, project: int, *, state: str = "active", limit: int) -> list[Entry]:
     """Return the latest records of one kind in one project, latest first. Uses the index on kind."""
     low, high = span(project)
-    return _entries(db, _NEWEST, {"kind": kind, "low": low, "high": high, "state": state, "limit": limit})
+    return _entries(store.db, _NEWEST, {"kind": kind, "low": low, "high": high, "state": state, "limit": limit})
 
 
 _NEWEST = """
@@ -283,10 +283,10 @@ order by number desc limit :limit
 """
 
 
-def newest_of_here(db: Database, kind: str, project: int, *, limit: int) -> list[Entry]:
+def newest_of_here(store: Journal, kind: str, project: int, *, limit: int) -> list[Entry]:
     """Return the latest active records of one kind that were written here: none with imported events."""
     low, high = span(project)
-    return _entries(db, _NEWEST_OF_HERE, {"kind": kind, "low": low, "high": high, "limit": limit})
+    return _entries(store.db, _NEWEST_OF_HERE, {"kind": kind, "low": low, "high": high, "limit": limit})
 
 
 _NEWEST_OF_HERE = f"""
@@ -296,44 +296,44 @@ order by number desc limit :limit
 """
 
 
-def with_triggers(db: Database, project: int, *, limit: int) -> list[Entry]:
+def with_triggers(store: Journal, project: int, *, limit: int) -> list[Entry]:
     """Return the latest active records of a project that have triggers of their own, latest first."""
     low, high = span(project)
     sql = """
     select number, doc from records where number between :low and :high and state = 'active' and doc like :mark
     order by number desc limit :limit
     """
-    return _entries(db, sql, {"low": low, "high": high, "mark": '%"triggers"%', "limit": limit})
+    return _entries(store.db, sql, {"low": low, "high": high, "mark": '%"triggers"%', "limit": limit})
 
 
-def waiting(db: Database, projects: tuple[int, ...] | None, limit: int) -> list[Entry]:
+def waiting(store: Journal, projects: tuple[int, ...] | None, limit: int) -> list[Entry]:
     """Return records in quarantine or with quarantined changes, latest number first. Uses their index."""
     where, params = _where(Filter(projects=projects, states=(), waits=True))
     sql = f"select number, doc from records where {where} order by number desc limit :limit"
-    return _entries(db, sql, {**params, "limit": limit})
+    return _entries(store.db, sql, {**params, "limit": limit})
 
 
-def of_session(db: Database, session: str, *, limit: int = 1_000) -> list[Entry]:
+def of_session(store: Journal, session: str, *, limit: int = 1_000) -> list[Entry]:
     """Return the records a session wrote, in order, in any state but erased."""
     sql = "select number, doc from records where session = :session and state <> 'erased' order by number limit :limit"
-    return _entries(db, sql, {"session": session, "limit": limit})
+    return _entries(store.db, sql, {"session": session, "limit": limit})
 
 
-def counted_in_sessions(db: Database, sessions: Iterable[str]) -> dict[str, int]:
+def counted_in_sessions(store: Journal, sessions: Iterable[str]) -> dict[str, int]:
     """Count the records that each session wrote, in any state but erased."""
     sql = """
     select session, count(*) from records
     where session in (select value from json_each(:sessions)) and session <> '' and state <> 'erased' group by session
     """
-    return {row[0]: int(row[1]) for row in db.query(sql, {"sessions": json.dumps(sorted(set(sessions)))})}
+    return {row[0]: int(row[1]) for row in store.db.query(sql, {"sessions": json.dumps(sorted(set(sessions)))})}
 
 
-def kinds_since(db: Database, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
+def kinds_since(store: Journal, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
     """Count by kind the active records of a project created since an instant; with `sessions`, only theirs."""
     low, high = span(project)
     only = "" if sessions is None else "and session in (select value from json_each(:sessions))"
     given = {"low": low, "high": high, "since": since, "sessions": json.dumps(sorted(sessions or ()))}
-    rows = db.query(_KINDS.format(only=only), given if sessions is not None else _without(given, "sessions"))
+    rows = store.db.query(_KINDS.format(only=only), given if sessions is not None else _without(given, "sessions"))
     return {row[0]: int(row[1]) for row in rows}
 
 
@@ -347,58 +347,58 @@ def _without(params: Params, name: str) -> Params:
     return {key: value for key, value in params.items() if key != name}
 
 
-def by_minute(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
+def by_minute(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:
     """Count the records of each kind created in each minute, which belongs to one day in every time zone: (minute, kind, count)."""
     where, params = _where(chosen)
     sql = f"select substr(created_at, 1, 16) as minute, kind, count(*) from records where {where} group by minute, kind order by minute, kind"
-    return [(row[0], row[1], int(row[2])) for row in db.query(sql, params)]
+    return [(row[0], row[1], int(row[2])) for row in store.db.query(sql, params)]
 
 
-def starters(db: Database) -> set[str]:
+def starters(store: Journal) -> set[str]:
     """Return the ids of the lessons that ship with Holdfast. They are old and global, so few rows are read."""
     sql = "select id from records where source = 'starter' and number <= :most"
-    return {row[0] for row in db.query(sql, {"most": span(0)[1]})}
+    return {row[0] for row in store.db.query(sql, {"most": span(0)[1]})}
 
 
-def last_made(db: Database, project: int) -> str:
+def last_made(store: Journal, project: int) -> str:
     """Return when the record with the highest number in a project was created; empty if there is none."""
     low, high = span(project)
     sql = "select created_at from records where number between :low and :high order by number desc limit 1"
-    rows = db.query(sql, {"low": low, "high": high})
+    rows = store.db.query(sql, {"low": low, "high": high})
     return str(rows[0][0]) if rows else ""
 
 
-def by_ids(db: Database, ids: Iterable[str]) -> dict[str, Entry]:
+def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, Entry]:
     """Return the records with these ids, by id."""
     sql = "select number, doc from records where id in (select value from json_each(:ids))"
-    return {entry.record.id: entry for entry in _entries(db, sql, {"ids": json.dumps(list(ids))})}
+    return {entry.record.id: entry for entry in _entries(store.db, sql, {"ids": json.dumps(list(ids))})}
 
 
-def counted(db: Database, chosen: Filter) -> int:
+def counted(store: Journal, chosen: Filter) -> int:
     """Count the records that match a filter."""
     where, params = _where(chosen)
-    return int(db.query(f"select count(*) from records where {where}", params)[0][0])
+    return int(store.db.query(f"select count(*) from records where {where}", params)[0][0])
 
 
-def census(db: Database, chosen: Filter) -> list[tuple[str, str, int]]:
+def census(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:
     """Count the records of each kind and source that match a filter: (kind, source, count)."""
     where, params = _where(chosen)
-    rows = db.query(f"select kind, source, count(*) from records where {where} group by kind, source", params)
+    rows = store.db.query(f"select kind, source, count(*) from records where {where} group by kind, source", params)
     return [(row[0], row[1], int(row[2])) for row in rows]
 
 
-def kinds_of(db: Database, project: int) -> dict[str, int]:
+def kinds_of(store: Journal, project: int) -> dict[str, int]:
     """Count the records of each kind in a project, in any state. Answered from the index: no row is read."""
     low, high = span(project)
     # The plus sign keeps the database from scanning the rows by number.
     sql = "select kind, count(*) from records where +number between :low and :high group by kind order by count(*) desc, kind"
-    return {row[0]: int(row[1]) for row in db.query(sql, {"low": low, "high": high})}
+    return {row[0]: int(row[1]) for row in store.db.query(sql, {"low": low, "high": high})}
 
 
-def numbers(db: Database, chosen: Filter) -> set[int]:
+def numbers(store: Journal, chosen: Filter) -> set[int]:
     """Return the local numbers of the records that match a filter."""
     where, params = _where(chosen)
-    return {row[0] for row in db.query(f"select number from records where {where}", params)}
+    return {row[0] for row in store.db.query(f"select number from records where {where}", params)}
 
 
 def _where(chosen: Filter) -> tuple[str, Params]:

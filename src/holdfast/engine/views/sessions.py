@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from holdfast.engine.database import Database, Params, Row, stored
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch
 from holdfast.model.event import Event
 from holdfast.model.ids import TAIL
@@ -31,7 +32,7 @@ create index sessions_project on sessions (project, started_at);
 def apply(db: Database, batch: Batch, /) -> None:
     """Update sessions from the events that start and close them."""
     for event in batch.counted:
-        if event.verb in ("started", "closed") and (session := apply_event(of(db, event.about), event)):
+        if event.verb in ("started", "closed") and (session := apply_event(of(Journal(db), event.about), event)):
             db.execute(_PUT, _row(session))
 
 
@@ -62,24 +63,24 @@ def _row(session: Session) -> Params:
     }
 
 
-def of(db: Database, session_id: str) -> Session | None:
+def of(store: Journal, session_id: str) -> Session | None:
     """Return a session by its id, or None."""
-    rows = db.query("select doc from sessions where id = :id", {"id": session_id})
+    rows = store.db.query("select doc from sessions where id = :id", {"id": session_id})
     return _read(rows)[0] if rows else None
 
 
-def with_part(db: Database, part: str, most: int) -> list[Session]:
+def with_part(store: Journal, part: str, most: int) -> list[Session]:
     """Return the sessions whose id ends with a part, else those whose id begins with it, by id."""
     sql = "select doc from sessions where tail = :tail order by id"
-    ending = _read(db.query(sql, {"tail": part[-TAIL:]})) if len(part) >= TAIL else []
+    ending = _read(store.db.query(sql, {"tail": part[-TAIL:]})) if len(part) >= TAIL else []
     if found := [session for session in ending if session.id.endswith(part)]:
         return found[:most]
     sql = "select doc from sessions where id >= :low and id < :high order by id limit :most"
-    return _read(db.query(sql, {"low": part, "high": part + "~", "most": most}))
+    return _read(store.db.query(sql, {"low": part, "high": part + "~", "most": most}))
 
 
 def page(
-    db: Database,
+    store: Journal,
     project: str | None,
     *,
     limit: int,
@@ -93,7 +94,7 @@ def page(
     given = {"project": project or "", "since": since, "until": until, "agent": agent, "limit": limit, "offset": offset}
     everywhere = "" if project is not None else "1 = 1 or "
     narrowed = (" and is_open = 1" if only_open else "") + (" and agent = :agent" if agent else "")
-    return _read(db.query(_PAGE.format(everywhere=everywhere, narrowed=narrowed), given))
+    return _read(store.db.query(_PAGE.format(everywhere=everywhere, narrowed=narrowed), given))
 
 
 _PAGE = """
@@ -102,18 +103,18 @@ order by started_at desc, id desc limit :limit offset :offset
 """
 
 
-def agents(db: Database, project: str | None) -> list[str]:
+def agents(store: Journal, project: str | None) -> list[str]:
     """Return the names of the agents with sessions in a project, or in all projects if None, in alphabetical order."""
     everywhere = "" if project is not None else "1 = 1 or "
     sql = f"select distinct agent from sessions where ({everywhere}project = :project) and agent <> '' order by agent"
-    return [row[0] for row in db.query(sql, {"project": project or ""})]
+    return [row[0] for row in store.db.query(sql, {"project": project or ""})]
 
 
-def counted(db: Database, project: str | None) -> int:
+def counted(store: Journal, project: str | None) -> int:
     """Count the sessions of a project, or of all projects if None."""
     everywhere = "" if project is not None else "1 = 1 or "
     sql = f"select count(*) from sessions where {everywhere}project = :project"
-    return int(db.query(sql, {"project": project or ""})[0][0])
+    return int(store.db.query(sql, {"project": project or ""})[0][0])
 
 
 def _read(rows: Sequence[Row]) -> list[Session]:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch
 from holdfast.model.event import Event
 
@@ -58,21 +59,21 @@ insert into last_steps (session, id) values (:session, :id) on conflict (session
 """
 
 
-def after(db: Database, record_id: str) -> list[Step]:
+def after(store: Journal, record_id: str) -> list[Step]:
     """Return the steps from a record, most frequent first."""
     sql = "select target, times, last_at from steps where source = :id order by times desc, target"
-    return [Step(*row) for row in db.query(sql, {"id": record_id})]
+    return [Step(*row) for row in store.db.query(sql, {"id": record_id})]
 
 
-def most(db: Database, least: int, limit: int) -> list[tuple[str, Step]]:
+def most(store: Journal, least: int, limit: int) -> list[tuple[str, Step]]:
     """Return the steps taken at least `least` times with the record they start from, most frequent first."""
     sql = """
     select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit
     """
-    return [(row[0], Step(row[1], row[2], row[3])) for row in db.query(sql, {"least": least, "limit": limit})]
+    return [(row[0], Step(row[1], row[2], row[3])) for row in store.db.query(sql, {"least": least, "limit": limit})]
 
 
-def counted(db: Database) -> tuple[int, int]:
+def counted(store: Journal) -> tuple[int, int]:
     """Return the number of distinct steps, and how often all of them together were taken."""
-    row = db.query("select count(*), coalesce(sum(times), 0) from steps")[0]
+    row = store.db.query("select count(*), coalesce(sum(times), 0) from steps")[0]
     return int(row[0]), int(row[1])

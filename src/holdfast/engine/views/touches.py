@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch
 
 NAME = "touches"
@@ -48,7 +49,9 @@ update touches set touches = touches - 1, last_at = case when last_at = :at then
 """
 
 
-def of(db: Database, ids: Iterable[str]) -> dict[str, Touched]:
+def of(store: Journal, ids: Iterable[str]) -> dict[str, Touched]:
     """Return the touches by record id; a record that was never touched is left out."""
     sql = "select id, touches, last_at from touches where id in (select value from json_each(:ids))"
-    return {row[0]: Touched(times=row[1], last_at=row[2]) for row in db.query(sql, {"ids": json.dumps(list(ids))})}
+    return {
+        row[0]: Touched(times=row[1], last_at=row[2]) for row in store.db.query(sql, {"ids": json.dumps(list(ids))})
+    }

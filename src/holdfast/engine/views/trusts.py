@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from holdfast.engine.database import Database
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch
 
 NAME = "trusts"
@@ -51,10 +52,10 @@ def apply(db: Database, batch: Batch, /) -> None:
     )
 
 
-def of(db: Database, ids: Iterable[str]) -> dict[str, list[Change]]:
+def of(store: Journal, ids: Iterable[str]) -> dict[str, list[Change]]:
     """Return the changes of trust by record id, in order; a record without changes is left out."""
     found: dict[str, list[Change]] = {}
-    for row in db.query(_OF, {"ids": json.dumps(list(ids))}):
+    for row in store.db.query(_OF, {"ids": json.dumps(list(ids))}):
         found.setdefault(row[1], []).append(Change(*row))
     return found
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from holdfast.engine.database import Database, Params, Row
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import parsed
 from holdfast.model.event import OUTCOMES, Event
@@ -182,34 +183,36 @@ on conflict (session, id) do update set
 """
 
 
-def of(db: Database, ids: Iterable[str]) -> dict[str, Usage]:
+def of(store: Journal, ids: Iterable[str]) -> dict[str, Usage]:
     """Return the usage by record id; a record that was never returned or used is left out."""
-    rows = db.query(_OF, {"ids": json.dumps(list(ids))})
+    rows = store.db.query(_OF, {"ids": json.dumps(list(ids))})
     return {row["id"]: Usage(**{name: row[name] for name in (*COLUMNS, "last_used_at")}) for row in rows}
 
 
 _OF = "select * from usage where id in (select value from json_each(:ids))"
 
 
-def since(db: Database, ids: Iterable[str], at: str) -> list[Use]:
+def since(store: Journal, ids: Iterable[str], at: str) -> list[Use]:
     """Return the uses of these records since an instant."""
     sql = f"select {_USED} from uses where at >= :at and id in (select value from json_each(:ids))"
-    return _uses(db.query(sql, {"at": at, "ids": json.dumps(list(ids))}))
+    return _uses(store.db.query(sql, {"at": at, "ids": json.dumps(list(ids))}))
 
 
-def is_counted(db: Database, event: str) -> bool:
+def is_counted(store: Journal, event: str) -> bool:
     """True if a use is counted: it was reported and not taken back."""
-    return bool(db.query("select 1 from uses where event = :event", {"event": event}))
+    return bool(store.db.query("select 1 from uses where event = :event", {"event": event}))
 
 
-def all_since(db: Database, at: str) -> list[Use]:
+def all_since(store: Journal, at: str) -> list[Use]:
     """Return the uses of all records since an instant, in order."""
-    return _uses(db.query(f"select {_USED} from uses where at >= :at order by event", {"at": at}))
+    return _uses(store.db.query(f"select {_USED} from uses where at >= :at order by event", {"at": at}))
 
 
-def in_session(db: Database, session: str) -> list[Use]:
+def in_session(store: Journal, session: str) -> list[Use]:
     """Return the uses that a session reported, in order."""
-    return _uses(db.query(f"select {_USED} from uses where session = :session order by event", {"session": session}))
+    return _uses(
+        store.db.query(f"select {_USED} from uses where session = :session order by event", {"session": session})
+    )
 
 
 _USED = "event, id, session, at, outcome, variant, observed"
@@ -219,21 +222,21 @@ def _uses(rows: Sequence[Row]) -> list[Use]:
     return [Use(row[0], row[1], row[2], row[3], row[4], row[5], bool(row[6])) for row in rows]
 
 
-def shown_in(db: Database, session: str) -> list[Impressions]:
+def shown_in(store: Journal, session: str) -> list[Impressions]:
     """Return the impressions of a session, in order of the first one of each record."""
     sql = "select session, id, at, times, variant from shown where session = :session order by at, id"
-    return [Impressions(*row) for row in db.query(sql, {"session": session})]
+    return [Impressions(*row) for row in store.db.query(sql, {"session": session})]
 
 
-def worded_in(db: Database, session: str) -> list[Impressions]:
+def worded_in(store: Journal, session: str) -> list[Impressions]:
     """Return the impressions of a session that used one of two wordings, in order of the first one of each record."""
     sql = "select session, id, at, times, variant from shown where session = :session and variant <> '' order by at, id"
-    return [Impressions(*row) for row in db.query(sql, {"session": session})]
+    return [Impressions(*row) for row in store.db.query(sql, {"session": session})]
 
 
-def unanswered_scars(db: Database, session: str) -> list[Record]:
+def unanswered_scars(store: Journal, session: str) -> list[Record]:
     """Return the active scars that were returned to a session in one of two wordings and have no declared use in it."""
-    return [parsed(row[0]) for row in db.query(_UNANSWERED, {"session": session})]
+    return [parsed(row[0]) for row in store.db.query(_UNANSWERED, {"session": session})]
 
 
 _UNANSWERED = """
@@ -244,19 +247,19 @@ order by shown.at, shown.id
 """
 
 
-def costs_since(db: Database, at: str) -> list[Cost]:
+def costs_since(store: Journal, at: str) -> list[Cost]:
     """Return the cost of recalls per session, for sessions with a recall since an instant."""
     sql = "select session, at, recalls, empty, tokens from costs where at >= :at order by at, session"
-    return [Cost(*row) for row in db.query(sql, {"at": at})]
+    return [Cost(*row) for row in store.db.query(sql, {"at": at})]
 
 
-def strangers(db: Database) -> list[str]:
+def strangers(store: Journal) -> list[str]:
     """Return the ids that have uses but no record."""
     sql = "select distinct uses.id from uses left join records on records.id = uses.id where records.id is null"
-    return [row[0] for row in db.query(sql)]
+    return [row[0] for row in store.db.query(sql)]
 
 
-def shown_since(db: Database, at: str) -> list[Impressions]:
+def shown_since(store: Journal, at: str) -> list[Impressions]:
     """Return the impressions of all sessions whose first one is not before an instant."""
     sql = "select session, id, at, times, variant from shown where at >= :at order by at, id"
-    return [Impressions(*row) for row in db.query(sql, {"at": at})]
+    return [Impressions(*row) for row in store.db.query(sql, {"at": at})]

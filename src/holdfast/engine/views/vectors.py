@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from holdfast.engine.database import Bits, Database, Dialect, Halves, query_each
+from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch
 from holdfast.engine.views.records import fingerprint, span
 
@@ -113,20 +114,20 @@ on conflict do nothing
 """
 
 
-def waiting(db: Database, projects: Iterable[int] | None, limit: int) -> list[int]:
+def waiting(store: Journal, projects: Iterable[int] | None, limit: int) -> list[int]:
     """Return the numbers of records without vectors, of these projects or of all if None, newest first per project."""
     spans = [(0, 2**62)] if projects is None else [span(project) for project in projects]
     each = [{"low": low, "high": high} for low, high in spans]
-    return [row[0] for rows in query_each(db, _WAITING, each, {"limit": limit}) for row in rows][:limit]
+    return [row[0] for rows in query_each(store.db, _WAITING, each, {"limit": limit}) for row in rows][:limit]
 
 
 _WAITING = "select number from unembedded where number between :low and :high order by number desc limit :limit"
 
 
-def of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
+def of(store: Journal, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
     """Return (number, vector) for each passage of these records; vectors are float16 values."""
     sql = f"select number, vector from vectors where number in ({_NUMBERS})"
-    return [(row[0], bytes(row[1])) for row in db.query(sql, {"numbers": json.dumps(list(numbers))})]
+    return [(row[0], bytes(row[1])) for row in store.db.query(sql, {"numbers": json.dumps(list(numbers))})]
 
 
 _NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
@@ -152,28 +153,28 @@ order by one.number desc
 """
 
 
-def lag(db: Database) -> int:
+def lag(store: Journal) -> int:
     """Count the records in the queue for the embedder."""
-    return int(db.query("select count(*) from unembedded")[0][0])
+    return int(store.db.query("select count(*) from unembedded")[0][0])
 
 
-def is_empty(db: Database) -> bool:
+def is_empty(store: Journal) -> bool:
     """True if no record has a vector."""
-    return not db.query("select 1 from vectors limit 1")
+    return not store.db.query("select 1 from vectors limit 1")
 
 
-def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, graph: bool = True) -> None:
+def store(store: Journal, numbers: Sequence[int], passages: Sequence[Passage], *, graph: bool = True) -> None:
     """Replace the vectors of these records and take them off the queue. For bulk loads, create the graph afterwards."""
-    with db.transaction():
+    with store.db.transaction():
         if passages and graph:
-            make_graph(db, len(passages[0].vector) // 2)
-        db.execute("update counters set value = value + 1 where name = 'stamp'")
-        stamp = int(db.query("select value from counters where name = 'stamp'")[0][0])
+            make_graph(store.db, len(passages[0].vector) // 2)
+        store.db.execute("update counters set value = value + 1 where name = 'stamp'")
+        stamp = int(store.db.query("select value from counters where name = 'stamp'")[0][0])
         given = {"numbers": json.dumps(list(numbers))}
-        db.execute(f"delete from vectors where number in ({_NUMBERS})", given)
-        db.execute(f"delete from token_vectors where number in ({_NUMBERS})", given)
-        db.execute(f"delete from unembedded where number in ({_NUMBERS})", given)
-        db.many(
+        store.db.execute(f"delete from vectors where number in ({_NUMBERS})", given)
+        store.db.execute(f"delete from token_vectors where number in ({_NUMBERS})", given)
+        store.db.execute(f"delete from unembedded where number in ({_NUMBERS})", given)
+        store.db.many(
             """
             insert into vectors (number, passage, fingerprint, stamp, code, vector)
             values (:number, :passage, :fingerprint, :stamp, :code, :vector)
@@ -190,7 +191,7 @@ def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, 
                 for item in passages
             ],
         )
-        db.many(
+        store.db.many(
             "insert into token_vectors (number, passage, tokens) values (:number, :passage, :tokens)",
             [
                 {"number": item.number, "passage": item.passage, "tokens": item.tokens}
@@ -200,13 +201,13 @@ def store(db: Database, numbers: Sequence[int], passages: Sequence[Passage], *, 
         )
 
 
-def forget_all(db: Database) -> None:
+def forget_all(store: Journal) -> None:
     """Delete every vector and queue every record, for a change of embedder."""
-    with db.transaction():
-        drop_graph(db)
-        db.execute("delete from vectors")
-        db.execute("delete from token_vectors")
-        queue_all(db)
+    with store.db.transaction():
+        drop_graph(store.db)
+        store.db.execute("delete from vectors")
+        store.db.execute("delete from token_vectors")
+        queue_all(store.db)
 
 
 def queue_all(db: Database) -> None:

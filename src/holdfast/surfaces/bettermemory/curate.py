@@ -81,17 +81,17 @@ class _Active:
 
 def curated(memory: Memory, kinds: Sequence[str], *, days: int = 30, top: int = 10, least: int = 3) -> Curation:
     """Collect everything that makes a memory less useful, of all projects."""
-    db, project = memory.store.db, None
+    store, project = memory.store, None
     records_ = _active(memory, kinds, days, None)
     rows = _rows(memory, records_)
-    heavy = [id_ for id_, _ in health_queries.heavy(db, project, least, top)]
+    heavy = [id_ for id_, _ in health_queries.heavy(store, project, least, top)]
     unchecked = [id_ for id_, status in records_.status.items() if status != "fresh"]
     drifted = _drifted(memory, records_)
     return Curation(
         health=health(memory, days=days),
         total=len(records_.active),
-        events=memory.store.event_count(),
-        sessions=len(usage.costs_since(db, days_before(memory.clock.now(), days))),
+        events=store.event_count(),
+        sessions=len(usage.costs_since(store, days_before(memory.clock.now(), days))),
         dead=_pick(rows, records_.dead),
         cold=_pick(rows, records_.cold),
         heavy=_pick(rows, heavy),
@@ -118,23 +118,23 @@ def chores(memory: Memory, kinds: Sequence[str], *, days: int = 30) -> Chores:
 
 def _active(memory: Memory, kinds: Sequence[str], days: int, names: Sequence[str] | None) -> _Active:
     """Return the active records of some projects, or of all of them."""
-    db, now = memory.store.db, memory.clock.now()
-    projects = None if names is None else tuple(memory.store.sizes(names))
+    store, now = memory.store, memory.clock.now()
+    projects = None if names is None else tuple(store.sizes(names))
     filter_ = Filter(projects=projects, kinds=tuple(kinds))
-    active = {entry.record.id: entry.record for entry in records.page(db, filter_, limit=MOST)}
+    active = {entry.record.id: entry.record for entry in records.page(store, filter_, limit=MOST)}
     before = days_before(now, days)
     return _Active(
         active=active,
-        dead=frozenset(health_queries.ids_of(db, "dead", None, before, MOST)) & active.keys(),
-        cold=frozenset(health_queries.ids_of(db, "cold", None, before, MOST)) & active.keys(),
-        wrong=frozenset(health_queries.ids_of(db, "contradicted", None, "", MOST)) & active.keys(),
+        dead=frozenset(health_queries.ids_of(store, "dead", None, before, MOST)) & active.keys(),
+        cold=frozenset(health_queries.ids_of(store, "cold", None, before, MOST)) & active.keys(),
+        wrong=frozenset(health_queries.ids_of(store, "contradicted", None, "", MOST)) & active.keys(),
         status={id_: checked(record, now).status for id_, record in active.items()},
     )
 
 
 def _rows(memory: Memory, records_: _Active) -> dict[str, Row]:
-    used = usage.of(memory.store.db, records_.active)
-    uses = usage.since(memory.store.db, records_.wrong, "") if records_.wrong else []
+    used = usage.of(memory.store, records_.active)
+    uses = usage.since(memory.store, records_.wrong, "") if records_.wrong else []
     return {
         id_: Row(
             record=record,

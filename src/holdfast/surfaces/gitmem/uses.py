@@ -44,9 +44,9 @@ class Noted:
 
 def reflect(memory: Memory, reflections: Sequence[Answer]) -> Answered:
     """Record how scars turned out, OBEYED or REFUTED; this also answers a scar that was not answered before."""
-    db, session = memory.store.db, memory.actor.session
-    shown = {impression.id for impression in usage.shown_in(db, session)}
-    answered = {use.id for use in usage.in_session(db, session) if not use.observed}
+    store, session = memory.store, memory.actor.session
+    shown = {impression.id for impression in usage.shown_in(store, session)}
+    answered = {use.id for use in usage.in_session(store, session) if not use.observed}
     taken: list[tuple[Record, str]] = []
     problems: list[str] = []
     events = []
@@ -76,7 +76,7 @@ def note_use(memory: Memory, use: Use) -> str:
     if use.session:
         memory = memory.acting_in(find_session(memory, use.session).id)
     scar, outcome = scar_called(memory, use.scar), USE_OF[use.reference]
-    uses = usage.in_session(memory.store.db, memory.actor.session)
+    uses = usage.in_session(memory.store, memory.actor.session)
     known = {use_.outcome: use_.event for use_ in uses if use_.id == scar.id and not use_.observed}
     results = [] if use.succeeded is None else ["succeeded" if use.succeeded else "failed"]
     details = _details(memory, use, scar)
@@ -113,7 +113,7 @@ def scar_called(memory: Memory, name: str) -> Record:
 
 def _by_words(memory: Memory, name: str) -> Record:
     project, words = memory.store.project_number(memory.project), name.lower()
-    scars = [entry.record for entry in records.newest(memory.store.db, "scar", project, limit=MOST_SCARS)]
+    scars = [entry.record for entry in records.newest(memory.store, "scar", project, limit=MOST_SCARS)]
     if titled := [scar for scar in scars if scar.title.lower() == words]:
         return titled[0]
     matches = [scar for scar in scars if words and words in f"{scar.title}\n{scar.body}".lower()]
@@ -126,7 +126,7 @@ def _by_words(memory: Memory, name: str) -> Record:
 
 
 def _details(memory: Memory, use: Use, scar: Record) -> dict[str, Any]:
-    shown = {impression.id: impression.variant for impression in usage.shown_in(memory.store.db, memory.actor.session)}
+    shown = {impression.id: impression.variant for impression in usage.shown_in(memory.store, memory.actor.session)}
     details = {
         "note": masked(use.context.strip())[:LONGEST_NOTE],
         "issue": use.issue,
@@ -155,5 +155,5 @@ def _outcomes(decision: str, *, answered: bool) -> tuple[str, ...]:
 
 
 def _scars(memory: Memory, ids: set[str]) -> list[Record]:
-    candidates = [entry.record for entry in records.by_ids(memory.store.db, ids).values()]
+    candidates = [entry.record for entry in records.by_ids(memory.store, ids).values()]
     return [record for record in candidates if record.kind == "scar" and record.state == "active"]

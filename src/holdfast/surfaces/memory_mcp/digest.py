@@ -50,7 +50,7 @@ class Ended:
 def digest(memory: Memory, reference: str) -> Digest:
     """Group what a session saved into decisions, insights, action items and context."""
     session = find_session(memory, reference)
-    kept = [entry for entry in records.of_session(memory.store.db, session.id, limit=MOST_READ) if _in_use(entry)]
+    kept = [entry for entry in records.of_session(memory.store, session.id, limit=MOST_READ) if _in_use(entry)]
     ranked = sorted(kept, key=lambda entry: -importance(entry.record.text))
     groups: dict[str, list[Entry]] = {name: [] for name in ("decisions", "insights", "action_items", "context")}
     for entry in ranked:
@@ -62,7 +62,7 @@ def digest(memory: Memory, reference: str) -> Digest:
 def end_session(memory: Memory, reference: str, *, keep: bool = True, memory_type: str = "project") -> Ended:
     """Close a session; the best of its episodic memories become lasting and hot."""
     session = find_session(memory, reference)
-    entries = [entry for entry in records.of_session(memory.store.db, session.id, limit=MOST_READ) if _in_use(entry)]
+    entries = [entry for entry in records.of_session(memory.store, session.id, limit=MOST_READ) if _in_use(entry)]
     episodes = vitals_of(memory, [entry for entry in entries if type_of(entry.record) == EPISODIC])
     ranked = sorted(episodes, key=lambda vitals: (-vitals.salience, vitals.record.id))
     chosen = [vitals.record for vitals in ranked[:PROMOTED] if vitals.salience >= WORTH] if keep else []

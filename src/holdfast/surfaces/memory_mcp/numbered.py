@@ -26,5 +26,5 @@ def pattern_of(memory: Memory, number: int) -> str:
 
 def numbers_of(memory: Memory, ids: Iterable[str]) -> dict[str, int]:
     """Return the number of each record."""
-    entries = called(memory, records.by_ids(memory.store.db, ids).values())
+    entries = called(memory, records.by_ids(memory.store, ids).values())
     return {entry.record.id: entry.number for entry in entries}

@@ -40,12 +40,12 @@ def related(memory: Memory, reference: str, *, relation: str = "", direction: st
     center = find(memory, reference).record.id
     arrows = [
         arrow
-        for arrow in links.around(memory.store.db, center)
+        for arrow in links.around(memory.store, center)
         if relation in ("", arrow.relation)
         and (direction == "both" or (arrow.source == center) == (direction == "outgoing"))
     ]
     ends = {arrow: arrow.target if arrow.source == center else arrow.source for arrow in arrows}
-    known = records.by_ids(memory.store.db, ends.values())
+    known = records.by_ids(memory.store, ends.values())
     return [
         Relation(arrow=arrow, at=linked_at(memory, arrow), other=known[end])
         for arrow, end in ends.items()
@@ -66,8 +66,8 @@ def unlink_all(memory: Memory, source: str, target: str, *, relation: str = "") 
 
 def relations(memory: Memory) -> Relations:
     """Count the links of this project."""
-    db, project = memory.store.db, memory.store.project_number(memory.project)
-    return Relations(by_relation=links.counts(db, project), linked=links.linked(db, project))
+    store, project = memory.store, memory.store.project_number(memory.project)
+    return Relations(by_relation=links.counts(store, project), linked=links.linked(store, project))
 
 
 def linked_at(memory: Memory, arrow: Arrow) -> str:

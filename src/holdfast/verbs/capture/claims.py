@@ -43,8 +43,8 @@ class Known:
     @cached_property
     def shown(self) -> list[Record]:
         """Active records that were returned to the session or injected into it, in order."""
-        ids = [impression.id for impression in usage.shown_in(self.memory.store.db, self.session)]
-        found = records.by_ids(self.memory.store.db, ids)
+        ids = [impression.id for impression in usage.shown_in(self.memory.store, self.session)]
+        found = records.by_ids(self.memory.store, ids)
         return [found[id_].record for id_ in ids if id_ in found and found[id_].record.state == "active"]
 
     @cached_property

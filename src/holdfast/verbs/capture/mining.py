@@ -77,12 +77,12 @@ def log_output(memory: Memory, text: str, session: str = "") -> int:
     body = _clean(text)
     if len(body) < SHORTEST:
         return 0
-    db, now = memory.store.db, memory.clock.now()
-    with db.transaction():
-        project = memory.store.project_number(memory.project, make=True)
-        outputs.add(db, project=project, session=masked(session) or memory.actor.session, at=now, body=body)
+    store, now = memory.store, memory.clock.now()
+    with store.transaction():
+        project = store.project_number(memory.project, make=True)
+        outputs.add(store, project=project, session=masked(session) or memory.actor.session, at=now, body=body)
         outputs.prune(
-            db,
+            store,
             before=days_before(now, memory.config.output_days),
             characters=memory.config.output_characters,
             outputs=MOST_OUTPUTS,
@@ -92,17 +92,17 @@ def log_output(memory: Memory, text: str, session: str = "") -> int:
 
 def mine_outputs(memory: Memory) -> Run:
     """Count what this project's new output says, and offer what is clear or recurred often enough."""
-    db, project = memory.store.db, memory.store.project_number(memory.project)
+    store, project = memory.store, memory.store.project_number(memory.project)
     run = Run()
-    while output := outputs.next_unmined(db, project):
+    while output := outputs.next_unmined(store, project):
         patterns = _patterns(memory, output)  # outside the transaction: it takes up to a tenth of a second
-        with db.transaction():
-            if outputs.advance(db, output, memory.clock.now()):
-                counted = sum(outputs.see(db, output, pattern) for pattern in _undecided(memory, patterns))
+        with store.transaction():
+            if outputs.advance(store, output, memory.clock.now()):
+                counted = sum(outputs.see(store, output, pattern) for pattern in _undecided(memory, patterns))
                 run = replace(
                     run, outputs=run.outputs + 1, found=run.found + len(patterns), counted=run.counted + counted
                 )
-    outputs.expire(db, project, before=days_before(memory.clock.now(), memory.config.mined_days))
+    outputs.expire(store, project, before=days_before(memory.clock.now(), memory.config.mined_days))
     run = _offer_due(memory, project, run)
     for record in run.approved:
         promote(memory, record.id, why="mined_approved")
@@ -135,7 +135,7 @@ def approve(memory: Memory, reference: str, *, waivers: Waivers | None = None) -
     record = _candidate(memory, reference)
     with memory.store.transaction():
         outcome = confirm(memory, record.id, waivers=waivers)
-        outputs.forget(memory.store.db, [record.id] if find(memory, record.id).record.state == "active" else [])
+        outputs.forget(memory.store, [record.id] if find(memory, record.id).record.state == "active" else [])
     return outcome
 
 
@@ -145,7 +145,7 @@ def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> li
     why = "mined, and not worth keeping" + (f": {reason}" if reason else "")
     with memory.store.transaction():
         retired = [retire(memory, record_id, why) for record_id in candidates]
-        outputs.forget(memory.store.db, candidates)
+        outputs.forget(memory.store, candidates)
     return retired
 
 
@@ -153,7 +153,7 @@ def output_status(memory: Memory) -> OutputStatus:
     """Return what is stored of this project's output, and how far it was mined."""
     project = memory.store.project_number(memory.project)
     return OutputStatus(
-        held=outputs.output_counts(memory.store.db, project),
+        held=outputs.output_counts(memory.store, project),
         most_days=memory.config.output_days,
         most_characters=memory.config.output_characters,
         waiting=len(_pending(memory)),
@@ -163,12 +163,12 @@ def output_status(memory: Memory) -> OutputStatus:
 def outputs_logged(memory: Memory, *, session: str = "", days: float = 0.0) -> int:
     """Return how many outputs this project, or one session, logged; with `days`, only recent ones."""
     since = days_before(memory.clock.now(), days) if days else ""
-    return outputs.counted(memory.store.db, memory.store.project_number(memory.project), session=session, since=since)
+    return outputs.counted(memory.store, memory.store.project_number(memory.project), session=session, since=since)
 
 
 def drop_outputs(memory: Memory, *, session: str = "") -> int:
     """Delete this project's logged output, or one session's, for good; counts made from it stay."""
-    return outputs.drop(memory.store.db, memory.store.project_number(memory.project), session)
+    return outputs.drop(memory.store, memory.store.project_number(memory.project), session)
 
 
 def _clean(text: str) -> str:
@@ -214,7 +214,7 @@ def _id_of(project: str, key: str) -> str:
 def _undecided(memory: Memory, patterns: Iterable[Pattern]) -> list[Pattern]:
     """Return the patterns that were not approved, rejected or erased before."""
     listed = list(patterns)
-    known = records.by_ids(memory.store.db, [pattern.id for pattern in listed])
+    known = records.by_ids(memory.store, [pattern.id for pattern in listed])
     return [pattern for pattern in listed if pattern.id not in known or known[pattern.id].record.state == "pending"]
 
 
@@ -222,11 +222,11 @@ def _offer_due(memory: Memory, project: int, run: Run) -> Run:
     """Create or update the records of patterns that are due."""
     from holdfast.policy.language.mine import KEEP_CONFIDENCE, REVIEW_OCCURRENCES  # noqa: PLC0415
 
-    db = memory.store.db
+    store = memory.store
     offered: list[Record] = []
-    for pattern in outputs.due(db, project, confidence=KEEP_CONFIDENCE, occurrences=REVIEW_OCCURRENCES):
-        with db.transaction():
-            outputs.note_counted(db, pattern)
+    for pattern in outputs.due(store, project, confidence=KEEP_CONFIDENCE, occurrences=REVIEW_OCCURRENCES):
+        with store.transaction():
+            outputs.note_counted(store, pattern)
             if events := _events(memory, pattern):
                 memory.commit(events)
                 offered.append(find(memory, pattern.id).record)
@@ -242,7 +242,7 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     by = Actor(kind="rule", name="mining", session=memory.actor.session)
     names = ("key", "kind", "occurrences", "sessions", "confidence", "first_at", "last_at")
     seen = {"pattern": {name: getattr(pattern, name) for name in names}}
-    known = records.by_ids(memory.store.db, [pattern.id]).get(pattern.id)
+    known = records.by_ids(memory.store, [pattern.id]).get(pattern.id)
     if known and known.record.state != "pending":
         return []
     draft = Draft(body=pattern.body, **_kind(pattern.kind), source="mined", confidence=_confidence(pattern), extra=seen)
@@ -280,7 +280,7 @@ def _kind(mined_kind: str) -> dict[str, Any]:
 
 def _pending(memory: Memory) -> list[Record]:
     chosen = Filter(projects=(memory.store.project_number(memory.project),), states=("pending",))
-    page = records.page(memory.store.db, chosen, limit=MOST_OFFERED)
+    page = records.page(memory.store, chosen, limit=MOST_OFFERED)
     return [entry.record for entry in page if is_mined(entry.record) and not lapsed(memory, entry.record)]
 
 

@@ -101,19 +101,19 @@ def observe(
         return Off()
     question = question_of(turns, observing.mode, so_far=so_far, with_summary=with_summary)
     needed = most_spent(question, observing.observer.overhead)
-    if not daily_budget.reserve(memory.store.db, TOKENS, now, needed, most):
-        return OverBudget(needed=needed, left=most - daily_budget.spent(memory.store.db, TOKENS, now))
+    if not daily_budget.reserve(memory.store, TOKENS, now, needed, most):
+        return OverBudget(needed=needed, left=most - daily_budget.spent(memory.store, TOKENS, now))
     reply = observing.observer.ask(question)
     used = _used(reply, needed)
-    daily_budget.settle(memory.store.db, TOKENS, now, needed, used)
-    counters.add(memory.store.db, CALLS, now)
+    daily_budget.settle(memory.store, TOKENS, now, needed, used)
+    counters.add(memory.store, CALLS, now)
     return _noted(memory, _read(reply, observing, turns, activity, used))
 
 
 def observer_status(memory: Memory) -> ObserverStatus:
     """Return the observer's settings, today's spending, and what went wrong."""
-    observing, now, db = _observing(memory), memory.clock.now(), memory.store.db
-    most, spent = memory.config.observer_daily_tokens, daily_budget.spent(db, TOKENS, now)
+    observing, now, store = _observing(memory), memory.clock.now(), memory.store
+    most, spent = memory.config.observer_daily_tokens, daily_budget.spent(store, TOKENS, now)
     until = _waiting_until(memory)
     return ObserverStatus(
         observer=memory.config.observer,
@@ -123,9 +123,9 @@ def observer_status(memory: Memory) -> ObserverStatus:
         daily_tokens=most,
         spent=spent,
         left=max(0, most - spent),
-        calls=daily_budget.spent(db, CALLS, now),
+        calls=daily_budget.spent(store, CALLS, now),
         waiting_until=until if until > now else "",
-        failures=tuple(failure for failure in counters.failures(db) if failure.name == "observer"),
+        failures=tuple(failure for failure in counters.failures(store) if failure.name == "observer"),
     )
 
 

@@ -111,8 +111,8 @@ def _warnings(memory: Memory) -> list[Record]:
     projects = {memory.store.project_number(memory.project or GLOBAL), everywhere}
     found = [
         *_scars(memory),
-        *(entry.record for kind in SPEAKING for entry in records.newest(memory.store.db, kind, everywhere, limit=500)),
-        *(entry.record for project in projects for entry in records.with_triggers(memory.store.db, project, limit=500)),
+        *(entry.record for kind in SPEAKING for entry in records.newest(memory.store, kind, everywhere, limit=500)),
+        *(entry.record for project in projects for entry in records.with_triggers(memory.store, project, limit=500)),
     ]
     return _by_severity({record.id: record for record in found}.values())
 

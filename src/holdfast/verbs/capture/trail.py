@@ -72,7 +72,7 @@ def _store(memory: Memory, events: Mapping[Path, HookEvent]) -> dict[Path, str]:
     """Store events and their receipts; return those that the store refused, with the reason."""
     try:
         with memory.store.transaction():
-            trail.add(memory.store.db, list(events.values()))
+            trail.add(memory.store, list(events.values()))
             memory.commit(_receipts(events.values()))
     except StoreError:
         raise  # the store cannot be written: everything stays in the spool
@@ -105,7 +105,7 @@ def note_session(memory: Memory, activity: Sequence[HookEvent]) -> None:
     prompt = next(
         (event for event in activity if event.event == "UserPromptSubmit" and event.text and not event.agent), None
     )
-    known = sessions.of(memory.store.db, first.session)
+    known = sessions.of(memory.store, first.session)
     data = {"project": memory.project, "host": memory.host.name, "implicit": known is None or known.implicit}
     events = []
     if known is None:
@@ -121,7 +121,7 @@ def note_session(memory: Memory, activity: Sequence[HookEvent]) -> None:
 def finish_idle(memory: Memory) -> int:
     """Mark sessions that stopped in the middle of a turn as idle, so that the turn is derived; return how many."""
     before = days_before(memory.clock.now(), IDLE_MINUTES / 1_440)
-    last = trail.unfinished(memory.store.db, before)
+    last = trail.unfinished(memory.store, before)
     # It sorts right after the last event, has its time, and repeating changes nothing.
     idle = [
         HookEvent(
@@ -136,33 +136,33 @@ def finish_idle(memory: Memory) -> int:
         )
         for event in last
     ]
-    trail.add(memory.store.db, idle)
+    trail.add(memory.store, idle)
     return len(idle)
 
 
 def waiting_sessions(memory: Memory) -> list[str]:
     """Return the sessions with activity that no record was derived from yet."""
-    return trail.waiting(memory.store.db)
+    return trail.waiting(memory.store)
 
 
 def new_activity(memory: Memory, session: str) -> list[HookEvent]:
     """Return the activity of a session that no record was derived from yet."""
-    return trail.fresh(memory.store.db, session)
+    return trail.fresh(memory.store, session)
 
 
 def activity_of(memory: Memory, session: str) -> list[HookEvent]:
     """Return all activity of a session that is still stored."""
-    return trail.of_session(memory.store.db, session)
+    return trail.of_session(memory.store, session)
 
 
 def mark_derived(memory: Memory, session: str, last: str) -> None:
     """Mark the activity of a session, up to an id, as derived."""
-    trail.settle(memory.store.db, session, last)
+    trail.settle(memory.store, session, last)
 
 
 def expire(memory: Memory) -> int:
     """Delete old events and those beyond the cap from the trail; return how many."""
-    return trail.expire(memory.store.db, days_before(memory.clock.now(), DAYS))
+    return trail.expire(memory.store, days_before(memory.clock.now(), DAYS))
 
 
 def _read(memory: Memory, path: Path) -> HookEvent | str:

@@ -206,7 +206,7 @@ def _fresh(memory: Memory, draft: Draft) -> Event | None:
     """Return the event that saves a draft; None if this project has it, active or retired."""
     event = draft_event(memory, draft)
     record = _record(event)
-    same = records.with_fingerprint(memory.store.db, fingerprint(record))
+    same = records.with_fingerprint(memory.store, fingerprint(record))
     return None if any(entry.record.project == record.project for entry in same) else event
 
 

@@ -74,17 +74,17 @@ def load_demo(memory: Memory, until: str) -> None:
     events = [Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line]
     memory.store.commit(events)
     memory.clock.observe(memory.store.last_id())
-    put_raw_rows(memory.store.db, ((line["table"], line["row"]) for line in moved if "table" in line))
+    put_raw_rows(memory.store, ((line["table"], line["row"]) for line in moved if "table" in line))
     memory.store.note("starters", starters.VERSION)
     if memory.embedder and (shipped := Shipped(memory.embedder)).fits:
-        with memory.store.db.transaction():  # one, or most of the time would go into waiting for the disk
+        with memory.store.transaction():  # one, or most of the time would go into waiting for the disk
             catch_up(replace(memory, embedder=shipped))
 
 
 def contents_of(memory: Memory, folder: Path) -> Contents:
     """Count what is in a demo store."""
-    db = memory.store.db
-    kept = [entry.record for entry in records.page(db, Filter(states=()), limit=1_000_000)]
+    store = memory.store
+    kept = [entry.record for entry in records.page(store, Filter(states=()), limit=1_000_000)]
     begun = list_sessions(memory, limit=1_000_000, everywhere=True)
     stages = {stage: len(found) for stage, found in triage(memory).items()}
     about = status(memory)
@@ -95,7 +95,7 @@ def contents_of(memory: Memory, folder: Path) -> Contents:
         events=about.events,
         sessions=len(begun),
         open_sessions=sum(session.is_open for session in begun),
-        transcripts=transcripts.counted(db),
+        transcripts=transcripts.counted(store),
         without_vectors=about.lagging,
         projects=dict(Counter(record.project or "everywhere" for record in kept).most_common()),
         kinds=dict(Counter(record.kind for record in kept).most_common()),
@@ -111,7 +111,7 @@ def demo_lines(memory: Memory, *, since: str, until: str, story: str) -> Iterato
     events = export(memory)
     next(events)  # its header
     yield from events
-    for table, row in raw_rows(memory.store.db):
+    for table, row in raw_rows(memory.store):
         yield json.dumps({"table": table, "row": row}, ensure_ascii=False)
 
 

@@ -204,7 +204,7 @@ class _Import:
 
     def _adopt(self, adoptions: Sequence[Adoption]) -> list[Event]:
         store = self.memory.store
-        known = records.by_ids(store.db, [adoption.about for adoption in adoptions])
+        known = records.by_ids(store, [adoption.about for adoption in adoptions])
         new = [credit_id(adoption) for adoption in adoptions if adoption.about not in known]
         credited = store.events_with(new) if new else {}
         self.fresh = {about: entry.record for about, entry in known.items()}
@@ -285,14 +285,14 @@ class _Import:
         value = fingerprint(record)
         if known := self.texts.get((record.project, value)):
             return known
-        for entry in records.with_fingerprint(self.memory.store.db, value):
+        for entry in records.with_fingerprint(self.memory.store, value):
             if entry.record.state == "active" and entry.record.project == record.project:
                 return entry.record.id
         self.texts[record.project, value] = record.id
         return ""
 
     def _credit(self, adoption: Adoption, same: str) -> list[Event]:
-        stored = records.by_ids(self.memory.store.db, [same]) if same not in self.fresh else {}
+        stored = records.by_ids(self.memory.store, [same]) if same not in self.fresh else {}
         other = self.fresh.get(same) or (stored[same].record if same in stored else None)
         if other is None:  # a dry run commits nothing, so the record does not exist
             return []
@@ -374,7 +374,7 @@ class _Import:
         text = masked("\n".join(lines)).strip()
         if not self._keepable(item.where, [Event(id="", about=item.session, verb="started", at="", data={"": text})]):
             return
-        before = transcripts.get(self.memory.store.db, item.session)
+        before = transcripts.get(self.memory.store, item.session)
         if before and before.body == text:
             return
         if before and '"imported"' not in before.body.split("\n", 1)[0]:

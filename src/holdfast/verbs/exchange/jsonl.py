@@ -30,7 +30,7 @@ class ImportCounts:
 def export(memory: Memory) -> Iterator[str]:
     """Yield the whole store as lines: a header, then every event in order of arrival; starters are left out."""
     yield json.dumps({"holdfast": "export", "format": FORMAT})
-    starters = records.starters(memory.store.db)
+    starters = records.starters(memory.store)
     for _, event in memory.store.journal():
         if event.about not in starters:
             yield json.dumps(event_to_json(event), ensure_ascii=False)
@@ -38,8 +38,8 @@ def export(memory: Memory) -> Iterator[str]:
 
 def records_of(memory: Memory) -> Iterator[Record]:
     """Yield every active or retired record in the order of their numbers; starters are left out."""
-    last, db = -1, memory.store.db
-    while page := records.after(db, last, PAGE):
+    last, store = -1, memory.store
+    while page := records.after(store, last, PAGE):
         kept = [entry.record for entry in page if entry.record.state in ("active", "retired")]
         yield from (record for record in kept if record.source != "starter")
         last = page[-1].number

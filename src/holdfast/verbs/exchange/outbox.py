@@ -5,17 +5,11 @@ Events are identified by their ids, so both directions are idempotent.
 
 from holdfast.engine.journal import PAGE
 from holdfast.engine.store import Store
-from holdfast.engine.views.records import span
+from holdfast.engine.views import privates
 from holdfast.model.event import Event
 from holdfast.verbs.upkeep.erasing import note_remains
 
 _SENT, _PULLED = "team sent", "team pulled"
-_LATER = """
-select events.seq, events.id from events join entries on entries.id = events.about
-where events.seq > :after and (entries.number between :low and :high or entries.number between 0 and :globals)
-and entries.number not in (select number from privates where owner <> :own)
-order by events.seq limit :page
-"""
 
 
 def waiting(copy: Store) -> int:
@@ -37,16 +31,13 @@ def drain(copy: Store, team: Store) -> int:
 
 def pull(copy: Store, team: Store, project: str, own: str) -> int:
     """Copy a project's records and the global ones, except others' private ones; return the number of events."""
-    number = team.project_number(project)
-    low, high = span(number) if number >= 0 else (-1, -1)
-    name, pulled = f"{_PULLED} {project}", 0
-    parameters = {"low": low, "high": high, "globals": span(0)[1], "own": own, "page": PAGE}
-    while rows := team.db.query(_LATER, {**parameters, "after": int(copy.setting(name) or 0)}):
-        events = team.events_with([row[1] for row in rows])
+    number, name, pulled = team.project_number(project), f"{_PULLED} {project}", 0
+    while page := privates.readable_after(team, int(copy.setting(name) or 0), number, own):
+        events = team.events_with(page.values())
         nothing_waits = not waiting(copy)
         note_remains(copy, events.values())  # `finish` removes it from the files of this machine
         copy.commit(list(events.values()))
-        copy.note(name, str(rows[-1][0]))
+        copy.note(name, str(max(page)))
         if nothing_waits:  # pulled events need not be sent back
             copy.note(_SENT, str(copy.last_seq()))
         pulled += len(events)

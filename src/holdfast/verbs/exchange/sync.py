@@ -239,6 +239,6 @@ def _changed(memory: Memory, cursor: int, sharing: Sharing, more: set[str]) -> I
         return
     low, high = records.span(memory.store.project_number(sharing.project)) if sharing.team else (0, sys.maxsize)
     last = low - 1
-    while page := [entry for entry in records.after(memory.store.db, last, PAGE) if entry.number <= high]:
+    while page := [entry for entry in records.after(memory.store, last, PAGE) if entry.number <= high]:
         yield from (entry.record for entry in page)
         last = page[-1].number

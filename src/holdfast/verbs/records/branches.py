@@ -36,7 +36,7 @@ def outside(memory: Memory, records_: Sequence[Record]) -> dict[str, str]:
 def note_tips(memory: Memory) -> None:
     """Remember the tips of branches that records were made on: once a branch is deleted, its tip cannot be looked up."""
     project = memory.store.project_number(memory.project)
-    if not is_here(memory, memory.project) or not (made_on := labels.counts(memory.store.db, "branch", project)):
+    if not is_here(memory, memory.project) or not (made_on := labels.counts(memory.store, "branch", project)):
         return
     known, tips = _tips(memory), memory.checkout.tips()
     updated = known | {name: tip for name, tip in tips.items() if name in made_on}
@@ -46,15 +46,15 @@ def note_tips(memory: Memory) -> None:
 
 def lost(memory: Memory) -> dict[str, list[Record]]:
     """Return the active records of each branch that was deleted without being merged."""
-    db, project = memory.store.db, memory.store.project_number(memory.project)
+    store, project = memory.store, memory.store.project_number(memory.project)
     if not is_here(memory, memory.project):
         return {}
     commits = dict[str, str]()
     by_branch = dict[str, list[Record]]()
-    for branch in labels.counts(db, "branch", project):
+    for branch in labels.counts(store, "branch", project):
         if branch == memory.checkout.default_branch:
             continue
-        entries = records.by_numbers(db, labels.numbers(db, "branch", branch, project, MOST_OF_ONE))
+        entries = records.by_numbers(store, labels.numbers(store, "branch", branch, project, MOST_OF_ONE))
         by_branch[branch] = [record for record in entries.values() if record.state == "active"]
         commits[branch] = (
             max(by_branch[branch], key=lambda record: record.created_at).origin.commit if by_branch[branch] else ""

@@ -35,8 +35,8 @@ def browse(
 ) -> Page:
     """Return one page of the records that match a query's filters, newest first by default; its text is ignored."""
     filter_ = chosen_by(memory, query, states)
-    entries = records.page(memory.store.db, filter_, limit=query.limit, offset=offset, oldest_first=oldest_first)
-    return Page(entries=tuple(entries), total=records.counted(memory.store.db, filter_))
+    entries = records.page(memory.store, filter_, limit=query.limit, offset=offset, oldest_first=oldest_first)
+    return Page(entries=tuple(entries), total=records.counted(memory.store, filter_))
 
 
 def ordered(
@@ -44,27 +44,27 @@ def ordered(
 ) -> list[Entry]:
     """Return one page of the records that match a query's filters, in an order; its text is ignored."""
     filter_ = chosen_by(memory, query, states)
-    return records.ordered(memory.store.db, filter_, order, limit=query.limit, offset=offset)
+    return records.ordered(memory.store, filter_, order, limit=query.limit, offset=offset)
 
 
 def latest(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), before: int = 0) -> list[Entry]:
     """Return records of this project in order of arrival, latest first; the cost does not grow with the project."""
     project = (memory.store.project_number(memory.project),)
     filter_ = replace(chosen_by(memory, query, states), projects=project)
-    return records.latest(memory.store.db, filter_, limit=query.limit, before=before)
+    return records.latest(memory.store, filter_, limit=query.limit, before=before)
 
 
 def newest_of_kind(memory: Memory, kind: str, *, limit: int) -> list[Record]:
     """Return the latest active records of one kind in this project; the cost does not grow with the project."""
     project = memory.store.project_number(memory.project)
-    return [entry.record for entry in records.newest(memory.store.db, kind, project, limit=limit)]
+    return [entry.record for entry in records.newest(memory.store, kind, project, limit=limit)]
 
 
 def census(memory: Memory, query: Query) -> Census:
     """Count the records that match a query's filters."""
     kinds: dict[str, int] = {}
     sources: dict[str, int] = {}
-    for kind, source, count in records.census(memory.store.db, chosen_by(memory, query)):
+    for kind, source, count in records.census(memory.store, chosen_by(memory, query)):
         kinds[kind] = kinds.get(kind, 0) + count
         sources[source] = sources.get(source, 0) + count
     return Census(total=sum(kinds.values()), kinds=kinds, sources=sources)
@@ -73,19 +73,19 @@ def census(memory: Memory, query: Query) -> Census:
 def known_on(memory: Memory, query: Query, at: str, *, offset: int = 0) -> Page:
     """Return one page of the records that were in use at an instant, as they were then, newest first; `total` counts candidates."""
     filter_ = chosen_by(memory, replace(query, until=at), ("active", "retired", "pending"))
-    entries = records.page(memory.store.db, filter_, limit=query.limit, offset=offset)
+    entries = records.page(memory.store, filter_, limit=query.limit, offset=offset)
     then = [(entry.number, as_of(memory.store.events_about(entry.record.id), at)) for entry in entries]
     known = [Entry(number=number, record=record) for number, record in then if record and record.state == "active"]
-    return Page(entries=tuple(known), total=records.counted(memory.store.db, filter_))
+    return Page(entries=tuple(known), total=records.counted(memory.store, filter_))
 
 
 def facets(memory: Memory, *, most: int = 12) -> dict[str, list[tuple[str, int]]]:
     """Count the project's active records by kind, scope and tag, the most common first."""
-    db, project = memory.store.db, memory.store.project_number(memory.project)
+    store, project = memory.store, memory.store.project_number(memory.project)
     counts = {
         "kind": _by_kind(memory),
-        "scope": labels.counts(db, "scope", project),
-        "tag": labels.counts(db, "tag", project),
+        "scope": labels.counts(store, "scope", project),
+        "tag": labels.counts(store, "tag", project),
     }
     return {name: sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most] for name, found in counts.items()}
 
@@ -93,6 +93,6 @@ def facets(memory: Memory, *, most: int = 12) -> dict[str, list[tuple[str, int]]
 def _by_kind(memory: Memory) -> dict[str, int]:
     filter_ = Filter(projects=(memory.store.project_number(memory.project),))
     counts: Counter[str] = Counter()
-    for kind, _, count in records.census(memory.store.db, filter_):
+    for kind, _, count in records.census(memory.store, filter_):
         counts[kind] += count
     return counts

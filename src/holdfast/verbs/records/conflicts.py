@@ -50,7 +50,7 @@ def likely_conflicts(memory: Memory, record: Record, near: Sequence[Similar]) ->
     ]
     if not clashing:
         return ()
-    replaced = links.superseded(memory.store.db, [clash.record.id for clash in clashing])
+    replaced = links.superseded(memory.store, [clash.record.id for clash in clashing])
     unsettled = [clash for clash in clashing if clash.record.id not in replaced]
     return tuple(sorted(unsettled, key=lambda clash: -clash.found.strength))
 
@@ -104,9 +104,9 @@ class ResolvedPairs:
 
 def settled_among(memory: Memory, ids: Sequence[str]) -> ResolvedPairs:
     """Return what is settled about these records."""
-    db = memory.store.db
-    arrows = [arrow for arrow in links.leaving(db, ids) if arrow.relation in SETTLES]
+    store = memory.store
+    arrows = [arrow for arrow in links.leaving(store, ids) if arrow.relation in SETTLES]
     ends = (sorted((arrow.source, arrow.target)) for arrow in arrows)
     return ResolvedPairs(
-        replaced=frozenset(links.superseded(db, ids)), connected=frozenset((first, second) for first, second in ends)
+        replaced=frozenset(links.superseded(store, ids)), connected=frozenset((first, second) for first, second in ends)
     )

@@ -43,8 +43,8 @@ class Suggested:
 
 def hot_set(memory: Memory) -> list[Hot]:
     """Return the hot set of this project: pinned memories first, then by salience."""
-    warm = heat.hot(memory.store.db, _places(memory))
-    entries = records.by_ids(memory.store.db, [member.id for member in warm])
+    warm = heat.hot(memory.store, _places(memory))
+    entries = records.by_ids(memory.store, [member.id for member in warm])
     judged = _judged(memory, [entries[member.id].record for member in warm if member.id in entries])
     hot = [
         Hot(
@@ -106,7 +106,7 @@ def put_back(memory: Memory, before: Sequence[Hot], after: Sequence[Hot]) -> Non
 def admit_used(memory: Memory, ids: Iterable[str]) -> list[Record]:
     """Admit recently used records that qualify and return them. Called after uses, never by a recall."""
     inside = hot_ids(memory)
-    entries = records.by_ids(memory.store.db, [id_ for id_ in ids if id_ not in inside])
+    entries = records.by_ids(memory.store, [id_ for id_ in ids if id_ not in inside])
     usable = [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)]
     admissible = [
         (record, score)
@@ -121,7 +121,7 @@ def promote_recalled(memory: Memory, ids: Iterable[str]) -> list[Record]:
     least, inside = memory.config.promote_after, hot_ids(memory)
     if not least:
         return []
-    entries = records.by_ids(memory.store.db, [id_ for id_ in ids if id_ not in inside])
+    entries = records.by_ids(memory.store, [id_ for id_ in ids if id_ not in inside])
     usable = [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)]
     often = [(record, score) for record, used, _, score in _judged(memory, usable).values() if used.surfaced >= least]
     return [record for record, score in often if _let_in(memory, record, score)]
@@ -139,8 +139,8 @@ def _let_in(memory: Memory, record: Record, score: float) -> bool:
 def suggested(memory: Memory, *, limit: int = 10) -> list[Suggested]:
     """Return used records outside the hot set, with what keeps each out, for the user to decide."""
     inside, since = hot_ids(memory), days_before(memory.clock.now(), LOOK_BACK_DAYS)
-    used = {use.id for use in usage.all_since(memory.store.db, since) if use.outcome in ("applied", "corrected")}
-    entries = records.by_ids(memory.store.db, used - inside)
+    used = {use.id for use in usage.all_since(memory.store, since) if use.outcome in ("applied", "corrected")}
+    entries = records.by_ids(memory.store, used - inside)
     judged = _judged(memory, [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)])
     suggestions = [
         Suggested(
@@ -154,7 +154,7 @@ def suggested(memory: Memory, *, limit: int = 10) -> list[Suggested]:
 def cool(memory: Memory) -> list[Record]:
     """Remove memories that were not used for too long; return them."""
     now, current = memory.clock.now(), hot_set(memory)
-    used = usage.of(memory.store.db, [hot.record.id for hot in current])
+    used = usage.of(memory.store, [hot.record.id for hot in current])
     stale = [
         hot.record
         for hot in current
@@ -169,12 +169,12 @@ def cool(memory: Memory) -> list[Record]:
 
 def heat_counts(memory: Memory) -> dict[str, int]:
     """Count how often the hot set helped or not, and how many records entered or left it."""
-    return heat.counts(memory.store.db)
+    return heat.counts(memory.store)
 
 
 def hot_ids(memory: Memory) -> set[str]:
     """Return the ids of the hot set."""
-    return {warm.id for warm in heat.hot(memory.store.db, _places(memory))}
+    return {warm.id for warm in heat.hot(memory.store, _places(memory))}
 
 
 def _places(memory: Memory) -> tuple[int, ...]:
@@ -183,8 +183,8 @@ def _places(memory: Memory) -> tuple[int, ...]:
 
 def _judged(memory: Memory, candidates: Sequence[Record]) -> dict[str, tuple[Record, Usage, float, float]]:
     """Return each record with its usage, salience and score against eviction."""
-    db, now, ids = memory.store.db, memory.clock.now(), [record.id for record in candidates]
-    used, changes = usage.of(db, ids), trusts.of(db, ids)
+    store, now, ids = memory.store, memory.clock.now(), [record.id for record in candidates]
+    used, changes = usage.of(store, ids), trusts.of(store, ids)
     judged = {}
     for record in candidates:
         usage_ = used.get(record.id, Usage())
@@ -228,7 +228,7 @@ def _heated(
     memory: Memory, record: Record, *, hot: bool, why: str, pinned: bool = False, by: Actor | None = None
 ) -> Event:
     # The latest event by id wins, so it must sort after an event whose clock ran ahead.
-    before = heat.last(memory.store.db, record.id)
+    before = heat.last(memory.store, record.id)
     event = memory.event("heated", record.id, data={"hot": hot, "pinned": pinned, "why": why}, after=before)
     if by is None:
         return event

@@ -119,7 +119,7 @@ def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) ->
     if old == new:
         raise Invalid("The two scopes are the same.")
     states = ("active", "pending", "retired") if retired else ("active", "pending")
-    entries = records.page(memory.store.db, Filter(scopes=(old,), states=states), limit=1_000_000)
+    entries = records.page(memory.store, Filter(scopes=(old,), states=states), limit=1_000_000)
     if not entries:
         raise NotFound(f"No memory has the scope {old}.", hint="`holdfast list --scopes` lists the scopes.")
     events = [
@@ -142,7 +142,7 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     used = [find(memory, reference).record for reference in references]
     if not used:
         raise Invalid("Name at least one memory.")
-    variants = {impression.id: impression.variant for impression in worded_in(memory.store.db, memory.actor.session)}
+    variants = {impression.id: impression.variant for impression in worded_in(memory.store, memory.actor.session)}
     wording = {record.id: {"variant": variants[record.id]} if record.id in variants else {} for record in used}
     memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
     admit_used(memory, [record.id for record in used])
@@ -152,7 +152,7 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
 def withdraw_use(memory: Memory, event: str) -> Record:
     """Take back a reported outcome: it stays in the journal, and nothing counts it any longer."""
     use = memory.store.events_with([event]).get(event)
-    if use is None or not is_counted(memory.store.db, event):
+    if use is None or not is_counted(memory.store, event):
         raise Conflict("This outcome was taken back already.")
     memory.commit([memory.event("used", use.about, data={"outcome": use.data["outcome"], "withdraws": event})])
     return find(memory, use.about).record

@@ -43,7 +43,7 @@ def entries_called(
     """
     home = memory.store.project_number(memory.project)
     own = {number: _stored(home, number) for number in numbers if 0 < number < _LARGEST}
-    read = records.by_numbers(memory.store.db, {*own.values(), *own})
+    read = records.by_numbers(memory.store, {*own.values(), *own})
     found: dict[int, list[Entry]] = {}
     for number, stored in own.items():
         here = [Entry(number=stored, record=read[stored])] if stored in read else []
@@ -53,7 +53,7 @@ def entries_called(
 
 
 def _imported(memory: Memory, number: int, read: dict[int, Record], system: str) -> list[Entry]:
-    foreign = imported.by_foreign_id(memory.store.db, str(number), whole=True, system=system)
+    foreign = imported.by_foreign_id(memory.store, str(number), whole=True, system=system)
     return [*foreign, *([Entry(number=number, record=read[number])] if number in read else [])]
 
 

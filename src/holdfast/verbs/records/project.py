@@ -66,8 +66,8 @@ def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: 
         raise Invalid("The two projects are the same.")
     number = memory.store.project_number(source)
     chosen = Filter(projects=(number,), scopes=(scope,) if scope else (), states=_STATES)
-    entries = records.page(memory.store.db, chosen, limit=MOST)
-    found = sessions.page(memory.store.db, source, limit=MOST) if source and not scope else []
+    entries = records.page(memory.store, chosen, limit=MOST)
+    found = sessions.page(memory.store, source, limit=MOST) if source and not scope else []
     if not entries and not found:
         raise NotFound(f"There is nothing to move in {source or 'every project'}.", hint=_known(memory))
     moved = Moved(source=source, target=target, records=tuple(entry.record for entry in entries), sessions=len(found))

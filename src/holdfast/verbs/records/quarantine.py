@@ -51,7 +51,7 @@ class Decided:
 def waiting(memory: Memory) -> list[Waiting]:
     """Return the quarantined changes of this project, oldest first."""
     project = memory.store.project_number(memory.project)
-    entries = records.waiting(memory.store.db, (project,), MOST_LOOKED_AT)
+    entries = records.waiting(memory.store, (project,), MOST_LOOKED_AT)
     return [change for entry in reversed(entries) for change in waiting_for(memory, entry.record.id)]
 
 

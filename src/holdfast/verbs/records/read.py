@@ -55,13 +55,13 @@ def get(memory: Memory, reference: str, *, at: str = "") -> RecordDetails:
                 f"{entry.record.id} did not exist at {moment}.", hint="`holdfast history` shows when it was written."
             )
         return RecordDetails(record=record, number=entry.number)
-    db, record = memory.store.db, entry.record
+    store, record = memory.store, entry.record
     return RecordDetails(
         record=record,
         number=entry.number,
-        links=tuple(links.around(db, record.id)),
-        superseded_by=links.superseded(db, [record.id]).get(record.id, ""),
-        usage=usage.of(db, [record.id]).get(record.id, Usage()),
+        links=tuple(links.around(store, record.id)),
+        superseded_by=links.superseded(store, [record.id]).get(record.id, ""),
+        usage=usage.of(store, [record.id]).get(record.id, Usage()),
         came=provenance(memory, [record]).get(record.id, ""),
     )
 
@@ -86,15 +86,15 @@ def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("acti
     filter_ = chosen_by(memory, query, states)
     if offset < 0:
         raise Invalid("A list needs an offset of at least 0.")
-    page = records.page(memory.store.db, filter_, limit=min(query.limit, MOST_LISTED), offset=offset)
+    page = records.page(memory.store, filter_, limit=min(query.limit, MOST_LISTED), offset=offset)
     current = [entry.record for entry in page if not lapsed(memory, entry.record)]
-    return Listed(records=tuple(current), total=records.counted(memory.store.db, filter_))
+    return Listed(records=tuple(current), total=records.counted(memory.store, filter_))
 
 
 def waiting_records(memory: Memory, *, limit: int = 50) -> list[Record]:
     """Return the pending records of this project that have not expired, without suggested threads."""
     filter_ = Filter(projects=(memory.store.project_number(memory.project),), states=("pending",))
-    page = records.page(memory.store.db, filter_, limit=limit)
+    page = records.page(memory.store, filter_, limit=limit)
     current = [entry.record for entry in page if not lapsed(memory, entry.record)]
     return [record for record in current if record.kind != "thread"]
 
@@ -102,7 +102,7 @@ def waiting_records(memory: Memory, *, limit: int = 50) -> list[Record]:
 def list_scopes(memory: Memory, *, everywhere: bool = False) -> dict[str, int]:
     """Count the active records of each scope."""
     project = None if everywhere else memory.store.project_number(memory.project)
-    return labels.counts(memory.store.db, "scope", project)
+    return labels.counts(memory.store, "scope", project)
 
 
 def history(memory: Memory, reference: str) -> list[Event]:

@@ -53,8 +53,8 @@ def knowledge(memory: Memory, at: str = "") -> Knowledge:
 
 
 def _citing(memory: Memory) -> tuple[list[Record], int]:
-    citing = health_queries.citing(memory.store.db, memory.store.project_number(memory.project), MOST_CHECKED)
-    known = records.by_ids(memory.store.db, citing.ids)
+    citing = health_queries.citing(memory.store, memory.store.project_number(memory.project), MOST_CHECKED)
+    known = records.by_ids(memory.store, citing.ids)
     return [entry.record for entry in known.values()], citing.total - len(citing.ids)
 
 
@@ -62,10 +62,10 @@ def _citing_at(memory: Memory, at: str) -> tuple[list[Record], int]:
     """Return the records that were in use at an instant, as they were then, and how many older ones were left out."""
     project = memory.store.project_number(memory.project)
     chosen = Filter(projects=(project,), states=("active", "retired"), until=at, cites=True)
-    entries = records.page(memory.store.db, chosen, limit=MOST_CHECKED)
+    entries = records.page(memory.store, chosen, limit=MOST_CHECKED)
     then = [as_of(memory.store.events_about(entry.record.id), at) for entry in entries]
     known = [record for record in then if record and record.state == "active"]
-    return known, records.counted(memory.store.db, chosen) - len(entries)
+    return known, records.counted(memory.store, chosen) - len(entries)
 
 
 def citations_of(memory: Memory, path: str) -> list[Citation]:

@@ -48,9 +48,9 @@ def subgraph(memory: Memory, reference: str = "", *, depth: int = 2, limit: int 
     if reference:
         return _around(memory, find(memory, reference).record, depth, limit)
     project, limit = memory.store.project_number(memory.project), min(limit, MOST_OF_PROJECT)
-    linked = _drawn(memory, "", links.of_project(memory.store.db, project, 2 * limit), limit)
+    linked = _drawn(memory, "", links.of_project(memory.store, project, 2 * limit), limit)
     kinds = tuple(kind for kind in KINDS if is_about_code(kind))
-    latest = records.latest(memory.store.db, Filter(projects=(project,), kinds=kinds), limit=limit)
+    latest = records.latest(memory.store, Filter(projects=(project,), kinds=kinds), limit=limit)
     known = {record.id: record for record in (*linked.records, *(entry.record for entry in latest))}
     clusters = clusters_of(known.values())
     clustered = {member for cluster in clusters for member in cluster.members}
@@ -107,11 +107,11 @@ def _is_lone(arrow: Arrow, drawn: Subgraph) -> bool:
 
 
 def _around(memory: Memory, center: Record, depth: int, limit: int) -> Subgraph:
-    db = memory.store.db
+    store = memory.store
     arrows: dict[Arrow, None] = {}
     seen, frontier = {center.id: None}, [center.id]
     for _ in range(depth):
-        fresh = [arrow for node in frontier for arrow in links.around(db, node) if arrow not in arrows]
+        fresh = [arrow for node in frontier for arrow in links.around(store, node) if arrow not in arrows]
         arrows |= dict.fromkeys(fresh)
         frontier = [node for node in _ends(fresh) if node not in seen]
         seen |= dict.fromkeys(frontier)
@@ -123,7 +123,7 @@ def _around(memory: Memory, center: Record, depth: int, limit: int) -> Subgraph:
 def _together(memory: Memory, center: Record) -> list[Arrow]:
     """Return arrows to records of the same session, so that a record without links still has neighbours."""
     session = center.by.session
-    entries = records.of_session(memory.store.db, session, limit=200) if session else []
+    entries = records.of_session(memory.store, session, limit=200) if session else []
     others = [entry.record.id for entry in entries if entry.record.id != center.id and entry.record.state == "active"]
     return [Arrow(source=center.id, relation="together", target=other) for other in others[-SIBLINGS:]]
 
@@ -132,7 +132,7 @@ def _drawn(memory: Memory, center: str, arrows: Iterable[Arrow], limit: int) -> 
     """Load up to `limit` records and keep only the arrows whose two ends were loaded."""
     candidates = list(arrows)
     ids = list(dict.fromkeys(([center] if center else []) + _ends(candidates)))
-    known = records.by_ids(memory.store.db, ids[:limit])
+    known = records.by_ids(memory.store, ids[:limit])
     drawn = {id_: entry.record for id_, entry in known.items() if entry.record.state != "erased"}
     return Subgraph(
         center=center,

@@ -22,7 +22,7 @@ class RecordedUse:
 def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[RecordedUse]:
     """Return the uses of a record, latest first."""
     record = find(memory, reference).record
-    uses = sorted(usage.since(memory.store.db, [record.id], ""), key=lambda use: use.event, reverse=True)[:limit]
+    uses = sorted(usage.since(memory.store, [record.id], ""), key=lambda use: use.event, reverse=True)[:limit]
     events = memory.store.events_with(use.event for use in uses)
     return [
         RecordedUse(

@@ -39,9 +39,9 @@ class Vitals:
 
 def vitals_of(memory: Memory, entries: Sequence[Entry]) -> list[Vitals]:
     """Return the measurements of records, in the order given."""
-    db, ids, entries = memory.store.db, [entry.record.id for entry in entries], called(memory, entries)
-    used, changes = usage.of(db, ids), trusts.of(db, ids)
-    warm = {entry.id: entry for entry in heat.hot(db, tuple(memory.store.sizes((memory.project, GLOBAL))))}
+    store, ids, entries = memory.store, [entry.record.id for entry in entries], called(memory, entries)
+    used, changes = usage.of(store, ids), trusts.of(store, ids)
+    warm = {entry.id: entry for entry in heat.hot(store, tuple(store.sizes((memory.project, GLOBAL))))}
     return [
         _vitals(
             entry,
@@ -56,7 +56,7 @@ def vitals_of(memory: Memory, entries: Sequence[Entry]) -> list[Vitals]:
 
 def vitals_by_id(memory: Memory, ids: Iterable[str]) -> dict[str, Vitals]:
     """Return the measurements of the records with these ids."""
-    entries = list(records.by_ids(memory.store.db, ids).values())
+    entries = list(records.by_ids(memory.store, ids).values())
     return {vitals.record.id: vitals for vitals in vitals_of(memory, entries)}
 
 

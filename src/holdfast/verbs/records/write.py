@@ -282,7 +282,7 @@ def _judge(
         text,
         active=_not_opposed(record, [one for one in active if one.record.id not in disputed]),
         removed=[] if waived.duplicate else _not_opposed(record, _near(memory, record, retired=True)),
-        known_scopes=[] if waived.scope else labels.scopes_under(memory.store.db, "projects"),
+        known_scopes=[] if waived.scope else labels.scopes_under(memory.store, "projects"),
         waivers=waived,
         confirm_all=memory.config.confirm_writes,
     )
@@ -303,7 +303,7 @@ def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | No
     else:
         return
     for name in names:
-        counters.add(memory.store.db, name, memory.clock.now())
+        counters.add(memory.store, name, memory.clock.now())
 
 
 def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:

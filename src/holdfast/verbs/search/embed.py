@@ -43,7 +43,7 @@ def catch_up(
             break
         try:
             most = BATCH if limit is None else min(BATCH, limit - done)
-            numbers = vectors.waiting(memory.store.db, wanted, most)
+            numbers = vectors.waiting(memory.store, wanted, most)
             if not numbers:
                 break
             _embed(memory, embedder, numbers)
@@ -67,7 +67,7 @@ def keeping_up(memory: Memory) -> Iterator[threading.Event]:
             memory.wrote.clear()
             try:
                 if done := catch_up(memory, stop=stopping.is_set):
-                    counters.add(memory.store.db, "vectors.made", memory.clock.now(), done)
+                    counters.add(memory.store, "vectors.made", memory.clock.now(), done)
             except HoldfastError as problem:
                 log.warning("vectors wait: %s", problem)
                 _note_failure(memory, problem)
@@ -97,7 +97,7 @@ def _note_failure(memory: Memory, problem: HoldfastError) -> None:
 def start_over(memory: Memory) -> None:
     """Drop all vectors, so that `catch_up` makes them again with the current embedder."""
     with memory.store.transaction():
-        vectors.forget_all(memory.store.db)
+        vectors.forget_all(memory.store)
         memory.store.note("embedder", "")
 
 
@@ -106,16 +106,16 @@ def usable(memory: Memory) -> str:
     if memory.embedder is None:
         return "No embedder is set: searched by words only."
     made_by = memory.store.setting("embedder")
-    if made_by and not _made(memory.embedder, made_by) and not vectors.is_empty(memory.store.db):
+    if made_by and not _made(memory.embedder, made_by) and not vectors.is_empty(memory.store):
         return f"The vectors here are by {made_by}, the embedder is {memory.embedder.name}: run `holdfast store rebuild vectors`."
     return ""
 
 
 def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
-    found = records.by_numbers(memory.store.db, numbers)
+    found = records.by_numbers(memory.store, numbers)
     texts = [(number, place, text) for number in found for place, text in enumerate(_passages(found[number]))]
     if not texts:
-        vectors.store(memory.store.db, numbers, [])
+        vectors.store(memory.store, numbers, [])
         return
     _check(memory)  # before and after the work: an endpoint's vector size is known only from a response
     import numpy as np  # noqa: PLC0415  a tenth of a second: only when there is something to embed
@@ -141,9 +141,9 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
         if memory.store.setting("embedder") != (name := f"{embedder.name}/{embedder.size}"):
             memory.store.note("embedder", name)
         # A record revised meanwhile keeps its place in the queue.
-        current = records.by_numbers(memory.store.db, numbers)
+        current = records.by_numbers(memory.store, numbers)
         same = [number for number in numbers if number not in current or current[number].head == found[number].head]
-        vectors.store(memory.store.db, same, [row for row in rows if row.number in same])
+        vectors.store(memory.store, same, [row for row in rows if row.number in same])
 
 
 def _kept_tokens(encoded: Encoded) -> bytes:

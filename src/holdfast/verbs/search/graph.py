@@ -55,11 +55,11 @@ class Traversal:
 
 def connected(memory: Memory, reference: str, *, depth: int = 2) -> Neighbourhood:
     """Return the records and links within `depth` steps of a record, in either direction."""
-    center, db = find(memory, reference).record, memory.store.db
+    center, store = find(memory, reference).record, memory.store
     arrows: dict[Arrow, None] = {}
     reached, edge = {center.id}, [center.id]
     for _ in range(depth):
-        fresh = [arrow for one in edge for arrow in links.around(db, one) if arrow not in arrows]
+        fresh = [arrow for one in edge for arrow in links.around(store, one) if arrow not in arrows]
         arrows |= dict.fromkeys(fresh)
         edge = [
             one
@@ -69,7 +69,7 @@ def connected(memory: Memory, reference: str, *, depth: int = 2) -> Neighbourhoo
         reached |= set(edge)
         if not edge or len(arrows) >= MOST:
             break
-    found = records.by_ids(db, reached - {center.id})
+    found = records.by_ids(store, reached - {center.id})
     return Neighbourhood(
         center=center, arrows=tuple(arrows)[:MOST], records=tuple(entry.record for entry in found.values())
     )
@@ -105,20 +105,20 @@ def _check(lens: str, predicate: str) -> None:
 
 def _graph(memory: Memory) -> list[Triple]:
     """Compute the triples of this project from its records and sessions; none are stored."""
-    db, here = memory.store.db, memory.store.project_number(memory.project)
-    kept = records.page(db, Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
-    done = records.page(db, Filter(projects=(here,), kinds=("thread",), states=("retired",)), limit=MOST_RECORDS)
+    store, here = memory.store, memory.store.project_number(memory.project)
+    kept = records.page(store, Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
+    done = records.page(store, Filter(projects=(here,), kinds=("thread",), states=("retired",)), limit=MOST_RECORDS)
     known = {entry.record.id: entry.record for entry in (*kept, *done)}
     linked = known | _retired_ends(memory, known)
     found = [triple for record in known.values() for triple in of_record(record, linked, _resolved_in(memory, record))]
-    worked = sessions.page(db, memory.project, limit=MOST_SESSIONS)
+    worked = sessions.page(store, memory.project, limit=MOST_SESSIONS)
     return [*found, *(triple for session in worked for triple in of_session(session))]
 
 
 def _retired_ends(memory: Memory, known: Mapping[str, Record]) -> dict[str, Record]:
     """Return the retired records of this project that links lead to, such as those a newer one supersedes."""
     named = {link.target for record in known.values() for link in record.links} - known.keys()
-    found = [entry.record for entry in records.by_ids(memory.store.db, named).values()]
+    found = [entry.record for entry in records.by_ids(memory.store, named).values()]
     return {record.id: record for record in found if (record.state, record.project) == ("retired", memory.project)}
 
 

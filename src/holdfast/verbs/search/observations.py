@@ -91,20 +91,20 @@ class Prompt:
 
 def prompts(memory: Memory, *, limit: int = 20, offset: int = 0) -> tuple[list[Prompt], int]:
     """Return a page of prompts, latest first, with their number: of sessions with hooks, and of imported ones."""
-    db = memory.store.db
+    store = memory.store
     numbers: Counter[str] = Counter()
     asked = []
-    for event in reversed(trail.before(db, LAST_ID, MOST_SCANNED)):
+    for event in reversed(trail.before(store, LAST_ID, MOST_SCANNED)):
         if event.event == "UserPromptSubmit":
             numbers[event.session] += 1
             asked.append(Prompt(session=event.session, number=numbers[event.session], text=event.text, at=event.at))
-    asked += [prompt for session in transcripts.sessions(db) for prompt in _imported_prompts(memory, session)]
+    asked += [prompt for session in transcripts.sessions(store) for prompt in _imported_prompts(memory, session)]
     asked.sort(key=lambda prompt: prompt.at, reverse=True)
     return asked[offset : offset + limit], len(asked)
 
 
 def _imported_prompts(memory: Memory, session: str) -> Iterator[Prompt]:
-    kept = transcripts.get(memory.store.db, session)
+    kept = transcripts.get(memory.store, session)
     for line in kept.body.splitlines() if kept and '"imported"' in kept.body[:LONGEST_TURN] else ():
         turn = parse_json(line)
         if isinstance(turn, dict) and turn.get("role") == "user":
@@ -178,9 +178,9 @@ def timeline_of(
 
 def recent(memory: Memory, projects: Sequence[str], *, agent: str = "", times: int = 1) -> list[Entry]:
     """Return the newest observations and session summaries of some projects, oldest first."""
-    here, db = tuple(memory.store.project_number(name) for name in projects), memory.store.db
-    seen = records.page(db, Filter(projects=here, kinds=OBSERVED), limit=times * RECENT)
-    told = records.page(db, Filter(projects=here, kinds=(SESSION,)), limit=times * RECENT_SESSIONS)
+    here, store = tuple(memory.store.project_number(name) for name in projects), memory.store
+    seen = records.page(store, Filter(projects=here, kinds=OBSERVED), limit=times * RECENT)
+    told = records.page(store, Filter(projects=here, kinds=(SESSION,)), limit=times * RECENT_SESSIONS)
     found = [entry for entry in (*seen, *told) if agent.lower() in entry.record.by.name.lower()]
     return sorted(found, key=lambda entry: (entry.record.created_at, entry.number))
 
@@ -206,7 +206,7 @@ def _asked(memory: Memory, wanted: Wanted) -> tuple[list[Entry], tuple[str, ...]
     found = recall(memory, query, surface=False)
     if len(found.hits) == limit:  # there may be more
         found = recall(memory, replace(query, limit=MOST_SCANNED), surface=False)
-    known = records.by_ids(memory.store.db, [hit.record.id for hit in found.hits])
+    known = records.by_ids(memory.store, [hit.record.id for hit in found.hits])
     left = f"{counted(found.gated, 'weaker result')} left out; other words, or no query, may show them."
     gated = (left,) if found.gated else ()
     return [known[hit.record.id] for hit in found.hits], (*found.notes, *gated)
@@ -221,7 +221,7 @@ def _listed(memory: Memory, wanted: Wanted) -> list[Entry]:
 
 def _pages(memory: Memory, chosen: Filter) -> Iterator[Entry]:
     for offset in range(0, MOST_SCANNED, PAGE):
-        page = records.page(memory.store.db, chosen, limit=PAGE, offset=offset)
+        page = records.page(memory.store, chosen, limit=PAGE, offset=offset)
         yield from page
         if len(page) < PAGE:
             return

@@ -36,8 +36,8 @@ class Habit:
 def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int = MOST) -> list[Prediction]:
     """Return the memories that sessions used after a given one, likeliest first; the weight halves every 30 days."""
     source, now = find(memory, reference).record, memory.clock.now()
-    found = steps.after(memory.store.db, source.id)
-    known = records.by_ids(memory.store.db, [one.target for one in found])
+    found = steps.after(memory.store, source.id)
+    known = records.by_ids(memory.store, [one.target for one in found])
     here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target].record)]
     weights = {one.target: one.times * 0.5 ** (days_between(one.last_at, now) / HALF_LIFE_DAYS) for one in here}
     total = sum(weights.values())
@@ -52,12 +52,14 @@ def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int 
 
 def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 20) -> list[Habit]:
     """Return the memories that sessions used after a given one, or after any, most frequent first."""
-    db = memory.store.db
+    store = memory.store
     source = find(memory, reference).record.id if reference else ""
-    found = [(source, one) for one in steps.after(db, source)] if source else steps.most(db, least, MOST_HABITS)
-    known = records.by_ids(db, {end for start, one in found for end in (start, one.target)})
+    found = [(source, one) for one in steps.after(store, source)] if source else steps.most(store, least, MOST_HABITS)
+    known = records.by_ids(store, {end for start, one in found for end in (start, one.target)})
     here = {one for one, entry in known.items() if is_at_hand(memory, entry.record)}
-    totals = {start: sum(one.times for one in steps.after(db, start)) for start in {start for start, _ in found} & here}
+    totals = {
+        start: sum(one.times for one in steps.after(store, start)) for start in {start for start, _ in found} & here
+    }
     return [
         Habit(
             source=known[start].record,

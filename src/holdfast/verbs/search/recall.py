@@ -97,7 +97,7 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     found = replace(found, notes=_notes(*found.notes, unrecorded))
     if asked.meaning.encoded is None:
         return replace(found, search="words", notes=_notes(memory.apart, asked.meaning.note, *found.notes))
-    lagging = len(vectors.waiting(memory.store.db, asked.chosen.projects, 1_000)) if asked.meaning.behind else 0
+    lagging = len(vectors.waiting(memory.store, asked.chosen.projects, 1_000)) if asked.meaning.behind else 0
     return replace(found, lagging=lagging, notes=_notes(memory.apart, *found.notes))
 
 
@@ -108,7 +108,7 @@ def _with_left_off(memory: Memory, query: Query, found: Recalled) -> Recalled:
     if not works:
         return found
     work, text = (work := named_in(query.text, works)), plain(work, LEFT_OFF_TOKENS)
-    wrote = records.of_session(memory.store.db, work.session) if not work.summary.id else []
+    wrote = records.of_session(memory.store, work.session) if not work.summary.id else []
     record = wrote[-1].record if wrote else work.summary
     if not record.id:  # a session that never closed and wrote nothing
         return replace(found, notes=(*found.notes, text))
@@ -183,7 +183,7 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     if problem := usable(memory):
         return _Meaning(note=problem)
     embedder, asked = memory.embedder, (memory.embedder.name, memory.embedder.size)
-    waiting = len(vectors.waiting(memory.store.db, chosen.projects, CATCH_UP + 1))
+    waiting = len(vectors.waiting(memory.store, chosen.projects, CATCH_UP + 1))
     try:
         # A question does not wait for many, nor if a background thread is at work.
         if 0 < waiting <= CATCH_UP and not memory.keeping_up.is_set():
@@ -209,8 +209,8 @@ def _embed_what_is_new(memory: Memory, chosen: Filter) -> None:
 
 
 def _recall(memory: Memory, asked: _Asked) -> Recalled:
-    db, query = memory.store.db, asked.query
-    allowed = records.numbers(db, asked.chosen) if asked.chosen.narrow else None
+    store, query = memory.store, asked.query
+    allowed = records.numbers(store, asked.chosen) if asked.chosen.narrow else None
     candidates, idf = _searched(memory, asked, allowed)
     fitting = _fitting(memory, asked, candidates)
     hits, looked_at, superseded = _varied(memory, asked, fitting)
@@ -263,7 +263,7 @@ def _with_newer(memory: Memory, asked: _Asked, hits: list[Hit]) -> list[Hit]:
     known = {hit.record.id for hit in hits}
     while missing := {hit.contradicted_by: hit for hit in hits if hit.contradicted_by not in (*known, "")}:
         known |= set(missing)
-        read = (entry.record for entry in records.by_ids(memory.store.db, missing).values())
+        read = (entry.record for entry in records.by_ids(memory.store, missing).values())
         newer = [record for record in read if _is_wanted(record, asked) and _is_meant(record, asked)]
         contradicted = _ranking_data(memory, asked, newer).contradicted
         added = [
@@ -288,7 +288,7 @@ def _fitting(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> 
     answers = set(places)
     maybe = [place for place, fit in enumerate(fits) if fit >= severe and place not in answers][:MAYBE]
     if maybe and asked.query.least is None:
-        read = records.by_numbers(memory.store.db, [candidates[place].number for place in maybe])
+        read = records.by_numbers(memory.store, [candidates[place].number for place in maybe])
         places += [place for place in maybe if is_severe(read[candidates[place].number])]
     return [candidates[place] for place in places]
 
@@ -299,13 +299,13 @@ def _is_best_foreign(memory: Memory, asked: _Asked, candidates: Sequence[Candida
     least = bar(asked.query, asked.documents)
     if best is None or not least <= best.fit < bar(asked.query, asked.documents, is_foreign=True):
         return False
-    return any(is_foreign(record.body) for record in records.by_numbers(memory.store.db, [best.number]).values())
+    return any(is_foreign(record.body) for record in records.by_numbers(memory.store, [best.number]).values())
 
 
 def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
     """Return the record that comes closest to a question that none answers; None if it has nothing in common with it."""
     near = [one for one in candidates[:CLOSEST] if one.fit > 0]
-    read = records.by_numbers(memory.store.db, [one.number for one in near])
+    read = records.by_numbers(memory.store, [one.number for one in near])
     wanted = (read[one.number] for one in near if one.number in read)
     return next((record for record in wanted if _is_wanted(record, asked)), None)
 
@@ -335,7 +335,7 @@ def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tupl
     step = WEIGHED * query.limit + STARTERS
     while place < len(fitting) and place < LOOKED_AT * step and not (found and is_varied(found, query.limit)):
         best = fitting[place : place + step]
-        read = records.by_numbers(memory.store.db, [one.number for one in best])
+        read = records.by_numbers(memory.store, [one.number for one in best])
         known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], asked)]
         data = _ranking_data(memory, asked, [record for _, record in known])
         hits = _weighed(memory, asked, known, data)
@@ -351,7 +351,7 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
     """Return the best few quarantined records, listed apart from the hits; none unless the setting is `show`."""
     if memory.config.quarantine != "show":
         return ()
-    waiting = records.waiting(memory.store.db, asked.chosen.projects, MOST_WAITING)
+    waiting = records.waiting(memory.store, asked.chosen.projects, MOST_WAITING)
     entries = [entry for entry in waiting if entry.record.state == "held"]
     means = memory.frequencies.mean_lengths(asked.spans) if entries else None
     hits = []
@@ -373,7 +373,7 @@ def _related(memory: Memory, hits: Sequence[Hit]) -> list[Related]:
     """Return records linked to the best hits, except by `supersedes`."""
     shown = {hit.record.id for hit in hits}
     found: dict[str, Related] = {}
-    for source, arrows in links.others(memory.store.db, [hit.record.id for hit in hits[:MOST_RELATED]]).items():
+    for source, arrows in links.others(memory.store, [hit.record.id for hit in hits[:MOST_RELATED]]).items():
         related = [(arrow, other) for arrow, other in arrows if arrow.relation != "supersedes"]
         for arrow, other in related[:MOST_RELATED]:
             if other is not None and other.id not in shown and other.state == "active":
@@ -386,7 +386,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     query, store = asked.query, memory.store
     changed = set(store.changed_since(asked.now))
     candidates, idf = search(store, memory.frequencies, asked.question, asked.spans, asked.documents)
-    read = records.by_numbers(store.db, [one.number for one in candidates])
+    read = records.by_numbers(store, [one.number for one in candidates])
     known: Found = [(one, read[one.number]) for one in candidates if read[one.number].id not in changed]
     means = memory.frequencies.mean_lengths(asked.spans)
     for record_id in changed:
@@ -408,7 +408,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
 
 def _ranking_data(memory: Memory, asked: _Asked, found: Sequence[Record]) -> RankingData:
     return ranking_data(
-        memory.store.db,
+        memory.store,
         [record.id for record in found],
         scars=[record.id for record in found if record.kind == "scar"],
         shared=[record.id for record in found if is_shared(record)],

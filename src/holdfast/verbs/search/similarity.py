@@ -56,7 +56,7 @@ def paraphrases(memory: Memory, record: Record) -> list[Similar]:
     asked = embedder.embed([claim])[0]
     near = memory.codes.nearest(asked.vector, [place], most=MOST_PARAPHRASES)
     close = {number: cosine for number, cosine in near.items() if cosine >= least}
-    known = records.by_numbers(memory.store.db, close)
+    known = records.by_numbers(memory.store, close)
     return [
         Similar(record=other, similarity=min(1.0, close[number]))
         for number, other in known.items()
@@ -90,7 +90,7 @@ def _cosines(memory: Memory, text: str, entries: Sequence[Entry]) -> dict[int, f
     except EmbedderError:
         return {}  # fall back to shared words
     found: dict[int, float] = {}
-    for number, raw in vectors.of(memory.store.db, [entry.number for entry in entries]):
+    for number, raw in vectors.of(memory.store, [entry.number for entry in entries]):
         cosine = float(np.frombuffer(raw, dtype=np.float16).astype(np.float32) @ asked)
         scaled = (cosine - embedder.floor) / (embedder.ceiling - embedder.floor)
         found[number] = max(found.get(number, scaled), scaled)

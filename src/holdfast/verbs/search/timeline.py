@@ -33,8 +33,8 @@ def around(
     projects = None if everywhere else (project,)
     chosen = Filter(projects=projects, states=("active", "retired"), kinds=tuple(kinds))
     at = entry.record.created_at if entry else str(center)
-    earlier = records.page(memory.store.db, replace(chosen, until=at), limit=before)
-    later = records.page(memory.store.db, replace(chosen, since=at), limit=after + bool(entry), oldest_first=True)
+    earlier = records.page(memory.store, replace(chosen, until=at), limit=before)
+    later = records.page(memory.store, replace(chosen, since=at), limit=after + bool(entry), oldest_first=True)
     others = [item for item in (*earlier, *later) if entry is None or item.number != entry.number]
     return sorted((*others, *([entry] if entry else [])), key=_when)
 

@@ -75,10 +75,10 @@ def absorb(memory: Memory, observations: Sequence[Mapping[str, Any]], *, task: s
 
 def candidates(memory: Memory, *, limit: int = 50) -> list[Candidate]:
     """Return this project's observations that sound like lessons and are not linked to a record yet."""
-    db = memory.store.db
-    entries = records.newest(db, "observation", memory.store.project_number(memory.project), limit=500)
+    store = memory.store
+    entries = records.newest(store, "observation", store.project_number(memory.project), limit=500)
     possible = [candidate for entry in entries if (candidate := _candidate(entry.record))]
-    return [candidate for candidate in possible if not links.around(db, candidate.record.id)][:limit]
+    return [candidate for candidate in possible if not links.around(store, candidate.record.id)][:limit]
 
 
 def lesson_cue(text: str, severity: str = "") -> str:

@@ -79,12 +79,12 @@ def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
         open=sum(session.is_open for session in recent),
         recalls=sum(memory.store.counted(session.id, "surfaced") for session in recent),
         reflections=sum(bool(session.close.get("retrospective")) for session in recent),
-        kinds=Counter(records.kinds_since(memory.store.db, project, since, own if agent else None)),
+        kinds=Counter(records.kinds_since(memory.store, project, since, own if agent else None)),
         agents=dict(Counter(session.agent or "unknown" for session in recent).most_common()),
         closes=Counter(str(session.close["type"]) for session in recent if "type" in session.close),
         issues=tuple(Counter(session.issue for session in recent if session.issue).most_common(10)),
         daily=_daily(recent, days, memory.clock.now()),
-        tokens=sum(cost.tokens for cost in usage.costs_since(memory.store.db, since) if cost.session in own),
+        tokens=sum(cost.tokens for cost in usage.costs_since(memory.store, since) if cost.session in own),
         injected=sum(_injected(event) for event in injections if event.about in own),
     )
 
@@ -92,7 +92,7 @@ def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
 def reflections(memory: Memory, *, days: float = 30, agent: str = "") -> dict[str, list[Reply]]:
     """Return what sessions answered when they closed, by question, latest first."""
     project, since = memory.store.project_number(memory.project), days_before(memory.clock.now(), days)
-    entries = records.newest(memory.store.db, "retrospective", project, limit=500)
+    entries = records.newest(memory.store, "retrospective", project, limit=500)
     retrospectives = [entry.record for entry in entries if entry.record.created_at >= since]
     own = [record for record in retrospectives if agent in ("", record.by.name)]
     return {
@@ -122,10 +122,10 @@ def wordings(memory: Memory, *, days: float = 90) -> list[Wording]:
     """Compare the two wordings of scars: how often each was shown, and the outcomes."""
     since = days_before(memory.clock.now(), days)
     own = {session.id for session in _recent(memory, days, "")}
-    shown = [impression for impression in usage.shown_since(memory.store.db, since) if impression.session in own]
+    shown = [impression for impression in usage.shown_since(memory.store, since) if impression.session in own]
     variants = {(impression.session, impression.id): impression.variant for impression in shown if impression.variant}
     outcomes: dict[str, Counter[str]] = {variant: Counter() for variant in VARIANTS}
-    for use in usage.all_since(memory.store.db, since):
+    for use in usage.all_since(memory.store, since):
         variant = use.variant or variants.get((use.session, use.id), "")
         if variant in outcomes and use.session in own:
             outcomes[variant][use.outcome] += 1
@@ -146,7 +146,7 @@ def _injected(event: Event) -> int:
 
 def _recent(memory: Memory, days: float, agent: str) -> Sequence[Session]:
     since = days_before(memory.clock.now(), days)
-    page = sessions.page(memory.store.db, memory.project, limit=10_000, since=since)
+    page = sessions.page(memory.store, memory.project, limit=10_000, since=since)
     return [session for session in page if agent in ("", session.agent)]
 
 

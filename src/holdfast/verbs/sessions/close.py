@@ -123,7 +123,7 @@ def _payload_left(memory: Memory, session: Session) -> Path | None:
 
 
 def _conduct(memory: Memory, session: Session, payload: Payload) -> Conduct:
-    written = [entry.record for entry in records.of_session(memory.store.db, session.id)]
+    written = [entry.record for entry in records.of_session(memory.store, session.id)]
     return Conduct(
         minutes=days_between(session.started_at, memory.clock.now()) * 1440,
         recalls=memory.store.counted(session.id, "surfaced"),
@@ -265,7 +265,7 @@ def _settle(memory: Memory, payload: Payload, notes: list[str]) -> dict[str, str
 
 def _known_scar(memory: Memory, name: str) -> Record | None:
     """Return the scar of this project with an id or exactly this title."""
-    entries = records.newest(memory.store.db, "scar", memory.store.project_number(memory.project), limit=1_000)
+    entries = records.newest(memory.store, "scar", memory.store.project_number(memory.project), limit=1_000)
     wanted = name.strip().lower()
     named = (one.record for one in entries if wanted in (one.record.id.lower(), one.record.title.lower()))
     return next(named, None)
@@ -333,7 +333,7 @@ def _state_draft(memory: Memory, text: str) -> Draft:
     project = memory.store.project_number(memory.project)
     earlier = [
         entry.record.id
-        for entry in records.newest(memory.store.db, "progress", project, limit=50)
+        for entry in records.newest(memory.store, "progress", project, limit=50)
         if STATE_TAG in entry.record.tags
     ]
     links = tuple(Link(relation="supersedes", target=record_id) for record_id in earlier[:1])

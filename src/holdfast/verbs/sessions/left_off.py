@@ -36,9 +36,9 @@ def left_by_branch(memory: Memory, *, without: str = "") -> list[LeftOff]:
 def _works(memory: Memory, without: str) -> list[LeftOff]:
     """Return the sessions that did something, latest first; what was only asked in passing since goes to the one before."""
     project = memory.store.project_number(memory.project)
-    summaries = [entry.record for entry in records.newest(memory.store.db, "summary", project, limit=LOOKED_AT)]
+    summaries = [entry.record for entry in records.newest(memory.store, "summary", project, limit=LOOKED_AT)]
     by_session = {session: _merged(own) for session, own in _grouped(summaries).items() if session != without}
-    known = sessions.page(memory.store.db, memory.project, limit=LOOKED_AT)
+    known = sessions.page(memory.store, memory.project, limit=LOOKED_AT)
     titled = (_of_title(memory, session) for session in known if session.id not in by_session and session.id != without)
     found = sorted([*by_session.values(), *(summary for summary in titled if summary)], key=_ended, reverse=True)
     works, passing = list[LeftOff](), list[str]()
@@ -71,7 +71,7 @@ def _of_title(memory: Memory, session: Session) -> Record | None:
     """Return what is known of a session without a summary that was never closed: its title and what it wrote."""
     if session.implicit or not session.title or not session.is_open:
         return None
-    wrote = [entry.record.title for entry in records.of_session(memory.store.db, session.id, limit=MOST_WROTE)]
+    wrote = [entry.record.title for entry in records.of_session(memory.store, session.id, limit=MOST_WROTE)]
     extra = {"session": session.id, "at": session.started_at, "interrupted": True}
     fields = {"state": f"It wrote: {'; '.join(wrote)}"} if wrote else {}
     return Record(id="", kind="summary", title=session.title, fields=fields, extra=extra, project=session.project)

@@ -98,7 +98,7 @@ def _left(work: LeftOff, budget: int) -> Left:
 
 
 def _state(memory: Memory) -> str:
-    entries = records.newest(memory.store.db, "progress", _number(memory), limit=50)
+    entries = records.newest(memory.store, "progress", _number(memory), limit=50)
     state = next((entry.record for entry in entries if STATE_TAG in entry.record.tags), None)
     return f"State: {state.body}" if state else ""
 
@@ -140,11 +140,11 @@ def _candidates(memory: Memory) -> list[Record]:
     everywhere = memory.store.project_number(GLOBAL)
     if everywhere != _number(memory):
         for kind in kinds:
-            entries = records.newest(memory.store.db, kind, everywhere, limit=MOST_EVERYWHERE)
+            entries = records.newest(memory.store, kind, everywhere, limit=MOST_EVERYWHERE)
             own += [entry.record for entry in entries]
     hot = [each.record for each in hot_set(memory)]
     wanted = {record.id: record for record in (*own, *hot) if _is_for_briefs(record)}
-    replaced = links.superseded(memory.store.db, list(wanted))
+    replaced = links.superseded(memory.store, list(wanted))
     return [record for record in wanted.values() if record.id not in replaced]
 
 
@@ -155,9 +155,9 @@ def _is_for_briefs(record: Record) -> bool:
 
 def newest_records(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
     """Return the newest records of a kind, without one source taking all places."""
-    entries = records.newest(memory.store.db, kind, _number(memory), limit=LOOKED_AT * limit)
+    entries = records.newest(memory.store, kind, _number(memory), limit=LOOKED_AT * limit)
     if len(entries) == LOOKED_AT * limit:  # there are more: imported records may hide local ones
-        own = records.newest_of_here(memory.store.db, kind, _number(memory), limit=limit)
+        own = records.newest_of_here(memory.store, kind, _number(memory), limit=limit)
         entries = list({entry.number: entry for entry in (*entries, *own)}.values())
     return tuple(without_crowding(memory, [entry.record for entry in entries], limit))
 
@@ -170,9 +170,7 @@ def without_crowding(memory: Memory, candidates: Sequence[Record], most: int) ->
 def _outcomes(memory: Memory, candidates: Sequence[Record]) -> dict[str, list[str]]:
     """Return the outcomes of each record, declared and observed, one per session, earliest first."""
     by_session: dict[tuple[str, str], str] = {}
-    for use in sorted(
-        usage.since(memory.store.db, [record.id for record in candidates], ""), key=lambda use: use.event
-    ):
+    for use in sorted(usage.since(memory.store, [record.id for record in candidates], ""), key=lambda use: use.event):
         if not use.observed or (use.id, use.session) not in by_session:
             by_session[use.id, use.session] = use.outcome
     outcomes: dict[str, list[str]] = {}
@@ -192,7 +190,7 @@ def _doubts(memory: Memory, candidates: Sequence[Record]) -> dict[str, str]:
 def _marked(memory: Memory, candidates: Sequence[Record]) -> Iterable[tuple[str, str]]:
     """Yield each record that is linked to a newer one as contradicting it, with a mark."""
     own = {record.id: record for record in candidates}
-    for record_id, arrows in links.others(memory.store.db, own).items():
+    for record_id, arrows in links.others(memory.store, own).items():
         for arrow, other in arrows:
             is_active = arrow.relation == "contradicts" and other is not None and other.state == "active"
             if is_active and other and in_order(own[record_id], other)[0].id == record_id:

@@ -36,7 +36,7 @@ def brief_given(memory: Memory, at: str) -> PastBrief | None:
     for event in memory.store.happened(("injected",), "", MOST_LOOKED_AT):
         if event.at <= at and event.data.get("why") in WHY and _is_of(memory, event):
             ids = [id_ for id_ in event.data.get("ids", ()) if isinstance(id_, str)]
-            known = records.by_ids(memory.store.db, ids)
+            known = records.by_ids(memory.store, ids)
             tokens = event.data.get("tokens")
             return PastBrief(
                 session=event.about,
@@ -58,5 +58,5 @@ def compare(earlier: Sequence[Record], later: Sequence[Record]) -> BriefChange:
 
 
 def _is_of(memory: Memory, event: Event) -> bool:
-    session = sessions.of(memory.store.db, event.about)
+    session = sessions.of(memory.store, event.about)
     return session is not None and session.project == memory.project

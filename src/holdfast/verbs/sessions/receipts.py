@@ -46,7 +46,7 @@ def injections_into(memory: Memory, session: str) -> list[Receipt]:
 def outcomes_of(memory: Memory, injections: Sequence[Event], since: str) -> dict[str, int]:
     """Count the outcomes of the records that these events injected."""
     pairs = {(event.about, record_id) for event in injections for record_id in _ids(event)}
-    uses = usage.all_since(memory.store.db, since)
+    uses = usage.all_since(memory.store, since)
     return dict(Counter(use.outcome for use in uses if (use.session, use.id) in pairs).most_common())
 
 
@@ -56,9 +56,9 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     Outcomes observed by a rule are kept apart from declared ones. A use is recorded as soon as it is seen, an unused record
     only when the session is over; each is recorded once, however often the activity is read.
     """
-    known = {use.id for use in usage.in_session(memory.store.db, activity[0].session)}
+    known = {use.id for use in usage.in_session(memory.store, activity[0].session)}
     first = dict(_injections(activity))
-    entries = records.by_ids(memory.store.db, [record_id for record_id in first if record_id not in known])
+    entries = records.by_ids(memory.store, [record_id for record_id in first if record_id not in known])
     events = [
         _event(memory, entry.record, first[entry.record.id], outcome)
         for entry in entries.values()
@@ -71,7 +71,7 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
 
 def _receipt(memory: Memory, event: Event) -> Receipt:
     ids = _ids(event)
-    uses = [use for use in usage.in_session(memory.store.db, event.about) if use.id in ids]
+    uses = [use for use in usage.in_session(memory.store, event.about) if use.id in ids]
     return Receipt(
         session=event.about,
         at=event.at,

@@ -77,7 +77,7 @@ def unanswered(memory: Memory, session: str = "") -> list[Record]:
     session_id = session or memory.actor.session
     if not session_id:
         return []
-    return usage.unanswered_scars(memory.store.db, session_id)
+    return usage.unanswered_scars(memory.store, session_id)
 
 
 def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) -> Answered:
@@ -87,7 +87,7 @@ def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) ->
     """
     if not memory.actor.session:
         raise Invalid("No active session to answer in.", hint="Start one, or name it with --session.")
-    shown = {impression.id: impression.variant for impression in usage.shown_in(memory.store.db, memory.actor.session)}
+    shown = {impression.id: impression.variant for impression in usage.shown_in(memory.store, memory.actor.session)}
     taken: list[tuple[Record, str]] = []
     problems: list[str] = []
     events = []
@@ -117,24 +117,24 @@ def effects(
     sessions: Collection[str] | None = None,
 ) -> list[Effect]:
     """Return the effect of each scar shown recently in this project, or in some of its sessions, most shown first."""
-    db = memory.store.db
+    store = memory.store
     since, window = days_before(memory.clock.now(), days), days_before(memory.clock.now(), WINDOW_DAYS)
     shown = Counter(
         impression.id
-        for impression in usage.shown_since(db, since)
+        for impression in usage.shown_since(store, since)
         if sessions is None or impression.session in sessions
     )
     wanted = set(shown) if ids is None else set(ids)
     outcomes: dict[str, Counter[str]] = {record_id: Counter() for record_id in wanted}
     recent: dict[str, list[str]] = {record_id: [] for record_id in wanted}
-    for use in usage.since(db, wanted, min(since, window)):
+    for use in usage.since(store, wanted, min(since, window)):
         if sessions is not None and use.session not in sessions:
             continue
         if use.at >= since:
             outcomes[use.id][use.outcome] += 1
         if use.at >= window and use.outcome not in ("succeeded", "failed"):
             recent[use.id].append(use.outcome)
-    scars = [entry.record for entry in records.by_ids(db, wanted).values()]
+    scars = [entry.record for entry in records.by_ids(store, wanted).values()]
     scars = [
         record
         for record in scars

@@ -121,7 +121,7 @@ def begin(
     """
     name = mask_secrets(name)
     if name and known is None:
-        known = sessions.of(memory.store.db, name)
+        known = sessions.of(memory.store, name)
     memory = memory.acting_in(known.id if known else name or memory.clock.tick())
     host = memory.host
     data: dict[str, Any] = {"project": memory.project, "host": host.name, "pid": host.pid, "parent": host.parent}
@@ -167,7 +167,7 @@ def supersede(memory: Memory, old: Session, by: str) -> None:
 
 def current_session(memory: Memory) -> Session | None:
     """Return the open session this memory acts in; None if there is none."""
-    session = sessions.of(memory.store.db, memory.actor.session) if memory.actor.session else None
+    session = sessions.of(memory.store, memory.actor.session) if memory.actor.session else None
     return session if session and session.is_open else None
 
 
@@ -178,7 +178,7 @@ def recalls(memory: Memory) -> int:
 
 def find_session(memory: Memory, reference: str) -> Session:
     """Return the session with an id, or with its end or beginning."""
-    if exact := sessions.of(memory.store.db, reference):
+    if exact := sessions.of(memory.store, reference):
         return exact  # clients use ids of their own
     part = reference.strip()
     matches = _with_part(memory, part.upper()) or _with_part(memory, part)  # other systems use lower-case ids
@@ -195,7 +195,7 @@ def find_session(memory: Memory, reference: str) -> Session:
 
 def _with_part(memory: Memory, part: str) -> list[Session]:
     check_keepable(part)
-    return sessions.with_part(memory.store.db, part, MOST_CANDIDATES) if len(part) >= SHORTEST_PART else []
+    return sessions.with_part(memory.store, part, MOST_CANDIDATES) if len(part) >= SHORTEST_PART else []
 
 
 def in_session(memory: Memory, name: str) -> Memory:
@@ -203,9 +203,9 @@ def in_session(memory: Memory, name: str) -> Memory:
     if not name.strip():
         return memory
     name = mask_secrets(name)
-    known = sessions.of(memory.store.db, name.strip())
+    known = sessions.of(memory.store, name.strip())
     if known is None and is_part(name):
-        known = next(iter(sessions.with_part(memory.store.db, check_part(name), 1)), None)
+        known = next(iter(sessions.with_part(memory.store, check_part(name), 1)), None)
     if known:
         check_own(memory, known)
     other = memory.acting_in(known.id if known else check_text(name, "session", LONGEST_TITLE))
@@ -230,7 +230,7 @@ def only_open(memory: Memory) -> Session:
     """Return the only open session of this project; raise if there is none or more than one."""
     if current := current_session(memory):
         return current
-    open_sessions = sessions.page(memory.store.db, memory.project, limit=200, only_open=True)
+    open_sessions = sessions.page(memory.store, memory.project, limit=200, only_open=True)
     own = [session for session in open_sessions if _is_own(memory, session)]
     if not own:
         raise NotFound("No active session in this project.", hint="Start one: holdfast session start")
@@ -252,36 +252,36 @@ def list_sessions(
 ) -> list[Session]:
     """Return sessions, latest first: those of one agent if it is given, and with `since` and `until` those that began between two instants."""
     project = None if everywhere else memory.project
-    return sessions.page(memory.store.db, project, limit=limit, offset=offset, since=since, until=until, agent=agent)
+    return sessions.page(memory.store, project, limit=limit, offset=offset, since=since, until=until, agent=agent)
 
 
 def session_agents(memory: Memory, *, everywhere: bool = False) -> list[str]:
     """Return the names of the agents that had sessions, in alphabetical order."""
-    return sessions.agents(memory.store.db, None if everywhere else memory.project)
+    return sessions.agents(memory.store, None if everywhere else memory.project)
 
 
 def open_sessions(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> list[Session]:
     """Return sessions that have not ended, latest first."""
-    return sessions.page(memory.store.db, None if everywhere else memory.project, limit=limit, only_open=True)
+    return sessions.page(memory.store, None if everywhere else memory.project, limit=limit, only_open=True)
 
 
 def sessions_called(memory: Memory, ids: Iterable[str]) -> dict[str, Session]:
     """Return the sessions with these ids, by id; unknown ones are left out."""
-    return {id_: session for id_ in ids if (session := sessions.of(memory.store.db, id_))}
+    return {id_: session for id_ in ids if (session := sessions.of(memory.store, id_))}
 
 
 def saved_in(memory: Memory, ids: Iterable[str]) -> dict[str, int]:
     """Count the records that each of these sessions saved."""
-    return records.counted_in_sessions(memory.store.db, ids)
+    return records.counted_in_sessions(memory.store, ids)
 
 
 def contents_of(memory: Memory, reference: str) -> SessionContents:
     """Return a session with its records and its number of recalls."""
     session = find_session(memory, reference)
-    db, store = memory.store.db, memory.store
+    store = memory.store
     return SessionContents(
         session=session,
-        records=tuple(entry.record for entry in records.of_session(db, session.id)),
+        records=tuple(entry.record for entry in records.of_session(store, session.id)),
         recalls=store.counted(session.id, "surfaced"),
         last_at=store.last_at(session.id),
         close=dict(session.close),
@@ -304,7 +304,7 @@ def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
         return None
     since = days_before(memory.clock.now(), RESUME_DAYS)
     host = memory.host
-    for session in sessions.page(memory.store.db, memory.project, limit=50, since=since, only_open=True):
+    for session in sessions.page(memory.store, memory.project, limit=50, since=since, only_open=True):
         same_client = (session.host, session.parent) == (host.name, host.parent)
         same_client = same_client and (any_name or session.agent == memory.actor.name)
         if same_client and session.pid != host.pid and not host.is_alive(session.pid):
@@ -313,12 +313,12 @@ def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
 
 
 def _opening(memory: Memory, session: Session) -> Opening:
-    db, project = memory.store.db, memory.store.project_number(memory.project)
-    others = [other for other in sessions.page(db, memory.project, limit=20) if other.id != session.id]
+    store, project = memory.store, memory.store.project_number(memory.project)
+    others = [other for other in sessions.page(store, memory.project, limit=20) if other.id != session.id]
     last = next((other for other in others if other.close and other.close.get("type") != "superseded"), None)
     recent = days_before(memory.clock.now(), DECISION_DAYS)
-    decisions = [entry.record for entry in records.newest(db, "decision", project, limit=DECISIONS)]
-    retrospectives = [entry.record.fields for entry in records.newest(db, "retrospective", project, limit=5)]
+    decisions = [entry.record for entry in records.newest(store, "decision", project, limit=DECISIONS)]
+    retrospectives = [entry.record.fields for entry in records.newest(store, "retrospective", project, limit=5)]
     return Opening(
         session=session,
         last=last,
@@ -336,12 +336,12 @@ def _opening(memory: Memory, session: Session) -> Opening:
 
 def _summary(memory: Memory, last: Session | None) -> Record | None:
     summary = last.close.get("summary") if last else None
-    entries = records.by_ids(memory.store.db, [summary]) if isinstance(summary, str) else {}
+    entries = records.by_ids(memory.store, [summary]) if isinstance(summary, str) else {}
     return next((entry.record for entry in entries.values() if entry.record.state == "active"), None)
 
 
 def _state(memory: Memory, project: int) -> Record | None:
-    entries = records.newest(memory.store.db, "progress", project, limit=50)
+    entries = records.newest(memory.store, "progress", project, limit=50)
     return next((entry.record for entry in entries if STATE_TAG in entry.record.tags), None)
 
 
@@ -358,7 +358,7 @@ def _abandoned(memory: Memory, others: list[Session]) -> list[Session]:
 
 def _insight(memory: Memory) -> Insight | None:
     since = days_before(memory.clock.now(), INSIGHT_DAYS)
-    recent = sessions.page(memory.store.db, memory.project, limit=1_000, since=since)
+    recent = sessions.page(memory.store, memory.project, limit=1_000, since=since)
     if len(recent) < INSIGHT_SESSIONS:
         return None
     scar_effects: list[Effect] = effects(memory, days=INSIGHT_DAYS)

@@ -17,9 +17,9 @@ FINAL = 3  # dismissals after which it is never suggested again
 
 def suggest(memory: Memory, topic: str, session: str) -> Record | None:
     """Suggest a thread if earlier sessions had the same topic; return it, new or with more evidence."""
-    project, db = memory.store.project_number(memory.project), memory.store.db
+    project, store = memory.store.project_number(memory.project), memory.store
     since = days_before(memory.clock.now(), LOOK_BACK_DAYS)
-    summaries = records.newest(db, "summary", project, limit=LOOK_BACK_SESSIONS)
+    summaries = records.newest(store, "summary", project, limit=LOOK_BACK_SESSIONS)
     earlier = [entry for entry in summaries if entry.record.by.session != session and entry.record.created_at >= since]
     related = [match for match in similar_to(memory, topic, earlier) if match.related]
     evidence = list(dict.fromkeys(match.entry.record.by.session for match in related))
@@ -67,11 +67,11 @@ def offer_again(memory: Memory, reference: str) -> Record:
 
 
 def _pending(memory: Memory, project: int) -> list[Entry]:
-    return records.newest(memory.store.db, "thread", project, state="pending", limit=200)
+    return records.newest(memory.store, "thread", project, state="pending", limit=200)
 
 
 def _is_open(memory: Memory, topic: str, project: int) -> bool:
-    threads = records.newest(memory.store.db, "thread", project, limit=200)
+    threads = records.newest(memory.store, "thread", project, limit=200)
     return any(match.same for match in similar_to(memory, topic, threads))
 
 
@@ -82,7 +82,7 @@ def _is_shown(memory: Memory, record: Record) -> bool:
 
 def _dismissals(memory: Memory, record: Record) -> list[str]:
     """Return the ids of the events that dismissed a suggestion."""
-    return [use.event for use in usage.since(memory.store.db, [record.id], "") if use.outcome == "dismissed"]
+    return [use.event for use in usage.since(memory.store, [record.id], "") if use.outcome == "dismissed"]
 
 
 def _strengthen(memory: Memory, known: Record, session: str, score: float) -> Record:

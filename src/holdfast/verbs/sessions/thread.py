@@ -82,7 +82,7 @@ def numbered_threads(memory: Memory) -> dict[int, Thread]:
 def resolved_threads(memory: Memory, *, limit: int = 50) -> list[Thread]:
     """Return the resolved threads, latest first."""
     project = memory.store.project_number(memory.project)
-    done = records.newest(memory.store.db, "thread", project, state="retired", limit=limit)
+    done = records.newest(memory.store, "thread", project, state="retired", limit=limit)
     return sorted(_threads(memory, done), key=lambda thread: thread.record.updated_at, reverse=True)
 
 
@@ -147,7 +147,7 @@ def idle_days(thread: Thread, now: str) -> int:
 
 
 def _open(memory: Memory) -> list[Entry]:
-    return records.newest(memory.store.db, "thread", memory.store.project_number(memory.project), limit=MOST)
+    return records.newest(memory.store, "thread", memory.store.project_number(memory.project), limit=MOST)
 
 
 def _oldest_first(memory: Memory) -> list[Entry]:
@@ -160,7 +160,7 @@ def _same(memory: Memory, text: str) -> tuple[Entry, float] | None:
 
 
 def _threads(memory: Memory, entries: list[Entry]) -> list[Thread]:
-    touched = touches.of(memory.store.db, [entry.record.id for entry in entries])
+    touched = touches.of(memory.store, [entry.record.id for entry in entries])
     return [_life(memory, entry.record, touched.get(entry.record.id, Touched())) for entry in entries]
 
 

@@ -41,7 +41,7 @@ class Patterns:
 
 def topics_of(memory: Memory, session: str, *, most: int = 10) -> Topics:
     """Return what a session was about, judged by what it wrote."""
-    written = [entry.record for entry in records.of_session(memory.store.db, find_session(memory, session).id)]
+    written = [entry.record for entry in records.of_session(memory.store, find_session(memory, session).id)]
     counts = Counter(word for record in written for word in _words(record))
     labels = Counter(label for record in written for label in (*record.scopes, *record.tags))
     background = _background(memory)
@@ -54,17 +54,17 @@ def patterns(memory: Memory, *, days: float = 30, least: int = 2, most: int = 20
     """Return the memories and topics that came up in several recent sessions."""
     if least < 2:
         raise Invalid("A pattern needs at least two sessions.")
-    db, since = memory.store.db, days_before(memory.clock.now(), days)
-    seen = Counter(impression.id for impression in usage.shown_since(db, since))
+    store, since = memory.store, days_before(memory.clock.now(), days)
+    seen = Counter(impression.id for impression in usage.shown_since(store, since))
     often = [record_id for record_id, count in seen.most_common() if count >= least]
-    known = records.by_ids(db, often)
+    known = records.by_ids(store, often)
     recurring = (known[record_id].record for record_id in often if record_id in known)
     memories = [
         Pattern(record=record, sessions=seen[record.id])
         for record in recurring
         if record.project in (memory.project, "")
     ]
-    summaries = records.newest(db, "summary", memory.store.project_number(memory.project), limit=200)
+    summaries = records.newest(store, "summary", store.project_number(memory.project), limit=200)
     recent = [entry.record for entry in summaries if entry.record.created_at >= since]
     return Patterns(memories=tuple(memories[:most]), topics=tuple(_recurring(recent, least)[:most]))
 
@@ -73,7 +73,7 @@ def sessions_shown(memory: Memory, ids: Iterable[str], *, days: float = 30) -> d
     """Return the sessions that were recently shown each of these records."""
     wanted = set(ids)
     sessions_by_record: dict[str, list[str]] = {record_id: [] for record_id in wanted}
-    for impression in usage.shown_since(memory.store.db, days_before(memory.clock.now(), days)):
+    for impression in usage.shown_since(memory.store, days_before(memory.clock.now(), days)):
         if impression.id in wanted:
             sessions_by_record[impression.id].append(impression.session)
     return sessions_by_record
@@ -93,7 +93,7 @@ def _recurring(summaries: Iterable[Record], least: int) -> list[tuple[str, int]]
 def _background(memory: Memory) -> Counter[str]:
     """Count the words of the project's recent records, to find what is special about a session."""
     chosen = records.Filter(projects=(memory.store.project_number(memory.project),))
-    recent = records.page(memory.store.db, chosen, limit=300)
+    recent = records.page(memory.store, chosen, limit=300)
     return Counter(word for entry in recent for word in _words(entry.record))
 
 

@@ -33,14 +33,14 @@ def save_transcript(memory: Memory, text: str, *, session: str = "", form: str =
             tokens=tokens_of(body),
             body=body,
         )
-        transcripts.save(memory.store.db, transcript, chunks(messages))
+        transcripts.save(memory.store, transcript, chunks(messages))
     return transcript
 
 
 def get_transcript(memory: Memory, session: str) -> Transcript:
     """Return the transcript of a session."""
     target = find_session(memory, session)
-    transcript = transcripts.get(memory.store.db, target.id)
+    transcript = transcripts.get(memory.store, target.id)
     if transcript is None:
         raise NotFound(
             f"There is no transcript of {target.id}.", hint="Save one: holdfast session transcript save FILE"
@@ -50,7 +50,7 @@ def get_transcript(memory: Memory, session: str) -> Transcript:
 
 def drop_transcript(memory: Memory, session: str) -> bool:
     """Delete the transcript of a session for good; return whether there was one."""
-    return transcripts.drop(memory.store.db, find_session(memory, session).id)
+    return transcripts.drop(memory.store, find_session(memory, session).id)
 
 
 def search_transcripts(
@@ -59,4 +59,4 @@ def search_transcripts(
     """Search this project's transcripts; `least` is the share of the question's words that must match."""
     checked = check_text(question, "question", LONGEST_QUESTION)
     project = None if everywhere else memory.store.project_number(memory.project)
-    return [piece for piece in transcripts.search(memory.store.db, checked, project, limit) if piece.share >= least]
+    return [piece for piece in transcripts.search(memory.store, checked, project, limit) if piece.share >= least]

@@ -73,7 +73,7 @@ def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
         everything=lambda seq: _compared(memory, seq),
         around=lambda entries: _same(memory, _near(memory, entries))[0],
     )
-    known = records.by_numbers(memory.store.db, {number for pair in same.pairs for number in (pair.first, pair.second)})
+    known = records.by_numbers(memory.store, {number for pair in same.pairs for number in (pair.first, pair.second)})
     active = {number: record for number, record in known.items() if record.state == "active"}
     settled = settled_among(memory, [record.id for record in active.values()])
     groups = _groups(
@@ -97,16 +97,16 @@ def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
 
 def _compared(memory: Memory, seq: int) -> Scan:
     """Compare the newest active records of the project with each other and with similar ones."""
-    db, project = memory.store.db, memory.store.project_number(memory.project)
-    looked_at = newest_words(db, span(project))
-    near = [*pairs(db, looked_at, span(project), {}, least=SAME_WORDS), *_by_meaning(memory, project)]
+    store, project = memory.store, memory.store.project_number(memory.project)
+    looked_at = newest_words(store, span(project))
+    near = [*pairs(store, looked_at, span(project), {}, least=SAME_WORDS), *_by_meaning(memory, project)]
     same, not_compared = _same(memory, near)
     return Scan(
         seq=seq,
         pairs=tuple(same),
         newest=max(looked_at, default=0),
         looked_at=len(looked_at),
-        not_looked_at=max(0, records.counted(db, Filter(projects=(project,))) - len(looked_at)),
+        not_looked_at=max(0, records.counted(store, Filter(projects=(project,))) - len(looked_at)),
         not_compared=not_compared,
     )
 
@@ -116,14 +116,14 @@ def _near(memory: Memory, entries: Sequence[Entry]) -> list[Pair]:
     near = list[Pair]()
     for entry in entries:
         shares = {record.id: share for record, share in similar(memory.store, entry.record) if share >= SAME_WORDS}
-        others = records.by_ids(memory.store.db, shares.keys() - {entry.record.id})
+        others = records.by_ids(memory.store, shares.keys() - {entry.record.id})
         near += [Pair(first=entry.number, second=other.number, share=shares[id_]) for id_, other in others.items()]
     return [*near, *_nearest(memory, [entry.number for entry in entries])]
 
 
 def _nearest(memory: Memory, numbers: Sequence[int]) -> list[Pair]:
     """Return the pairs of some records with the nearest ones by stored vectors; those without a vector have none."""
-    stored = vectors.of(memory.store.db, numbers) if memory.embedder else []
+    stored = vectors.of(memory.store, numbers) if memory.embedder else []
     if not stored or (likeness := _likeness(memory)) is None:
         return []
     import numpy as np  # noqa: PLC0415  importing numpy takes a tenth of a second
@@ -163,7 +163,7 @@ def split(memory: Memory, reference: str) -> list[Record]:
     """Undo a merge: retire the merged record and restore its sources."""
     merged = find(memory, reference).record
     replaced = records.by_ids(
-        memory.store.db, [link.target for link in merged.links if link.relation == "supersedes"]
+        memory.store, [link.target for link in merged.links if link.relation == "supersedes"]
     ).values()
     sources = [entry.record for entry in replaced if entry.record.reason == f"merged into {merged.id}"]
     if merged.state != "active" or not sources:
@@ -182,7 +182,7 @@ def _by_meaning(memory: Memory, project: int) -> list[Pair]:
     from holdfast.engine.search.near_duplicate_vectors import near_duplicates  # noqa: PLC0415  numpy: only for meaning
 
     least, same = likeness
-    near = near_duplicates(memory.store.db, project, least=least)
+    near = near_duplicates(memory.store, project, least=least)
     return [replace(pair, by_meaning=pair.share >= same) for pair in near]
 
 
@@ -202,7 +202,7 @@ def _same(memory: Memory, near: Sequence[Pair]) -> tuple[list[Pair], int]:
     from holdfast.policy.language.merge import says_the_same  # noqa: PLC0415  20 ms: only when needed
     from holdfast.policy.language.slots import agrees  # noqa: PLC0415
 
-    known = records.by_numbers(memory.store.db, {number for pair in near for number in (pair.first, pair.second)})
+    known = records.by_numbers(memory.store, {number for pair in near for number in (pair.first, pair.second)})
     settled = settled_among(memory, [record.id for record in known.values()])
     read, characters = set[int](), 0
     same: list[Pair] = []

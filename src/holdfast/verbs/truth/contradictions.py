@@ -109,9 +109,7 @@ def find_all(memory: Memory) -> Disputes:
 
 def _disputes(memory: Memory, found: Scan) -> Disputes:
     """Return the pairs of a scan that still need a decision."""
-    known = records.by_numbers(
-        memory.store.db, {number for pair in found.pairs for number in (pair.first, pair.second)}
-    )
+    known = records.by_numbers(memory.store, {number for pair in found.pairs for number in (pair.first, pair.second)})
     active = {number: record for number, record in known.items() if record.state == "active"}
     settled = settled_among(memory, [record.id for record in active.values()])
     pairs = [pair for pair in found.pairs if pair.first in active and pair.second in active]
@@ -130,19 +128,19 @@ def _around(memory: Memory, entries: Sequence[Entry]) -> Iterator[Pair]:
     """Yield the contradictions of some records as pairs; the share is the strength."""
     for entry in entries:
         clashes = {clash.record.id: clash.found.strength for clash in conflicts(memory, entry.record.id)}
-        for id_, other in records.by_ids(memory.store.db, clashes).items():
+        for id_, other in records.by_ids(memory.store, clashes).items():
             yield Pair(first=entry.number, second=other.number, share=clashes[id_])
 
 
 def _compared(memory: Memory, seq: int) -> Scan:
     """Compare the newest active records of the project with each other and with similar ones."""
-    db, project = memory.store.db, memory.store.project_number(memory.project)
-    own_span, global_span = span(project), span(memory.store.project_number(GLOBAL))
-    looked_at = newest_words(db, own_span)
-    others = newest_words(db, global_span) if own_span != global_span else {}
-    near = _with_rivals(pairs(db, looked_at, own_span, others, least=LEAST_SHARE), looked_at)
+    store, project = memory.store, memory.store.project_number(memory.project)
+    own_span, global_span = span(project), span(store.project_number(GLOBAL))
+    looked_at = newest_words(store, own_span)
+    others = newest_words(store, global_span) if own_span != global_span else {}
+    near = _with_rivals(pairs(store, looked_at, own_span, others, least=LEAST_SHARE), looked_at)
     confirmed, not_compared = _confirmed(memory, near)
-    active = records.counted(db, records.Filter(projects=(project,)))
+    active = records.counted(store, records.Filter(projects=(project,)))
     return Scan(
         seq=seq,
         pairs=tuple(sorted(confirmed, key=lambda pair: (-pair.share, -pair.second))),
@@ -274,7 +272,7 @@ def _by_words(memory: Memory, record: Record) -> list[Similar]:
 
 def _by_meaning(memory: Memory, number: int) -> list[Similar]:
     """Return the nearest records by the record's stored vector; empty if it has none."""
-    stored = vectors.of(memory.store.db, [number]) if memory.embedder else []
+    stored = vectors.of(memory.store, [number]) if memory.embedder else []
     if not stored or memory.embedder is None:
         return []
     import numpy as np  # noqa: PLC0415  importing numpy takes a tenth of a second
@@ -287,7 +285,7 @@ def _by_meaning(memory: Memory, number: int) -> list[Similar]:
     homes = {memory.store.project_number(name) for name in (memory.project, GLOBAL)} | {number >> records.PROJECT_BITS}
     spans = [span(home) for home in sorted(homes) if home >= 0]
     nearest = memory.codes.nearest(vector, spans, most=BY_MEANING)
-    known = records.by_numbers(memory.store.db, nearest)
+    known = records.by_numbers(memory.store, nearest)
     return [
         Similar(record=known[near_number], similarity=min(1.0, max(0.0, cosine)))
         for near_number, cosine in nearest.items()
@@ -300,7 +298,7 @@ def _confirmed(memory: Memory, near: Sequence[Pair]) -> tuple[list[Pair], int]:
 
     The share of what is returned is the strength of the contradiction.
     """
-    known = records.by_numbers(memory.store.db, {number for pair in near for number in (pair.first, pair.second)})
+    known = records.by_numbers(memory.store, {number for pair in near for number in (pair.first, pair.second)})
     settled = settled_among(memory, [record.id for record in known.values()])
     read, characters = set[int](), 0
     confirmed: list[Pair] = []
@@ -321,15 +319,15 @@ def _confirmed(memory: Memory, near: Sequence[Pair]) -> tuple[list[Pair], int]:
 def _arrows(memory: Memory, left: Record, right: Record, relation: str) -> list[links.Arrow]:
     """Return the links of a relation between two records, in either direction."""
     ends = {left.id, right.id}
-    around = links.around(memory.store.db, left.id)
+    around = links.around(memory.store, left.id)
     return [arrow for arrow in around if arrow.relation == relation and {arrow.source, arrow.target} == ends]
 
 
 def _marked(memory: Memory) -> list[Dispute]:
     """Return the contradictions marked in this project and not resolved, latest first."""
-    db, homes = memory.store.db, dict.fromkeys(map(memory.store.project_number, (memory.project, GLOBAL)))
-    marked = [pair for home in homes for pair in links.pairs(db, "contradicts", home)]
-    known = records.by_ids(db, {end for pair in marked for end in pair})
+    store, homes = memory.store, dict.fromkeys(map(memory.store.project_number, (memory.project, GLOBAL)))
+    marked = [pair for home in homes for pair in links.pairs(store, "contradicts", home)]
+    known = records.by_ids(store, {end for pair in marked for end in pair})
     settled = settled_among(memory, list(known))
     ordered = [in_order(known[source].record, known[target].record) for source, target in marked]
     unique = {

@@ -43,14 +43,14 @@ def scan(
     around: Callable[[Sequence[Entry]], Iterable[Pair]],
 ) -> Scan:
     """Return the pairs of a project: of the stored scan, with memories that changed since compared again, or of a new one."""
-    db, seq, known = memory.store.db, memory.store.last_seq(), _stored(memory, what)
-    project = memory.store.project_number(memory.project)
-    lagging = vectors.waiting(db, (project,), MOST_CHANGED) if memory.embedder else []
-    changed = memory.store.changed_after(known.seq, MOST_CHANGED + 1) if known else []
+    store, seq, known = memory.store, memory.store.last_seq(), _stored(memory, what)
+    project = store.project_number(memory.project)
+    lagging = vectors.waiting(store, (project,), MOST_CHANGED) if memory.embedder else []
+    changed = store.changed_after(known.seq, MOST_CHANGED + 1) if known else []
     if known is None or len(changed) > MOST_CHANGED:
         return _store(memory, what, replace(everything(seq), lagging=tuple(lagging)))
-    entries = {entry.number: entry for entry in records.by_ids(db, changed).values()}
-    embedded = records.by_numbers(db, set(known.lagging) - set(lagging))
+    entries = {entry.number: entry for entry in records.by_ids(store, changed).values()}
+    embedded = records.by_numbers(store, set(known.lagging) - set(lagging))
     entries |= {number: Entry(number=number, record=record) for number, record in embedded.items()}
     if not entries:
         return known
@@ -87,7 +87,7 @@ def _stored(memory: Memory, what: str) -> Scan | None:
 
 def _store(memory: Memory, what: str, made: Scan) -> Scan:
     """Store a scan and return it. Members of a team server see different memories: there it is made each time."""
-    if memory.store.db.guarded or memory.role == "read":
+    if memory.store.is_guarded or memory.role == "read":
         return made
     pairs = [(one.first, one.second, round(one.share, 4), one.by_meaning) for one in made.pairs[:MOST_PAIRS]]
     with suppress(StoreError):  # a full or read-only disk: everything is compared again the next time

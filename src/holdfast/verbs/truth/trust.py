@@ -44,9 +44,9 @@ class Trust:
 def trust_of(memory: Memory, reference: str) -> Trust:
     """Return the trust in a record, with every change and its note."""
     record = find(memory, reference).record
-    changes = trusts.of(memory.store.db, [record.id]).get(record.id, [])
+    changes = trusts.of(memory.store, [record.id]).get(record.id, [])
     events = memory.store.events_with(change.event for change in changes)
-    used = usage.of(memory.store.db, [record.id]).get(record.id, Usage())
+    used = usage.of(memory.store, [record.id]).get(record.id, Usage())
     last = max(record.updated_at, record.verified_at, used.last_used_at)
     idle = days_between(last, memory.clock.now())
     value = trust(record, [change.delta for change in changes])

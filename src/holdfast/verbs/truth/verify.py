@@ -113,7 +113,7 @@ def project_pages(memory: Memory, states: Sequence[str] = ("active",)) -> Iterat
     """Yield the project's records in some states that describe the present, page by page."""
     low, high = records.span(memory.store.project_number(memory.project))
     last = low - 1
-    while page := [entry for entry in records.after(memory.store.db, last, PAGE) if entry.number <= high]:
+    while page := [entry for entry in records.after(memory.store, last, PAGE) if entry.number <= high]:
         yield [entry.record for entry in page if entry.record.state in states and is_about_code(entry.record.kind)]
         last = page[-1].number
 

@@ -30,26 +30,26 @@ def add_user(memory: Memory, name: str) -> None:
     """Add a user; their writes are signed with this name."""
     if not _NAME.fullmatch(name):
         raise Invalid(f"A name is 1 to {LONGEST_NAME} letters, digits or . _ @ + -.")
-    if not keys.add_user(memory.store.db, name, memory.clock.now()):
+    if not keys.add_user(memory.store, name, memory.clock.now()):
         raise Conflict(f"The user {name} exists already.")
 
 
 def list_users(memory: Memory) -> list[tuple[str, str, int]]:
     """Return every user with the time they were added and the number of their valid keys."""
-    now, every = memory.clock.now(), keys.every(memory.store.db)
+    now, every = memory.clock.now(), keys.every(memory.store)
     working = [key.owner for key in every if not why_not(key, now)]
-    return [(name, added, working.count(name)) for name, added in keys.users(memory.store.db).items()]
+    return [(name, added, working.count(name)) for name, added in keys.users(memory.store).items()]
 
 
 def remove_user(memory: Memory, name: str) -> None:
     """Remove a user and revoke their keys; what they wrote stays."""
-    if not keys.remove_user(memory.store.db, name, memory.clock.now()):
+    if not keys.remove_user(memory.store, name, memory.clock.now()):
         raise NotFound(f"There is no user {name}.", hint="`holdfast server user list` shows all.")
 
 
 def issue(memory: Memory, owner: str, projects: Sequence[str], role: Role = "write", days: int = 0) -> tuple[str, Key]:
     """Create a key for a user; return the key itself, which is stored nowhere, and its stored form."""
-    if owner not in keys.users(memory.store.db):
+    if owner not in keys.users(memory.store):
         raise NotFound(f"There is no user {owner}.", hint=f"`holdfast server user add {owner}` adds one.")
     if role not in ROLES:
         raise Invalid(f"There is no role {role!r}.", hint=f"Roles are {', '.join(ROLES)}.")
@@ -72,28 +72,28 @@ def rotate(memory: Memory, key_id: str, *, grace_days: int = 0) -> tuple[str, Ke
     with memory.store.transaction():
         secret, key = _keep(memory, old)
         if grace_days:
-            keys.expire(memory.store.db, old.id, days_before(now, -grace_days))
+            keys.expire(memory.store, old.id, days_before(now, -grace_days))
         else:
-            keys.revoke(memory.store.db, old.id, now)
+            keys.revoke(memory.store, old.id, now)
     return secret, key
 
 
 def revoke(memory: Memory, key_id: str) -> Key:
     """Revoke a key."""
     key = find_key(memory, key_id)
-    if not keys.revoke(memory.store.db, key.id, memory.clock.now()):
+    if not keys.revoke(memory.store, key.id, memory.clock.now()):
         raise Conflict(f"The key {key.id} was revoked already.")
     return key
 
 
 def list_keys(memory: Memory, owner: str = "") -> list[Key]:
     """Return the keys of a user, or all, oldest first."""
-    return keys.every(memory.store.db, owner)
+    return keys.every(memory.store, owner)
 
 
 def find_key(memory: Memory, key_id: str) -> Key:
     """Return a key by its id."""
-    if key := keys.get(memory.store.db, key_id.strip()):
+    if key := keys.get(memory.store, key_id.strip()):
         return key
     raise NotFound(f"There is no key {key_id}.", hint="`holdfast server key list` shows their ids.")
 
@@ -108,7 +108,7 @@ def why_not(key: Key, now: str) -> str:
 def authenticate(memory: Memory, presented: str) -> tuple[Key, Access] | None:
     """Return the key that was presented and its access; None if it is invalid."""
     match = _SHOWN.fullmatch(presented)
-    key = keys.get(memory.store.db, match[1]) if match else None
+    key = keys.get(memory.store, match[1]) if match else None
     if not match or key is None or not hmac.compare_digest(key.hash, _hash(match[2])):
         return None
     return _let_in(memory, key)
@@ -123,7 +123,7 @@ def pass_for(memory: Memory, key: Key) -> str:
 def authenticate_pass(memory: Memory, presented: str) -> tuple[Key, Access] | None:
     """Return the key of a pass and its access; None if it is invalid or expired."""
     match = _PASS.fullmatch(presented)
-    key = keys.get(memory.store.db, match[1]) if match else None
+    key = keys.get(memory.store, match[1]) if match else None
     if not match or key is None or not hmac.compare_digest(_seal(key, match[2]), match[3]):
         return None
     return None if days_between(match[2], memory.clock.now()) > PASS_DAYS else _let_in(memory, key)
@@ -139,14 +139,14 @@ def _let_in(memory: Memory, key: Key) -> tuple[Key, Access] | None:
     if why_not(key, now):
         return None
     if not key.used_at or days_between(key.used_at, now) > _AGO:
-        keys.used(memory.store.db, key.id, now)
+        keys.used(memory.store, key.id, now)
     return key, Access(user=key.owner, role=key.role, projects=key.projects)
 
 
 def _keep(memory: Memory, template: Key) -> tuple[str, Key]:
     secret, key_id = secrets.token_urlsafe(32), secrets.token_hex(6)
     key = replace(template, id=key_id, hash=_hash(secret), created_at=memory.clock.now(), used_at="", revoked_at="")
-    keys.add(memory.store.db, key)
+    keys.add(memory.store, key)
     return f"{PREFIX}_{key_id}_{secret}", key
 
 

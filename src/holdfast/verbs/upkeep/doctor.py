@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from holdfast.engine.database import Database
 from holdfast.engine.journal import changed_rows
 from holdfast.engine.locks import file_system_of, is_remote, problem_with_locks
 from holdfast.engine.raw import counters, trail
-from holdfast.engine.store import Progress
+from holdfast.engine.store import Progress, Store
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import HoldfastError
@@ -58,30 +57,30 @@ class Check:
 
 def status(memory: Memory) -> Status:
     """Return what the store contains."""
-    db = memory.store.db
-    here = memory.store.project_number(memory.project)
-    events, waiting = trail.size(db)
+    store = memory.store
+    here = store.project_number(memory.project)
+    events, waiting = trail.size(store)
     week = days_before(memory.clock.now(), 7)
-    recent = memory.store.happened(("injected",), week, 10_000)
-    spool = memory.store.folder / "spool" if memory.store.folder else None
+    recent = store.happened(("injected",), week, 10_000)
+    spool = store.folder / "spool" if store.folder else None
     return Status(
-        place=db.place,
+        place=store.db.place,
         project=memory.project,
-        here=records.counted(db, Filter(projects=(here,))),
-        everywhere=records.counted(db, Filter()),
-        pending=records.counted(db, Filter(states=("pending",))),
-        retired=records.counted(db, Filter(states=("retired",))),
-        projects=len([name for name, count in memory.store.projects().items() if name and count]),
-        events=memory.store.event_count(),
-        bytes=db.size,
+        here=records.counted(store, Filter(projects=(here,))),
+        everywhere=records.counted(store, Filter()),
+        pending=records.counted(store, Filter(states=("pending",))),
+        retired=records.counted(store, Filter(states=("retired",))),
+        projects=len([name for name, count in store.projects().items() if name and count]),
+        events=store.event_count(),
+        bytes=store.db.size,
         embedder=memory.embedder.name if memory.embedder else "none",
-        lagging=vectors.lag(db),
+        lagging=vectors.lag(store),
         told=events,
         waiting=waiting,
         spooled=sum(1 for _ in spool.glob("*.json")) if spool else 0,
         injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
         receipts=len(recent),
-        arrived=records.counted(db, Filter(projects=(here,), states=(), waits=True)),
+        arrived=records.counted(store, Filter(projects=(here,), states=(), waits=True)),
         became=outcomes_of(memory, recent, week),
         note=usable(memory),
     )
@@ -107,7 +106,7 @@ def examine(memory: Memory) -> Iterator[Check]:
         yield Check(name="server", found=f"{db.place} answers: {db.version}")
     else:
         yield Check(name="sqlite", found=db.version)
-        yield _integrity(db)
+        yield _integrity(memory.store)
         yield _permissions(db.path)
         yield _locks(db.path)
     yield _agreement(memory)
@@ -116,12 +115,12 @@ def examine(memory: Memory) -> Iterator[Check]:
     yield from _hooks(memory)
 
 
-def _integrity(db: Database) -> Check:
-    damage = db.damage()
+def _integrity(store: Store) -> Check:
+    damage = store.db.damage()
     if not damage:
-        damage = [f"event {row} was altered" for row in changed_rows(db)]
+        damage = [f"event {row} was altered" for row in changed_rows(store)]
     if not damage:
-        return Check(name="pages", found=f"{db.place} is intact")
+        return Check(name="pages", found=f"{store.db.place} is intact")
     fix = "holdfast store recover saves what is readable; holdfast store restore FILE restores a backup"
     return Check(name="pages", found="; ".join(damage[:3]), fix=fix)
 
@@ -149,7 +148,7 @@ def _locks(file: Path) -> Check:
 
 def _agreement(memory: Memory) -> Check:
     """Compare the newest records with their events."""
-    sample = records.page(memory.store.db, Filter(states=()), limit=200)
+    sample = records.page(memory.store, Filter(states=()), limit=200)
     from_journal = {entry.record.id: memory.store.folded(entry.record.id) for entry in sample}
     wrong = [entry.record.id for entry in sample if from_journal[entry.record.id] != entry.record]
     if not wrong:
@@ -167,7 +166,7 @@ def _hooks(memory: Memory) -> Iterator[Check]:
     aside = sorted((folder / "spool").glob(f"*{SET_ASIDE}")) if folder else []
     failed = [
         failure
-        for failure in counters.failures(memory.store.db, counters.KEPT_FAILURES)
+        for failure in counters.failures(memory.store, counters.KEPT_FAILURES)
         if failure.name in ("spool", "derive")
     ]
     if aside:
@@ -193,7 +192,7 @@ def _embedder(memory: Memory) -> Check:
 
 
 def _lag(memory: Memory) -> Check:
-    waiting = vectors.lag(memory.store.db)
+    waiting = vectors.lag(memory.store)
     if problem := usable(memory) if memory.embedder else "":
         return Check(name="vectors", found=problem, fix="holdfast store rebuild vectors")
     if not waiting or memory.embedder is None:

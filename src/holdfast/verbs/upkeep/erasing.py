@@ -148,7 +148,7 @@ def forget_prepared(memory: Memory) -> int:
     with turn(folder):
         for path in _files(folder, _PREPARED):
             named = set(_ID.findall(_content(path)))
-            known = records.by_ids(memory.store.db, named) if named else {}
+            known = records.by_ids(memory.store, named) if named else {}
             if any(entry.record.state == "erased" for entry in known.values()):
                 path.unlink(missing_ok=True)
                 removed += 1
@@ -163,8 +163,8 @@ def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swep
         store.commit(unknown)
     clean = in_every_text(eraser.masked)
     with store.transaction():
-        outputs.forget(store.db, ids)
-        rows = text_tables.rewrite(store.db, clean, _STRUCTURE) | clean_transcripts(store.db, clean)
+        outputs.forget(store, ids)
+        rows = text_tables.rewrite(store, clean, _STRUCTURE) | clean_transcripts(store, clean)
         changed, others = _quoting(store, ids, eraser)
         store.put_again(changed)
     quoted = tuple(dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING))
@@ -221,7 +221,7 @@ def _unscrubbed(events: Iterable[Event]) -> list[Json]:
 
 def _quoting(store: Store, ids: Collection[str], eraser: Eraser) -> tuple[list[tuple[int, Event]], tuple[str, ...]]:
     """Return events made by rules that quote the text, masked; and the records of users and agents with the same text."""
-    if store.db.guarded:
+    if store.is_guarded:
         return [], ()  # on a team server a user sees only their own raw data
     clean, changed, others = in_every_text(eraser.masked), [], []
     for seq, event in store.holding(eraser.samples(PIECES)):
@@ -237,7 +237,7 @@ def _quoting(store: Store, ids: Collection[str], eraser: Eraser) -> tuple[list[t
 
 def _note_masked(memory: Memory, ids: Collection[str]) -> None:
     """Note in the history of records made by rules that text in them was masked."""
-    heads = {about: entry.record.head for about, entry in records.by_ids(memory.store.db, ids).items()}
+    heads = {about: entry.record.head for about, entry in records.by_ids(memory.store, ids).items()}
     why = {"reason": "it quoted an erased memory"}
     memory.store.commit(
         [memory.signed(memory.event("redacted", about, data=why, after=heads[about])) for about in heads]
@@ -267,7 +267,7 @@ def _siblings(store: Store) -> tuple[list[Store], list[str]]:
     """Return the other stores in the same folder (a copy of the team database, an older store), and those that cannot be opened."""
     stores, problems = [], []
     for path in sorted(store.folder.glob("*.db")) if store.folder else ():
-        if path == store.db.path or not is_store(path):
+        if path == store.path or not is_store(path):
             continue
         try:
             stores.append(open_store(SQLite(path)))
@@ -310,7 +310,7 @@ def _out_of_reach(memory: Memory, *, emptied: bool) -> list[str]:
             "old row versions in PostgreSQL until its next vacuum, its backups and archived WAL",
             "files of other machines that use this database, until their worker runs",
         ]
-    if memory.store.db.guarded:
+    if memory.store.is_guarded:
         places.append("trails, transcripts and logged output of other users")
     if not emptied:
         places.append(
@@ -322,7 +322,7 @@ def _out_of_reach(memory: Memory, *, emptied: bool) -> list[str]:
 def _erased_before(memory: Memory, reference: str) -> str:
     """Return the id of an already erased record, if the reference matches nothing else."""
     own = untagged(reference)
-    entries = records.with_part(memory.store.db, check_part(own), 2) if is_part(own) else []
+    entries = records.with_part(memory.store, check_part(own), 2) if is_part(own) else []
     exact = [entry for entry in entries if entry.record.id == own.upper()] or entries
     return exact[0].record.id if len(exact) == 1 and exact[0].record.state == "erased" else ""
 

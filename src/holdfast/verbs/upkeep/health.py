@@ -74,12 +74,12 @@ class Health:
 
 def health(memory: Memory, *, days: int = 30) -> Health:
     """Check everything that makes a memory less useful, and rank what to do."""
-    db, here = memory.store.db, memory.store.project_number(memory.project)
+    store, here = memory.store, memory.store.project_number(memory.project)
     before = days_before(memory.clock.now(), days)
-    total, troubles = health_queries.tally(db, here, before)
+    total, troubles = health_queries.tally(store, here, before)
     samples: dict[str, Sample] = {name: _sample(memory, name, count, before) for name, count in troubles.items()}
-    scopes = labels.counts(db, "scope", here)
-    typos, conflicts = tuple(typos_in(scopes)), tuple(links.pairs(db, "contradicts", here))
+    scopes = labels.counts(store, "scope", here)
+    typos, conflicts = tuple(typos_in(scopes)), tuple(links.pairs(store, "contradicts", here))
     drifted, unlooked = _drifted(memory, here)
     counts = {name: sample.total for name, sample in samples.items()} | {"drifted": drifted.total if drifted else 0}
     judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
@@ -98,7 +98,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         scopes=scopes,
         typos=typos,
         markers=_markers(memory, before),
-        strangers=tuple(usage.strangers(db)),
+        strangers=tuple(usage.strangers(store)),
         waiting=waiting,
         queue=(
             *(_compare(found) for found in replaced),
@@ -128,8 +128,8 @@ def typos_in(scopes: dict[str, int]) -> list[Typo]:
 
 def _sample(memory: Memory, trouble: Trouble, count: int, before: str) -> Sample:
     here, most = memory.store.project_number(memory.project), min(ROWS, count)
-    ids = health_queries.ids_of(memory.store.db, trouble, here, before, most) if most else ()
-    known = records.by_ids(memory.store.db, ids)
+    ids = health_queries.ids_of(memory.store, trouble, here, before, most) if most else ()
+    known = records.by_ids(memory.store, ids)
     return Sample(total=count, records=tuple(known[id_].record for id_ in ids if id_ in known))
 
 
@@ -138,25 +138,25 @@ def _drifted(memory: Memory, here: int) -> tuple[Sample | None, int]:
 
     None if this is not the project's checkout: then it is unknown.
     """
-    citing = health_queries.citing(memory.store.db, here, MOST_CHECKED)
+    citing = health_queries.citing(memory.store, here, MOST_CHECKED)
     if not is_here(memory, memory.project):
         return None, citing.total
-    known = [entry.record for entry in records.by_ids(memory.store.db, citing.ids).values()]
+    known = [entry.record for entry in records.by_ids(memory.store, citing.ids).values()]
     judged = freshness(memory, known)
     moved = [record for record in known if record.id in judged and judged[record.id].problems]
     return Sample(total=len(moved), records=tuple(moved[:ROWS])), citing.total - len(citing.ids)
 
 
 def _heavy(memory: Memory, here: int) -> tuple[tuple[Record, int], ...]:
-    corrected = health_queries.heavy(memory.store.db, here, HEAVY, ROWS)
-    known = records.by_ids(memory.store.db, [id_ for id_, _ in corrected])
+    corrected = health_queries.heavy(memory.store, here, HEAVY, ROWS)
+    known = records.by_ids(memory.store, [id_ for id_, _ in corrected])
     return tuple((known[id_].record, times) for id_, times in corrected if id_ in known)
 
 
 def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
     """Return how often each transient wording was rejected, and how often it was saved anyway."""
-    fired = counters.totals(memory.store.db, "transient.fired.", since)
-    insisted = counters.totals(memory.store.db, "transient.insisted.", since)
+    fired = counters.totals(memory.store, "transient.fired.", since)
+    insisted = counters.totals(memory.store, "transient.insisted.", since)
     words = {name.rpartition(".")[2] for name in (*fired, *insisted)}
     return {
         word: (fired.get(f"transient.fired.{word}", 0), insisted.get(f"transient.insisted.{word}", 0))

@@ -85,18 +85,18 @@ def removals(memory: Memory, *, most: int = MOST_AUDITED) -> list[Event]:
     """Return what was removed in this project, also from the hot set, or restored; latest first."""
     events = memory.store.happened((*DESTRUCTIVE, "heated"), "", most)
     removed = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
-    known = records.by_ids(memory.store.db, {event.about for event in removed})
+    known = records.by_ids(memory.store, {event.about for event in removed})
     own = {id_ for id_, entry in known.items() if entry.record.project in (memory.project, GLOBAL)}
     return [event for event in removed if event.about in own]
 
 
 def quality(memory: Memory, *, days: float = 30) -> Quality:
     """Return the cost of recent recalls and whether they helped."""
-    db, since = memory.store.db, days_before(memory.clock.now(), days)
-    costs = usage.costs_since(db, since)
+    store, since = memory.store, days_before(memory.clock.now(), days)
+    costs = usage.costs_since(store, since)
     declared: dict[str, int] = {}
     observed: dict[str, int] = {}
-    for use in usage.all_since(db, since):
+    for use in usage.all_since(store, since):
         counts = observed if use.observed else declared
         counts[use.outcome] = counts.get(use.outcome, 0) + 1
     return Quality(
@@ -104,7 +104,7 @@ def quality(memory: Memory, *, days: float = 30) -> Quality:
         recalls=sum(cost.recalls for cost in costs),
         empty=sum(cost.empty for cost in costs),
         tokens=sum(cost.tokens for cost in costs),
-        shown=len(usage.shown_since(db, since)),
+        shown=len(usage.shown_since(store, since)),
         declared=declared,
         observed=observed,
     )
@@ -112,17 +112,17 @@ def quality(memory: Memory, *, days: float = 30) -> Quality:
 
 def metrics(memory: Memory) -> Metrics:
     """Return all counters."""
-    db = memory.store.db
-    different, taken = steps.counted(db)
+    store = memory.store
+    different, taken = steps.counted(store)
     return Metrics(
-        hot=heat.counts(db),
-        recalls=memory.store.count_of("surfaced"),
-        writes=memory.store.count_of("recorded"),
-        outputs=outputs.counted(db, memory.store.project_number(memory.project)),
+        hot=heat.counts(store),
+        recalls=store.count_of("surfaced"),
+        writes=store.count_of("recorded"),
+        outputs=outputs.counted(store, store.project_number(memory.project)),
         steps=different,
         steps_taken=taken,
-        tallies=counters.totals(db, ""),
-        failures=tuple(counters.failures(db)),
+        tallies=counters.totals(store, ""),
+        failures=tuple(counters.failures(store)),
     )
 
 
@@ -131,8 +131,8 @@ def _outlived(memory: Memory) -> list[Record]:
     project, now, hot = memory.store.project_number(memory.project), memory.clock.now(), hot_ids(memory)
     expired: list[Record] = []
     for kind in DAYS:
-        entries = records.newest(memory.store.db, kind, project, limit=1_000_000)
-        used = usage.of(memory.store.db, [entry.record.id for entry in entries])
+        entries = records.newest(memory.store, kind, project, limit=1_000_000)
+        used = usage.of(memory.store, [entry.record.id for entry in entries])
         for place, entry in enumerate(entries):
             if entry.record.id in hot:
                 continue

@@ -59,12 +59,12 @@ def projects(memory: Memory) -> list[Project]:
 
 def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone: tzinfo | None = UTC) -> Days:
     """Return the counts of a project, or of all, by day in a time zone; None is that of this machine."""
-    db, dates = memory.store.db, _dates(memory, days, zone)
+    store, dates = memory.store, _dates(memory, days, zone)
     since = start_of_day(dates[0], zone)
     own = (
         None
         if everywhere
-        else {session.id for session in sessions.page(db, memory.project, limit=100_000, since=since[:10])}
+        else {session.id for session in sessions.page(store, memory.project, limit=100_000, since=since[:10])}
     )
     recalls, tokens = _asked(memory, since, own, zone)
     outcomes, observed = _outcomes(memory, since, own, zone)
@@ -107,7 +107,7 @@ def _day(at: str, zone: tzinfo | None) -> str:
 def _kept(memory: Memory, since: str, zone: tzinfo | None, *, everywhere: bool) -> dict[str, Counter[str]]:
     numbers = None if everywhere else (memory.store.project_number(memory.project),)
     kept: dict[str, Counter[str]] = {}
-    for minute, kind, count in records.by_minute(memory.store.db, Filter(projects=numbers, since=since, states=())):
+    for minute, kind, count in records.by_minute(memory.store, Filter(projects=numbers, since=since, states=())):
         kept.setdefault(_day(f"{minute}Z", zone), Counter())[kind] += count
     return kept
 
@@ -115,7 +115,7 @@ def _kept(memory: Memory, since: str, zone: tzinfo | None, *, everywhere: bool) 
 def timings(memory: Memory) -> list[Timing]:
     """Return the recent cost of hooks by event."""
     times: dict[str, list[float]] = {}
-    for entry in trail.before(memory.store.db, "~", MOST_TIMED):
+    for entry in trail.before(memory.store, "~", MOST_TIMED):
         if entry.took_ms and entry.event != "Injected":
             times.setdefault(entry.event, []).append(entry.took_ms)
     return [
@@ -125,14 +125,14 @@ def timings(memory: Memory) -> list[Timing]:
 
 
 def _project(memory: Memory, name: str) -> Project:
-    db, number = memory.store.db, memory.store.project_number(name)
-    kinds = records.kinds_of(db, number)
+    store, number = memory.store, memory.store.project_number(name)
+    kinds = records.kinds_of(store, number)
     return Project(
         name=name,
         kept=sum(kinds.values()),
-        sessions=sessions.counted(db, name) if name != GLOBAL else 0,
+        sessions=sessions.counted(store, name) if name != GLOBAL else 0,
         kinds=tuple(kinds.items()),
-        last_at=records.last_made(db, number),
+        last_at=records.last_made(store, number),
     )
 
 
@@ -142,7 +142,7 @@ def _asked(
     """Count recalls, the tokens they returned, and those injected; "used" are those whose memories were then used."""
     recalls: dict[str, Counter[str]] = {}
     tokens: dict[str, Counter[str]] = {}
-    used = {(use.session, use.id) for use in usage.all_since(memory.store.db, since) if use.outcome in USED}
+    used = {(use.session, use.id) for use in usage.all_since(memory.store, since) if use.outcome in USED}
     for event in memory.store.happened(("surfaced", "injected"), since, MOST_INJECTIONS):
         if (own is not None and event.about not in own) or event.data.get("how") == "read":
             continue
@@ -165,7 +165,7 @@ def _outcomes(
 ) -> tuple[dict[str, Counter[str]], int]:
     counts: dict[str, Counter[str]] = {}
     observed = 0
-    for use in usage.all_since(memory.store.db, since):
+    for use in usage.all_since(memory.store, since):
         if own is not None and use.session not in own:
             continue
         if use.observed:

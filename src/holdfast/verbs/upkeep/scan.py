@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.engine.database import Database
 from holdfast.engine.raw import counters, text_tables, transcripts
+from holdfast.engine.store import Store
 from holdfast.engine.views import records
 from holdfast.model.event import COUNTED, FOLDING, Event
 from holdfast.model.foreign_json import parse_json
@@ -69,7 +69,7 @@ def scan(memory: Memory) -> list[Leak]:
     """Return every credential in the journal, other tables and files of hooks, once for each place."""
     leaks = {(place.where, place.id, kind, text): place for place, kind, text in _secrets(memory)}
     ids = {place.id for place in leaks.values() if place.where == "memory"}
-    titles = {id_: mask_secrets(entry.record.title) for id_, entry in records.by_ids(memory.store.db, ids).items()}
+    titles = {id_: mask_secrets(entry.record.title) for id_, entry in records.by_ids(memory.store, ids).items()}
     return [
         Leak(kind=kind, where=where, id=mask_secrets(id_), title=titles.get(id_, ""), begins=_begins(text))
         for where, id_, kind, text in leaks
@@ -83,10 +83,10 @@ def redact(memory: Memory) -> Redacted:
     store, now = memory.store, memory.clock.now()
     with store.transaction():
         changed = store.rewrite(lambda event: _clean_event(event, clean))
-        rows = text_tables.rewrite(store.db, clean) | clean_transcripts(memory.store.db, clean)
+        rows = text_tables.rewrite(store, clean) | clean_transcripts(store, clean)
         ids = _note(memory, changed, clean)
         for table, number in (rows | ({"journal": len(changed)} if changed else {})).items():
-            counters.add(store.db, f"redacted.{table}", now, number)
+            counters.add(store, f"redacted.{table}", now, number)
     files = sum(clean_file(path, clean) for path in _files(memory))
     return Redacted(events=len(changed), records=ids, rows=rows, files=files, clean=store.forget_pages())
 
@@ -123,15 +123,15 @@ def _secrets(memory: Memory) -> Iterator[tuple[_Place, str, str]]:
 
 def _places(memory: Memory) -> Iterator[_Place]:
     """Yield everything that is stored, piece by piece, with its place."""
-    db = memory.store.db
-    for _, event in memory.store.journal():
+    store = memory.store
+    for _, event in store.journal():
         value = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": dict(event.data)}
         where = "memory" if event.verb in FOLDING else _WHERE.get(event.verb, f"journal: {event.verb}")
         yield _Place(where=where, id=event.about, value=value)
-    for row in text_tables.rows(db):
+    for row in text_tables.rows(store):
         yield _Place(where=row.table, id=str(row.key), value=[row.texts, row.doc])
-    for session in transcripts.sessions(db):
-        transcript = transcripts.get(db, session)
+    for session in transcripts.sessions(store):
+        transcript = transcripts.get(store, session)
         yield _Place(where="transcripts", id=session, value=[session, transcript.body if transcript else ""])
     for path in _files(memory):
         yield _Place(where="file", id=path.name, value=[path.name, _read(path)])
@@ -185,23 +185,23 @@ def _is_taken_from(title: Any, body: Any) -> bool:
 def _note(memory: Memory, changed: Iterable[Event], clean: Callable[[Any], Any]) -> tuple[str, ...]:
     """Record a `redacted` event for each memory whose text was masked."""
     ids = tuple(dict.fromkeys(event.about for event in changed if event.verb in FOLDING))
-    heads = {id_: entry.record.head for id_, entry in records.by_ids(memory.store.db, ids).items()}
+    heads = {id_: entry.record.head for id_, entry in records.by_ids(memory.store, ids).items()}
     why = {"reason": "credentials were masked"}
     memory = memory.acting_in(clean(memory.actor.session))
     memory.commit([memory.event("redacted", id_, data=why, after=heads[id_]) for id_ in ids if id_ in heads])
     return ids
 
 
-def clean_transcripts(db: Database, clean: Callable[[Any], Any]) -> dict[str, int]:
+def clean_transcripts(store: Store, clean: Callable[[Any], Any]) -> dict[str, int]:
     """Split changed transcripts into pieces again: one may end in the middle of a credential."""
     changed = 0
-    for session in transcripts.sessions(db):
+    for session in transcripts.sessions(store):
         name = clean(session)
         if name != session:
-            transcripts.rename(db, session, name)
-        kept = transcripts.get(db, name)
+            transcripts.rename(store, session, name)
+        kept = transcripts.get(store, name)
         if kept and (body := clean(kept.body)) != kept.body:
-            transcripts.save(db, replace(kept, body=body), chunks(messages_in(body, kept.format)))
+            transcripts.save(store, replace(kept, body=body), chunks(messages_in(body, kept.format)))
             changed += 1
         else:
             changed += name != session

@@ -87,7 +87,7 @@ def place_of(text: str) -> Place:
 
 def head(memory: Memory) -> Place:
     """Return the current end of the stream."""
-    return Place(seq=memory.store.last_seq(), told=trail.last_id(memory.store.db))
+    return Place(seq=memory.store.last_seq(), told=trail.last_id(memory.store))
 
 
 def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit: int = 40) -> Stream:
@@ -112,7 +112,7 @@ def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit:
 def newer(memory: Memory, wanted: Wanted, *, after: Place, limit: int = MOST) -> Stream:
     """Return entries after a place, latest first, and the new place; at most a first part of very many."""
     events = [(seq, event) for seq, event in _first(memory.store.journal(after.seq), limit)]
-    activity = trail.after(memory.store.db, after.told, limit)
+    activity = trail.after(memory.store, after.told, limit)
     raw: list[Event | HookEvent] = [event for _, event in events]
     renderer = _Renderer(memory, [*raw, *activity])
     items = [item for entry in (*raw, *activity) if (item := renderer.item(entry)) and _is_wanted(item, wanted)]
@@ -143,7 +143,7 @@ def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tu
     It ends where one source may have later entries than the next of the other.
     """
     events = memory.store.before(at.seq, limit, session=session)
-    activity = trail.before(memory.store.db, at.told, limit, session=session)
+    activity = trail.before(memory.store, at.told, limit, session=session)
     raw: list[Sequence[_Raw]] = [
         [_Raw(event.at, 1, seq, "", event) for seq, event in events],
         [_Raw(entry.at, 0, 0, entry.id, entry) for entry in activity],
@@ -174,7 +174,7 @@ class _Renderer:
     def __init__(self, memory: Memory, happened: Sequence[Event | HookEvent]) -> None:
         self._memory = memory
         ids = {id_ for event in happened if isinstance(event, Event) for id_ in _record_ids(event)}
-        self._records = {id_: entry.record for id_, entry in records.by_ids(memory.store.db, ids).items()}
+        self._records = {id_: entry.record for id_, entry in records.by_ids(memory.store, ids).items()}
         self._sessions: dict[str, Session] = {}
 
     def item(self, happened: Event | HookEvent) -> Item | None:
@@ -183,7 +183,7 @@ class _Renderer:
 
     def _session(self, session: str) -> Session:
         if session not in self._sessions:
-            known = sessions.of(self._memory.store.db, session) if session else None
+            known = sessions.of(self._memory.store, session) if session else None
             self._sessions[session] = known or _NO_SESSION
         return self._sessions[session]
 

@@ -238,10 +238,8 @@ def _stale(memory: Memory, start: int, end: int, checked: int) -> Waiting:
     if not is_here(memory, memory.project):
         return Waiting(sort="stale", total=None)
     gone = {record.id: (record, branch) for branch, orphans in lost(memory).items() for record in orphans}
-    citing = health_queries.citing(memory.store.db, _here(memory), checked)
-    known = [
-        entry.record for entry in records.by_ids(memory.store.db, citing.ids).values() if entry.record.id not in gone
-    ]
+    citing = health_queries.citing(memory.store, _here(memory), checked)
+    known = [entry.record for entry in records.by_ids(memory.store, citing.ids).values() if entry.record.id not in gone]
     judged = freshness(memory, known)
     drifted = [record for record in known if record.id in judged and judged[record.id].problems]
     drifted.sort(key=lambda record: record.id, reverse=True)
@@ -267,11 +265,11 @@ def _judged(sort: Sort, record: Record, state: Freshness | None, why: str = "") 
 
 def _scopes(memory: Memory, start: int, end: int) -> Waiting:
     """Return scopes that look misspelled, each with one of its records."""
-    typos = typos_in(labels.counts(memory.store.db, "scope", _here(memory)))
+    typos = typos_in(labels.counts(memory.store, "scope", _here(memory)))
     items = []
     for typo in typos[start:end]:
-        numbers = labels.numbers(memory.store.db, "scope", typo.scope, _here(memory), 1)
-        for record in records.by_numbers(memory.store.db, numbers).values():
+        numbers = labels.numbers(memory.store, "scope", typo.scope, _here(memory), 1)
+        for record in records.by_numbers(memory.store, numbers).values():
             why = f"its scope {typo.scope} looks like {typo.meant}"
             items.append(WaitingItem(sort="scope", record=record, why=why, author=typo.scope, text=typo.meant))
     return Waiting(sort="scope", total=len(typos), items=tuple(items))
@@ -301,20 +299,20 @@ def _here(memory: Memory) -> int:
 
 
 def _tally(memory: Memory) -> Mapping[Trouble, int]:
-    return health_queries.tally(memory.store.db, _here(memory), days_before(memory.clock.now(), DAYS)).troubles
+    return health_queries.tally(memory.store, _here(memory), days_before(memory.clock.now(), DAYS)).troubles
 
 
 def _troubled(memory: Memory, sort: Sort, start: int, end: int) -> Waiting:
     """Return the records with some troubles, one trouble after the other."""
-    db, before, counts = memory.store.db, days_before(memory.clock.now(), DAYS), _tally(memory)
+    store, before, counts = memory.store, days_before(memory.clock.now(), DAYS), _tally(memory)
     items, skipped = list[WaitingItem](), 0
     for trouble, why in _TROUBLED[sort].items():
         low, high = max(0, start - skipped), min(counts[trouble], end - skipped)
         skipped += counts[trouble]
         if high <= low:
             continue
-        ids = health_queries.ids_of(db, trouble, _here(memory), before, high - low, offset=low)
-        known = records.by_ids(db, ids)
+        ids = health_queries.ids_of(store, trouble, _here(memory), before, high - low, offset=low)
+        known = records.by_ids(store, ids)
         chosen = [known[id_].record for id_ in ids if id_ in known]
         judged = freshness(memory, chosen)
         items += [
