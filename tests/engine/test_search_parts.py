@@ -1,5 +1,6 @@
 """Tokens, passages, what a question names, snippets and packing: the pure parts of search."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from holdfast.engine.passages import MOST, SIZE, WHOLE, passages, pieces
 from holdfast.engine.search.lexical import fit
 from holdfast.engine.search.pack import pack, snippet
 from holdfast.engine.search.question import dates_in, named, past_asked_for, without
+from holdfast.engine.search.sqlite_vectors import _close, first_look
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.model.query import Hit, Past
 from holdfast.model.record import Record
@@ -167,3 +169,14 @@ def test_a_budget_is_kept_and_what_it_cuts_is_counted() -> None:
 )
 def test_ascii_and_other_texts_are_cut_alike(text: str) -> None:
     assert tokens(f"{text} é") == [*tokens(text), "e"]
+
+
+def test_the_codes_looked_at_are_the_nearest_and_as_many_as_promised() -> None:
+    random = np.random.default_rng(1)
+    codes = random.integers(0, 2**63, (2, 1_000), dtype=np.uint64)
+    query, numbers = codes[:, 7], np.arange(1_000) + 5_000
+    found = _close(query, numbers, codes, None)
+    distances = sorted(int(np.bitwise_count(column ^ query).sum()) for column in codes.T)
+    assert sorted(distance for distance, _ in found) == distances[: first_look(1_000)]
+    assert (0, 5_007) in found
+    assert len({number for _, number in found}) == len(found)

@@ -4,20 +4,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.compose.settings import FOLDER, store_folder
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig
-from holdfast.model.foreign import Item
 from holdfast.model.history import History
-from holdfast.model.observer import Observer, Observing
 from holdfast.model.ports import Checkout, Embedder, RemoteReplica, Replica
 from holdfast.model.record import Record
-from holdfast.model.replica import CommittedMemory, Outdated, ReplicaUpdate, Scrubbed
 from holdfast.policy.admission.sharing import Sharing, own, with_team
 from holdfast.verbs.memory import Memory
+
+if TYPE_CHECKING:
+    from holdfast.model.foreign import Item
+    from holdfast.model.observer import Observer, Observing
+    from holdfast.model.replica import CommittedMemory, Outdated, ReplicaUpdate, Scrubbed
 
 # Importable systems and the module of each importer; `file` is any file.
 IMPORTERS = {
@@ -43,7 +45,7 @@ def history_of(folder: Path) -> History:
     return GitHistory(folder)
 
 
-def foreign_items(system: str, path: Path) -> Iterator[Item]:
+def foreign_items(system: str, path: Path) -> "Iterator[Item]":
     """Yield what the importer of another system reads at a path."""
     read: Callable[[Path], Iterator[Item]] = import_module(f"holdfast.adapters.importers.{IMPORTERS[system]}").read
     return read(path.expanduser())
@@ -75,7 +77,7 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
     return replica, team
 
 
-def erase_copies(home: Path, folder: Path, updates: Sequence[ReplicaUpdate], is_outdated: Outdated) -> Scrubbed:
+def erase_copies(home: Path, folder: Path, updates: "Sequence[ReplicaUpdate]", is_outdated: "Outdated") -> "Scrubbed":
     """Remove erased records from the replicas that the store wrote, and from those of the current checkout."""
     from holdfast.adapters.replicas.erasing import erase_copies as erased
 
@@ -83,7 +85,7 @@ def erase_copies(home: Path, folder: Path, updates: Sequence[ReplicaUpdate], is_
     return erased(home / "replicas", (home / "markdown", top / FOLDER / "memories"), top, updates, is_outdated)
 
 
-def committed_memories(memory: Memory, commit: str) -> list[CommittedMemory]:
+def committed_memories(memory: Memory, commit: str) -> "list[CommittedMemory]":
     """Return the memories that the checkout's repository has at a commit; no replica needs to be turned on."""
     from holdfast.adapters.replicas.committed import committed_memories as committed
 
@@ -151,11 +153,12 @@ def embedder_of(config: Config) -> Embedder | None:
     return LocalEmbedder()
 
 
-def observing_of(config: Config, home: Path) -> Observing | None:
+def observing_of(config: Config, home: Path) -> "Observing | None":
     """Return the configured observer with its mode; None if there is none."""
     if config.observer == "none":
         return None
     from holdfast.adapters.observers.modes import load_mode
+    from holdfast.model.observer import Observing
 
     return Observing(observer=_observer(config), mode=load_mode(config.mode, home))
 
@@ -168,7 +171,7 @@ def check_mode(config: Config, home: Path) -> None:
         load_mode(config.mode, home)
 
 
-def _observer(config: Config) -> Observer:
+def _observer(config: Config) -> "Observer":
     url, model, key = config.observer_url, config.observer_model, config.observer_key
     if config.observer == "claude":
         from holdfast.adapters.observers.claude import ClaudeObserver

@@ -22,6 +22,7 @@ from holdfast.model.errors import (
 BUSY_SECONDS = 30.0
 IDLE_READERS = 4  # connections for reading that are kept open
 LARGEST_COPY = 2_000_000_000  # bytes; a larger store is not copied into memory
+MAPPED = 0x7FFF0000  # bytes of the file that are mapped at most: as many as SQLite allows; beyond them reading takes twice as long
 LOOK_SECONDS = 0.1  # between two polls for a commit by another connection
 _VERSION = "pragma data_version"
 APPLICATION_ID = 0x484F4C44  # "HOLD": distinguishes our files from those of other programs
@@ -151,7 +152,7 @@ class SQLite:
             "secure_delete = on",  # erased text is overwritten on disk
             "temp_store = memory",
             "cache_size = -32000",
-            "mmap_size = 268435456",
+            f"mmap_size = {MAPPED}",
         ):
             self._pragma(setting)
         if not ours:
@@ -240,7 +241,7 @@ class SQLite:
     def _open_reader(self) -> sqlite3.Connection:
         with translated(self.path):
             reader = self._connected("mode=rw")  # with `ro` it could not use the write-ahead log
-            for setting in ("query_only = on", "temp_store = memory", "cache_size = -8000", "mmap_size = 268435456"):
+            for setting in ("query_only = on", "temp_store = memory", "cache_size = -8000", f"mmap_size = {MAPPED}"):
                 reader.execute(f"pragma {setting}")
             return reader
 

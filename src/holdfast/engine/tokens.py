@@ -8,30 +8,31 @@ from functools import lru_cache
 import Stemmer
 
 from holdfast.engine.languages import STOP, Meanings, english_of, folded, is_foreign_in_latin, terms_in
+from holdfast.model.patterns import lazy
 
 # Runs of letters and digits, joined by the punctuation of identifiers, paths, versions and addresses.
-_COMPOUND = re.compile(r"[^\W_]++(?:[_./\\:@#\-]++[^\W_]++)*+")
+_COMPOUND = lazy(r"[^\W_]++(?:[_./\\:@#\-]++[^\W_]++)*+")
 _ASCII_COMPOUND = re.compile(r"[A-Za-z0-9]++(?:[_./\\:@#\-]++[A-Za-z0-9]++)*+")  # the same, in half the time
 # A path, a symbol and a line are joined by these: src/pay.py::Shop.pay, src/pay.py:12.
 _SECTION = re.compile(r"[:@#]+")
 _NAME = re.compile(r"[^\W_]+(?:[_\-]+[^\W_]+)*")
-_FILE = re.compile(r"[/\\]([^/\\]+\.[^/\\]+)$")
+_FILE = lazy(r"[/\\]([^/\\]+\.[^/\\]+)$")
 # fooBar, HTTPServer, sha256, v2: a new part begins where case changes or digits begin or end.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_APOSTROPHE = re.compile(r"(?<=\w)['’](?=\w)")
+_APOSTROPHE = lazy(r"(?<=\w)['’](?=\w)")
 # Scripts whose words have no spaces between them, or (Korean) particles attached to them.
-_UNSPACED = re.compile(
+_UNSPACED = lazy(
     r"(?P<han>[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+)"
     r"|(?P<katakana>[\u30a1-\u30ff\u31f0-\u31ff]+)|(?P<hiragana>[\u3041-\u309f]+)|(?P<hangul>[\uac00-\ud7af]+)"
     r"|(?P<other>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)"  # Thai, Lao, Burmese, Khmer
 )
-_PARTICLE = re.compile(r"[的了吗呢吧么嗎們们着]")
+_PARTICLE = lazy(r"[的了吗呢吧么嗎們们着]")
 _ENDING = (
     "에서는|에서|에게|으로|이라는|라는|하는|했던|했다|합니다|했습니다|하나요|인가요|인가|입니다|이다|까지|부터|보다|처럼|"
     "마다|하고|하면|하기|한다|해요|을|를|이|가|은|는|에|의|로|와|과|도|만|나"
 )
-_ENDINGS = re.compile(rf"(?<=..)(?:{_ENDING})$")
-_JOINS = re.compile(rf"[的了吗呢吧么嗎們们着]+|(?:{_ENDING})+")  # what only joins terms
+_ENDINGS = lazy(rf"(?<=..)(?:{_ENDING})$")
+_JOINS = lazy(rf"[的了吗呢吧么嗎們们着]+|(?:{_ENDING})+")  # what only joins terms
 # Hiragana that inflects verbs and joins phrases.
 _INFLECTION = frozenset(
     "です ます した する して しま まし ませ せん ない ある いる れる られ から まで など こと もの ため よう たい てい いま ので のは のに "

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from holdfast.model.patterns import lazy
+
 OURS = "\0"  # before a fence that we write ourselves; no stored text holds one, see `check_keepable`
 
 _LESS = "<＜﹤‹«《〈〈⟨⟪❮❰≺⋖≪ᐸ˂⧼⦑⦓⸦𐊫"
@@ -21,11 +23,9 @@ _MORE = ">＞﹥›»》〉〉⟩⟫❯❱≻⋗≫ᐳ˃⧽⦒⦔⸧"
 _CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _HIDDEN = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
 _HIDDEN += r"\U000e0000-\U000e007f\U000e0100-\U000e01ef"
-_MOVING = re.compile(f"[{_CONTROL}{_HIDDEN}]")
-_UNSEEN = re.compile(
-    rf"[{_CONTROL}{_HIDDEN}\u200c\u200d]"
-)  # written languages and emoji need these two: people see them
-_ASCII = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_MOVING = lazy(f"[{_CONTROL}{_HIDDEN}]")
+_UNSEEN = lazy(rf"[{_CONTROL}{_HIDDEN}\u200c\u200d]")  # written languages and emoji need these two: people see them
+_ASCII = lazy(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 # The ASCII character that each of these looks like, where Unicode itself does not map it.
 _ALIKE = {
@@ -47,7 +47,7 @@ _ALIKE = {
         )
     ),
 }  # fmt: skip
-_LATIN = re.compile(r"\b(?:LATIN|REGIONAL INDICATOR|MODIFIER)\b.*?\bLETTER (?:[A-Z]{2,} )*([A-Z])\b")
+_LATIN = lazy(r"\b(?:LATIN|REGIONAL INDICATOR|MODIFIER)\b.*?\bLETTER (?:[A-Z]{2,} )*([A-Z])\b")
 
 # HTML and SVG elements that a memory about a web page quotes. Not `s`, `summary`, `output`, `search`: clients and models use these.
 _ELEMENTS = frozenset(
@@ -62,12 +62,12 @@ _ELEMENTS = frozenset(
     "class typename".split()
 )
 # Type arguments, where they follow a name: `List<String>`, `Vec<u8>`, `map<std::string, int>`.
-_TYPE = re.compile(
+_TYPE = lazy(
     r"[A-Z]|[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*|[A-Z]{2,4}|[a-z]|\w+_t|[A-Za-z]\w*(?:::\w+)+|[iuf](?:8|16|32|64|128|size)|typename|class|const|dyn|mut|"
     r"int|long|short|char|byte|bool|boolean|float|double|decimal|str|string|void|number|object|unknown|any|never|null|undefined|usize|isize|auto|unsigned"
 )
 # Names reserved by clients, models or us, however they are written: with spaces or quotes around them, or after another name.
-_NEVER = re.compile(
+_NEVER = lazy(
     r"holdfast.*|memor(?:y|ies).*|s|system.*|.*reminder.*|ant(?:ml|thinking|artifact).*|.*hook.*|.*prompt.*|.*instructions?|"
     r"function(?:call|result)s?|tool(?:use|call|result|output|response|code)s?.*|invoke|parameter|assistant.*|human|user|developer|"
     r"user(?:query|info|memory|request|message).*|.*notification|persistedoutput|environmentcontext|hookcontext|untrusted.*|"
@@ -75,21 +75,21 @@ _NEVER = re.compile(
     r"(?:available)?skills?|sub?agents?.*|taskresult.*|teammatemessage.*|scratchpad|"
     r"(?:start|end|begin)of.*|think(?:ing)?|bos|eos|.*claudemem.*"
 )
-_TAG = re.compile(
+_TAG = lazy(
     r"""<(?P<loose>\s*+)(?P<slash>/{0,4}+)(?P<gap>\s*+["'*`~=.,;:+$\#@&^_-]*+)"""
     r"(?P<name>\|?[^\W\d_][\w|:.$-]*+|\|\s++[\w-]++\s*+(?=\|)|[!?](?=[\w\[-])|0x[0-9a-f]{2}(?=>))"
 )
-_CLOSED = re.compile(r"""[^<>;(){}&|]*+>|\s++[\w:-]++\s*+=\s*+["']""")
-_CLOSED_AT_ONCE = re.compile(r"""["'*`~_/-]*+\s*+>""")
+_CLOSED = lazy(r"""[^<>;(){}&|]*+>|\s++[\w:-]++\s*+=\s*+["']""")
+_CLOSED_AT_ONCE = lazy(r"""["'*`~_/-]*+\s*+>""")
 # Tokens and markers in square brackets: the first wherever they stand, the others unless they index something or name a link.
-_SQUARE = re.compile(
+_SQUARE = lazy(
     r"\[\s*+/{0,4}+\s*+(?:"
     r"(?:inst|sys|gmask|smask|sop|eop|bos|eos|think|system_prompt|available_tools|tool_(?:calls|results|content)|call_id|modality)\s*+\]|"
     r"(?<![\w)\]]\[)(?:(?:system|assistant|user|human|developer)\s*+(?:\](?!\()|:(?!:))|system[ _-](?!\])[^\]\n]{0,80}\](?!\()|"
     r"request interrupted[^\]\n]{0,60}\]))"
 )
 # Lines that open a turn of a chat, or a part of a prompt.
-_TURN = re.compile(
+_TURN = lazy(
     r"(?m)^[ \t]*+(?:"
     r"(?P<any>[*_#>]{0,6}+[ \t]*+(?:(?:gpt4 correct )?(?:human|assistant)|(?:tool|function)[ _-](?:result|output|response|call)s?)[*_]{0,3}+\s*+:)|"
     r"(?P<capital>[*_>]{0,3}+(?:gpt4 correct user|user|system|developer|ai)[*_]{0,3}+:)|"

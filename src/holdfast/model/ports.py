@@ -3,12 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch
 from holdfast.model.history import BranchStatus
 from holdfast.model.record import Origin
-from holdfast.model.replica import ReadOutcome, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
+
+if TYPE_CHECKING:  # many value types, which a recall does not need
+    from holdfast.model.replica import ReadOutcome, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
 
 Vectors = Any  # a numpy array
 
@@ -221,13 +223,13 @@ class Replica(Protocol):
     def cursor(self) -> int:
         """The journal number up to which it is complete; 0 if it must be written from the beginning."""
 
-    def read(self, *, afresh: bool = False) -> ReplicaChanges:
+    def read(self, *, afresh: bool = False) -> "ReplicaChanges":
         """Return what changed there since the last `write`, or everything."""
 
     def carriers(self, ids: Collection[str]) -> dict[str, str]:
         """Return who added the events that were just read, by event id, where that is known."""
 
-    def write(self, updates: Sequence[ReplicaUpdate], settled: ReadOutcome, *, cursor: int) -> WriteCounts:
+    def write(self, updates: "Sequence[ReplicaUpdate]", settled: "ReadOutcome", *, cursor: int) -> "WriteCounts":
         """Bring it up to date, and store the new cursor and what was read."""
 
     def close(self) -> None:
@@ -237,13 +239,13 @@ class Replica(Protocol):
 class RemoteReplica(Replica, Protocol):
     """A replica that is fetched from and pushed to a remote."""
 
-    def fetch(self, remote: str) -> RemoteResult:
+    def fetch(self, remote: str) -> "RemoteResult":
         """Fetch from the remote and merge it with the local copy."""
 
-    def push(self, remote: str) -> RemoteResult:
+    def push(self, remote: str) -> "RemoteResult":
         """Push what the remote does not have."""
 
-    def rewrite(self, remote: str) -> RemoteResult:
+    def rewrite(self, remote: str) -> "RemoteResult":
         """Start a new history, locally and at the remote, so that nothing erased is left in it."""
 
     def remotes(self) -> list[str]:

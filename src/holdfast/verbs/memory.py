@@ -18,10 +18,8 @@ from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, Forbidden, NotFound, StoreFull, StoreUnwritable
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import UUID, Clock, check_part, days_between, is_part, short
-from holdfast.model.observer import Observing
 from holdfast.model.ports import Checkout, Embedder
 from holdfast.model.record import GLOBAL, Record
-from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
 from holdfast.model.session import Host
 from holdfast.model.text import check_keepable, shorten
 from holdfast.policy.secrets.find import masked
@@ -30,6 +28,8 @@ from holdfast.policy.sessions.feedback import SessionFeedback
 if TYPE_CHECKING:
     from holdfast.engine.search.postgres_vectors import Neighbours
     from holdfast.engine.search.sqlite_vectors import Codes
+    from holdfast.model.observer import Observing
+    from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
 
 log = logging.getLogger(__name__)
 # An id or its beginning, which is a recent time. A short form may be any eight characters, so those are looked up.
@@ -88,6 +88,12 @@ class Caches:
         return vector_search(self.store, self.embedder.center if self.embedder else 0.0)
 
 
+def _no_copies(_updates: "Sequence[ReplicaUpdate]", _is_outdated: "Outdated") -> "Scrubbed":
+    from holdfast.model.replica import Scrubbed  # noqa: PLC0415  only an erasure needs it
+
+    return Scrubbed()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Memory:
     """A store with what a verb needs: the settings, the ports to the machine, and the context it acts in.
@@ -101,9 +107,9 @@ class Memory:
     embedder: Embedder | None
     context: Context
     # Created on demand: a misconfigured observer must not prevent the memory from opening.
-    observing: Callable[[], Observing | None] = lambda: None
+    observing: "Callable[[], Observing | None]" = lambda: None
     # Removes erased records from the replicas on this machine.
-    copies: Callable[[Sequence[ReplicaUpdate], Outdated], Scrubbed] = lambda _updates, _is_outdated: Scrubbed()
+    copies: "Callable[[Sequence[ReplicaUpdate], Outdated], Scrubbed]" = _no_copies
     clock: Clock = field(default_factory=Clock)
     host: Host = field(default_factory=Host)
     # One thread at a time makes vectors; `wrote` wakes it when there is something to embed.
