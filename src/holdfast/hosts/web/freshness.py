@@ -75,6 +75,7 @@ def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding
     place = parse_anchor(finding.moved_to if finding and finding.moved_to else anchor)
     state = finding.state if finding else "unverified"
     note = "; ".join(details(Freshness(state=state, findings=(finding,)))) if finding else ""
+    note = note.removeprefix(f"{anchor} {state}").strip(" ()")  # the page says both beside it
     if not place.path:
         return Cited(path=anchor, state=state, note=note, problem="It is not a place in a file.")
     top = memory.checkout.top().resolve()

@@ -19,7 +19,7 @@ MOST_LISTED, MOST_OPEN = 100, 15
 SIZES = ("files", "memories")
 LEGEND = {
     "fresh": "fresh",
-    "exists": "exists, content not compared",
+    "exists": "only known to exist",
     "unverified": "never verified",
     "unknown": "cannot be checked here",
     "changed": "changed",
