@@ -67,7 +67,7 @@ def test_output_is_logged_mined_and_decided_on(run: Run) -> None:
     assert logged.stdout == f"Stored {len(PLAIN) + 2 + len(other)} characters.\n"
     assert "1 not mined yet, last mined never" in run("ingest", "mine", "status").stdout
     assert run("ingest", "mine", "run").stdout.count("offered: ") == 2
-    assert run("ingest", "mine", "run").stdout == "Read 0 outputs: 0 found, 0 counted.\n"
+    assert run("ingest", "mine", "run").stdout == "No output was logged since the last run.\n"
     listed = {
         one["record"]["body"]: one["record"]["id"] for one in answer(run("review", "list", "--sort", "mined", "--json"))
     }
@@ -78,7 +78,7 @@ def test_output_is_logged_mined_and_decided_on(run: Run) -> None:
     assert run("review", "reject", listed[other]).returncode == 4
     assert run("review", "reject").returncode == 64
     run("ingest", "mine", "log", other, "--session", "s2")
-    assert "Read 1 output: 1 found, 0 counted." in run("ingest", "mine", "run").stdout
+    assert "Read 1 output: 1 pattern found, 0 counted." in run("ingest", "mine", "run").stdout
     assert "Dropped 2 outputs." in run("ingest", "mine", "drop").stdout
 
 

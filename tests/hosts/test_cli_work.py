@@ -142,7 +142,7 @@ def test_knowledge_is_kept_from_the_command_line(run: Run) -> None:
     assert "Hot set (1)" in run("hot").stdout
     assert run("hot", "unpin", one).returncode == 0
     assert "empty" in run("hot", "demote", one).stdout
-    assert "No access pattern" in run("next", one).stdout
+    assert "No session used another memory" in run("next", one).stdout
     assert "Health 100/100" in run("stats", "health").stdout
     assert "0 recalls" in run("stats", "quality").stdout
     assert "would be retired" in run("store", "maintain", "--dry-run").stdout

@@ -478,11 +478,11 @@ def test_policies_say_how_much_is_pushed(memories: Run) -> None:
     assert "git push" in memories("opening").stdout
     assert (
         memories("opening", HOLDFAST_INJECT="off").stdout
-        == "The brief is empty: nothing is stored for this project yet, or `inject` is off.\n"
+        == 'The brief is empty: nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.\n'
     )
     assert (
         memories("opening", HOLDFAST_INJECT="hot").stdout
-        == "The brief is empty: nothing is stored for this project yet, or `inject` is off.\n"
+        == 'The brief is empty: nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.\n'
     )
     assert memories("opening", HOLDFAST_INJECT="loud").returncode == 64
 
@@ -647,7 +647,7 @@ def test_a_preset_is_where_settings_begin(memories: Run) -> None:
     kept(memories, "Never run `git push` before `make check`.", *SCAR)
     assert (
         memories("opening", HOLDFAST_PRESET="bettermemory").stdout
-        == "The brief is empty: nothing is stored for this project yet, or `inject` is off.\n"
+        == 'The brief is empty: nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.\n'
     )
     assert "git push" in memories("opening", HOLDFAST_PRESET="bettermemory", HOLDFAST_INJECT="brief").stdout
     assert "git push" in memories("opening", HOLDFAST_PRESET="gitmem").stdout

@@ -67,7 +67,8 @@ def test_keys_decide_and_undo_takes_a_decision_back(run: Run, tmp_path: Path, ow
     terminal.press("q quit", "y")
     terminal.press("q quit", "x")
     terminal.press("q quit", "u")  # back to the second
-    terminal.press("q quit", "y")
+    terminal.press("q quit", "n")
+    terminal.press("n is none of y, x, e, s, u, q.", "y")
     terminal.press("q quit", "q")
     assert terminal.ended() == 0
     assert "2 decisions saved." in terminal.seen
@@ -80,6 +81,7 @@ def test_ctrl_c_leaves_without_saving(run: Run, tmp_path: Path, own_home: Path) 
     terminal.press("q quit", "y")
     terminal.press("q quit", "\x03")
     assert terminal.ended() == 130
+    assert "Nothing was saved." in terminal.seen
     assert states(run, ids) == ["pending", "pending"]
 
 

@@ -21,6 +21,7 @@ from holdfast.model.ids import (
     instant,
     moved_id,
     parse_instant,
+    short,
 )
 from holdfast.model.kinds import KINDS, check_fields, check_kind
 from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
@@ -251,3 +252,9 @@ def test_an_id_moved_in_time_is_the_same_but_for_its_time() -> None:
 )
 def test_an_event_can_be_said_in_plain_words(event: dict[str, Any], words: str) -> None:
     assert " ".join(in_words(Event(id="1", about="1", at="", **event))) == words
+
+
+def test_a_new_id_is_short_in_lists() -> None:
+    letters = int("01011" * 16, 2)  # eighty bits that spell BBBBBBBBBBBBBBBB
+    made = Clock(lambda: 1_700_000_000.0, lambda _: letters).tick()
+    assert (made[-8:-1], made[-1].isdigit(), len(short(made))) == ("BBBBBBB", True, 8)

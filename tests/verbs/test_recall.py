@@ -470,3 +470,12 @@ def test_contradictions_that_nobody_marked_are_found_among_the_answers(memory: M
     found = recall(memory, Query(text="deploys go through what?"))
     assert [hit.record.body for hit in found.hits] == ["Deploys go through Argo CD now.", "Deploys go through Jenkins."]
     assert found.hits[1].contradicted_by == found.hits[0].record.id
+
+
+def test_the_first_result_is_as_sure_alone_as_on_a_full_page(memory: Memory) -> None:
+    keep(memory, "The payment service retries a charge three times.")
+    keep(memory, "The payment service retries a refund three times.")
+    keep(memory, "Bread is baked at noon.")
+    asked = "payment service retries three times"
+    sure = [recall(memory, Query(text=asked, limit=limit)).hits[0].confidence for limit in (10, 1)]
+    assert sure == ["fair", "fair"]

@@ -87,7 +87,7 @@ class Conflict(HoldfastError):
 
     code = "conflict"
     exit_code = 4
-    remedy = "Bring a retired memory back with restore; approve a pending one with confirm."
+    remedy = "Restore a retired memory first; approve a pending one first."
 
 
 class NotSaved(HoldfastError):

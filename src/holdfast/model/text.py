@@ -104,7 +104,7 @@ def shorten(text: str, most: int) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun in the right number: "1 memory", "2 memories"."""
     plural = noun[:-1] + "ies" if re.search(r"[^aeiou]y$", noun) else noun + "s"
-    return f"{number} {noun if number == 1 else plural}"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def plotted(numbers: Sequence[int]) -> str:

@@ -74,7 +74,7 @@ def test_an_unknown_client_gets_the_snippet(run: Run, own_home: Path) -> None:
     assert done.returncode == 0
     assert '"mcpServers"' in done.stdout
     assert "Known clients: claude-code, codex" in done.stdout
-    assert "your client is not a known client" in run("init", "--yes").stdout
+    assert "No known AI client was found here" in run("init", "--yes").stdout
     assert not everything_under(own_home)
 
 

@@ -298,7 +298,8 @@ def _translated() -> Iterator[None]:
         raise StoreError(f"The database does not let us ({problem}).") from problem
     except psycopg.OperationalError as problem:
         raise Unreachable(
-            f"The database server cannot be reached ({problem}).", hint="Check HOLDFAST_DATABASE."
+            f"The database server cannot be reached ({' '.join(str(problem).split())}).",
+            hint="Check that it runs, and its address: --to, --from or HOLDFAST_DATABASE.",
         ) from problem
     except psycopg.Error as problem:
         raise StoreError(f"The database could not answer ({problem}).") from problem

@@ -97,7 +97,8 @@ def list_keys_command(user: str, as_json: bool) -> None:
         keys, now = access.list_keys(memory, user), memory.clock.now()
     show(
         [_key_to_json(key, now) for key in keys],
-        "\n".join(_line(key, now) for key in keys) or "No keys.",
+        "\n".join(_line(key, now) for key in keys)
+        or "No keys. Create one: holdfast server key add USER --project NAME",
         as_json=as_json,
     )
 
@@ -137,4 +138,5 @@ def _key_to_json(key: Key, now: str) -> dict[str, Any]:
 def _line(key: Key, now: str) -> str:
     used = f"used {ago(key.used_at)}" if key.used_at else "never used"
     ends = f", until {local(key.expires_at)}" if key.expires_at else ""
-    return f"{key.id}  {key.owner:<16} {key.role:<6} {why_not(key, now) or 'works':<8} {', '.join(key.projects)}   {used}{ends}"
+    state = why_not(key, now) or "works"
+    return f"{key.id}  {key.owner:<16} {key.role:<6} {state:<8} {used}{ends}\n  {', '.join(key.projects)}"

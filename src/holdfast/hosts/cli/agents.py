@@ -64,7 +64,7 @@ def _print_session_brief(*, as_json: bool) -> None:
     if session_brief.text and not as_json:
         print(wrapped(session_brief.text))  # as an agent gets it: stored text was fenced when the brief was made
         return
-    empty = "The brief is empty: nothing is stored for this project yet, or `inject` is off."
+    empty = 'The brief is empty: nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.'
     show(session_brief, empty, as_json=as_json)
 
 
@@ -99,6 +99,8 @@ def absorb_command(
             possible = candidates(memory)
             show(possible, work.candidates_of(possible, PERSON), as_json=as_json)
             return
+        if not file and not text:
+            raise Invalid("The observation is empty.", hint="Pass what was observed, or --file with a JSON list.")
         observations = (
             _observations(file) if file else [{"text": " ".join(text), "source": source, "severity": severity}]
         )
@@ -107,7 +109,7 @@ def absorb_command(
 
 
 @click.command("judge")
-@click.argument("verdict", type=click.Choice(VERDICTS, case_sensitive=False))
+@click.argument("verdict", type=click.Choice(VERDICTS, case_sensitive=False), metavar="VERDICT")
 @click.argument("ids", type=MEMORY, nargs=-1)
 @click.option("--evidence", "--note", default="", help="What was observed, done or checked.")
 @click.option("--session", help="Session in which the scars were surfaced.")
@@ -148,13 +150,19 @@ def learnings_command(kinds: tuple[str, ...], severity: str, days: int | None, l
 
 @click.command("analyze")
 @click.argument(
-    "lens", type=click.Choice(["summary", "reflections", "scars", "blind-spots", "wordings"]), default="summary"
+    "lens",
+    type=click.Choice(["summary", "reflections", "scars", "blind-spots", "wordings"]),
+    default="summary",
+    metavar="[LENS]",
 )
 @click.option("--days", default=30, show_default=True, type=click.IntRange(1), help="How many days back to look.")
 @click.option("--agent", default="", help="Only this agent.")
 @json_option
 def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
-    """Report on recent sessions: activity, reflections, the effect of scars and their wordings."""
+    """Report on recent sessions: activity, reflections, the effect of scars and their wordings.
+
+    LENS is summary (the default), reflections, scars, blind-spots or wordings.
+    """
     with opened() as memory, working("reading sessions"):
         spots = blind_spots(memory, days=days)
         if lens == "summary":
@@ -173,7 +181,7 @@ def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
             show(spots, "\n".join(dict.fromkeys(map(work.effect_line, scars))) or "No blind spots.", as_json=as_json)
         else:
             compared = wordings(memory, days=days)
-            show(compared, "\n".join(map(work.wording_line, compared)), as_json=as_json)
+            show(compared, "\n".join(map(work.wording_line, compared)) or "No scar was shown yet.", as_json=as_json)
 
 
 def _observations(file: Path) -> list[Any]:

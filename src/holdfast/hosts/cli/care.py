@@ -2,14 +2,15 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from holdfast.hosts.cli.options import declined, fields_of, opened, stdin_text, teaching_fields
-from holdfast.hosts.cli.outcome import refuse
-from holdfast.hosts.cli.render import console, icon, json_option, print_json, say, show_history
+from holdfast.hosts.cli.options import declined, fields_of, from_top, opened, stdin_text, teaching_fields
+from holdfast.hosts.cli.outcome import refuse, show_done
+from holdfast.hosts.cli.render import agreed, console, json_option, print_json, say, show_history
 from holdfast.hosts.cli.values import KIND, MEMORY, RELATION, SCOPE
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
@@ -68,13 +69,13 @@ def revise_command(
     revision = Revision(
         body=stdin_text() if text == "-" else text,
         fields=fields_of(pairs) if pairs else None,
-        anchors=anchors or None,
         triggers=tuple(filter(None, triggers)) if triggers else None,
         scopes=scopes or None,
         tags=tags or None,
         **changes,
     )
     with opened() as memory, teaching_fields(changes["kind"] or find(memory, id).record.kind):
+        revision = replace(revision, anchors=from_top(memory, anchors) or None)
         outcome = revise(memory, id, revision, redact=redact)
     if isinstance(outcome, Record):
         _done("revised", outcome, as_json=as_json)
@@ -168,13 +169,13 @@ def rename_scope_command(old: str, new: str, as_json: bool) -> None:
     with opened() as memory:
         renamed = rename_scope(memory, old, new)
     print_json({"renamed": [record.id for record in renamed]}) if as_json else print(
-        f"{len(renamed)} memories moved from {old} to {new}."
+        f"{counted(len(renamed), 'memory')} moved from {old} to {new}."
     )
 
 
 def _agrees_to_erase(memory: Memory, reference: str) -> bool:
     title = shorten(find(memory, reference).record.title or "its remains", 60)
-    return click.confirm(f"Erase “{title}” and its whole history for good?", err=True)
+    return agreed(f"Erase “{title}” and its whole history for good?")
 
 
 def _erase(memory: Memory, reference: str, *, and_backups: bool, as_json: bool) -> None:
@@ -190,7 +191,7 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool, as_json: bool) 
         and sys.stdin.isatty()
     ):
         say("\n".join(("These backups still contain it:", *(f"  {backup.path}" for backup in holding))), err=True)
-        if click.confirm("Rewrite them without it?", err=True):
+        if agreed("Rewrite them without it?"):
             backups = rewrite_backups(memory, erased)
     if as_json:
         print_json(_erasure_to_json(erased, backups))
@@ -203,9 +204,7 @@ def _done(what: str, record: Record, *, as_json: bool) -> None:
     if as_json:
         print_json({"status": what, "record": record_to_json(record)})
         return
-    from rich.text import Text
-
-    console().print(Text.assemble((short(record.id), "cyan"), f"  {icon(record)} {what}: ", (record.title, "bold")))
+    show_done(what, record)
 
 
 def _erasure_lines(erased: "Erased", backups: Sequence["Backup"]) -> Iterator[str]:

@@ -79,4 +79,4 @@ def _to_try(contents: Contents) -> str:
 
 
 def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())

@@ -77,6 +77,10 @@ def _show_seeded(done: Seeded, *, as_json: bool, quiet: bool = False) -> None:
         for record in done.kept:
             say(f"{record.title}  ({len(record.body):,} characters)")
     if not quiet:
-        say(str(done))
+        say(
+            str(done)
+            if done.found
+            else "No documents were found here (README, CONTRIBUTING, CLAUDE.md, AGENTS.md, docs/)."
+        )
     for problem in done.problems:
         say(str(problem), err=True)

@@ -198,8 +198,9 @@ def _run(arguments: list[str]) -> int:
 def _misused(problem: click.ClickException) -> Invalid:
     """Return a usage error with the command's usage and where to find examples."""
     ctx = problem.ctx if isinstance(problem, click.UsageError) else None
-    hint = f"{ctx.get_usage()}\n`{ctx.command_path} --help` has examples." if ctx else ""
-    return Invalid(problem.format_message(), hint=hint)
+    usage = " ".join(ctx.get_usage().split()) if ctx else ""  # in one line: it is wrapped with its indent later
+    hint = f"{usage}\n`{ctx.command_path} --help` has examples." if ctx else ""
+    return Invalid(" ".join(problem.format_message().split()), hint=hint)
 
 
 def _report(problem: HoldfastError, *, as_json: bool) -> None:

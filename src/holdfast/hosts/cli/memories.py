@@ -1,5 +1,6 @@
 """Commands that save and find memories."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import click
 
 from holdfast.hosts.cli.options import (
     fields_of,
+    from_top,
     label_options,
     opened,
     teaching_fields,
@@ -109,6 +111,7 @@ def remember_command(
     )
     waivers = Waivers(duplicate=force, transient=transient, scope=any_scope)
     with opened(session=session) as memory, teaching_fields(draft.kind):
+        draft = replace(draft, anchors=from_top(memory, draft.anchors))
         present(write(memory, draft, waivers=waivers, redact=redact), as_json=as_json)
 
 
@@ -212,7 +215,8 @@ def list_command(states: tuple[str, ...], only_scopes: bool, offset: int, as_jso
     if as_json:
         print_json({"total": page.total, "records": [record_to_json(record) for record in page.records]})
     else:
-        show_list(page.records, total=page.total)
+        filtered = bool(states) or any(value for name, value in options.items() if name != "limit")
+        show_list(page.records, total=page.total, filtered=filtered)
 
 
 @click.command("timeline")
@@ -234,5 +238,7 @@ def _show_scopes(counts: dict[str, int], *, as_json: bool) -> None:
     if as_json:
         print_json(counts)
         return
+    if not counts:
+        print('No memory has a scope. Give one: holdfast remember --scope tools "…"')
     for scope, count in counts.items():
         print(visible(f"{count:6}  {scope}"))

@@ -5,6 +5,7 @@ import click
 from holdfast.hosts.cli.options import opened, text_or_stdin
 from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show, working
+from holdfast.model.text import counted
 from holdfast.surfaces.core import knowledge
 from holdfast.verbs.capture.mining import drop_outputs, log_output, mine_outputs, output_status
 
@@ -59,4 +60,4 @@ def drop_command(session: str, as_json: bool) -> None:
     """Delete logged output of this project permanently."""
     with opened() as memory:
         dropped = drop_outputs(memory, session=session)
-    show({"dropped": dropped}, f"Dropped {dropped} outputs.", as_json=as_json)
+    show({"dropped": dropped}, f"Dropped {counted(dropped, 'output')}.", as_json=as_json)

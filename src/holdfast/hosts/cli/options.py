@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from holdfast.hosts.cli.values import DATE, KIND, SCOPE
+from holdfast.model.anchor import parse_anchor
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
@@ -55,6 +57,8 @@ def declined() -> NoReturn:
 def text_or_stdin(words: tuple[str, ...]) -> str:
     """Return the text of the arguments; `-` alone, or a pipe and no words, reads stdin."""
     if words == ("-",) or (not words and not sys.stdin.isatty()):
+        if sys.stdin.isatty():
+            click.echo("Type the text, then Ctrl-D on a line of its own.", err=True)
         return stdin_text()
     return " ".join(words)
 
@@ -71,6 +75,19 @@ def stdin_text() -> str:
         return raw.decode()
     except UnicodeDecodeError as problem:
         raise Invalid("The text on stdin is not valid UTF-8.", hint="Check its encoding and try again.") from problem
+
+
+def from_top(memory: "Memory", anchors: tuple[str, ...]) -> tuple[str, ...]:
+    """Return anchors with paths from the root of the checkout; a file of the subfolder one works in may be typed as it is there."""
+    here, top = Path.cwd(), memory.checkout.top()
+
+    def typed(anchor: str) -> str:
+        path = parse_anchor(anchor).path
+        if not path or (top / path).exists() or not (here / path).exists() or not here.is_relative_to(top):
+            return anchor
+        return anchor.replace(path, (here.relative_to(top) / path).as_posix(), 1)
+
+    return tuple(map(typed, anchors))
 
 
 def fields_of(pairs: tuple[str, ...], kind: str = "") -> dict[str, Any]:
@@ -135,7 +152,10 @@ def label_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--session", default="", help="Only what this session wrote."),
         click.option("--starters", is_flag=True, help="Also lessons that ship with Holdfast (setting `starters`)."),
         click.option(
-            "--since", type=DATE, default="", help="Only what was saved since: 2026-11-15, 2026-11, yesterday, 7d."
+            "--since",
+            type=DATE,
+            default="",
+            help="Only what was saved since: 2026-11-15, 2026-11, yesterday, monday, 7d.",
         ),
         click.option("--until", type=DATE, default="", help="Only what was saved before this."),
     ):

@@ -5,10 +5,10 @@ from typing import Any, NoReturn
 import click
 from rich.text import Text
 
-from holdfast.hosts.cli.render import console, icon, print_json
+from holdfast.hosts.cli.render import console, hanging, icon, indented, print_json
 from holdfast.hosts.plain import plain
 from holdfast.model.errors import Conflict
-from holdfast.model.ids import short
+from holdfast.model.ids import SHORT, short
 from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admission.admit import (
     Duplicate,
@@ -20,7 +20,7 @@ from holdfast.policy.admission.admit import (
     Transient,
     how_near,
 )
-from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
+from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
@@ -67,20 +67,28 @@ def _show_saved(
         return
     out = console()
     word = "saved" if status == "written" else "pending approval"
-    out.print(Text.assemble((short(record.id), "cyan"), f"  {icon(record)} {word}: ", (record.title, "bold")))
+    show_done(word, record)
     if why:
-        out.print(Text(f"  because {why}. {explain_pending(record.id, REMEDIES)}", style="yellow"))
+        indented(out, f"because {why}", 2, style="yellow")
+        indented(out, f"to approve: holdfast review approve {short(record.id)}", 4, style="dim")
+        indented(out, f"to reject:  holdfast review reject {short(record.id)}", 4, style="dim")
     if places := warns_at(record):
-        out.print(Text(f"  warns at {places}", style="dim"))
+        indented(out, f"warns at {places}", 2, style="dim")
     for doubt in doubts:
-        out.print(Text(f"  warning: {doubt}", style="yellow"))
+        indented(out, f"warning: {doubt}", 2, style="yellow")
     for near in related:
-        out.print(Text(f"  {how_near(near)}: {short(near.record.id)}  {near.record.title}", style="dim"))
+        indented(out, f"{how_near(near)}: {short(near.record.id)}  {near.record.title}", 2, style="dim")
     for conflict in conflicts:
         ends = f"{short(record.id)} {short(conflict.record.id)}"
         word = "replace" if conflict.replaced else "contradict"
-        out.print(Text(f"  seems to {word} {short(conflict.record.id)}: {conflict.found.explain}", style="yellow"))
-        out.print(Text(f"    to resolve: holdfast review resolve {ends} --how supersede", style="dim"))
+        indented(out, f"seems to {word} {short(conflict.record.id)}: {conflict.found.explain}", 2, style="yellow")
+        indented(out, f"to resolve: holdfast review resolve {ends} --how supersede", 4, style="dim")
+
+
+def show_done(what: str, record: Record) -> None:
+    """Print what was done with a memory."""
+    head = Text.assemble((short(record.id), "cyan"), f"  {icon(record)} {what}: ", (record.title, "bold"))
+    hanging(console(), head, SHORT + 4)
 
 
 def refuse(refused: Refused, *, as_json: bool) -> NoReturn:
@@ -90,8 +98,8 @@ def refuse(refused: Refused, *, as_json: bool) -> NoReturn:
         print_json({"status": refusal.code, "message": refusal.reason, "hint": refusal.hint, **_details(refused)})
     else:
         out = console(error=True)
-        out.print(Text.assemble(("Not saved: ", "bold yellow"), refusal.reason))
-        out.print(Text(f"           {refusal.hint}", style="dim"))
+        hanging(out, Text.assemble(("Not saved: ", "bold yellow"), refusal.reason), len("Not saved: "))
+        indented(out, refusal.hint, len("Not saved: "), style="dim")
     raise click.exceptions.Exit(Conflict.exit_code)
 
 

@@ -13,6 +13,7 @@ PERSON = Reader(
     session=short,
     answer="`holdfast judge APPLYING|N_A|REFUTED ID --evidence …`",
     closing="`holdfast session close`",
+    to_close='Answer each with --answer what_broke="…"; --quick closes without, --autonomous if no human took part.',
     unclosed="`holdfast session start --session ID` resumes it, `holdfast session close --session ID` closes it.",
     promote="decide with `holdfast review`",
     another="--force opens another one.",

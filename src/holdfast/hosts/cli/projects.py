@@ -25,6 +25,8 @@ def project_command(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         print_json([asdict(project) for project in known])
         return
+    if not known:
+        say('No project has memories yet. Save one: holdfast remember "…"')
     for project in known:
         mark = "*" if project.name == here else " "
         say(

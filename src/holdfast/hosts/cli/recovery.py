@@ -16,7 +16,7 @@ from holdfast.compose.adapters import markdown_folder
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
 from holdfast.hosts.cli.options import declined, opened, settings
-from holdfast.hosts.cli.render import console, json_option, local, print_json, say, working
+from holdfast.hosts.cli.render import agreed, console, json_option, local, print_json, say, working
 from holdfast.model.errors import Conflict, Invalid, NotFound, StoreBusy
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.sync import take_from
@@ -189,7 +189,7 @@ def _agree(question: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise Invalid("Nothing was done.", hint="Use --yes to do it without asking.")
-    if not click.confirm(question, err=True):
+    if not agreed(question):
         declined()
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from threading import Timer
 from typing import Any, Literal
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.segment import Segment
@@ -20,7 +22,7 @@ from holdfast.hosts.plain import plain
 from holdfast.model.event import Event, in_words
 from holdfast.model.fence import escaped, visible
 from holdfast.model.fold import fold, set_aside
-from holdfast.model.ids import SHORT, short
+from holdfast.model.ids import SHORT, ULID, short
 from holdfast.model.kinds import CODED, KINDS
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Link, Record, record_to_json
@@ -37,6 +39,14 @@ FRESHNESS_STYLE = {
     "missing": "red",
     "unverified": "dim",
     "unknown": "dim",
+}
+_MEANING = {
+    "fresh": "the code it cites is unchanged",
+    "exists": "the files it names are there",
+    "changed": "the code it cites is different now",
+    "missing": "the code it cites is gone",
+    "unverified": "there is no code to compare it with",
+    "unknown": "it could not be compared with the code",
 }
 MINUTE, DAYS_AGO = 60, 7
 FIELD_START, HISTORY_INDENT = 24, 18
@@ -79,9 +89,13 @@ def is_plain() -> bool:
 def print_error(message: str, hint: str) -> None:
     """Print an error and a hint on stderr."""
     out = console(error=True)
-    hanging(out, Text.assemble(("error: ", "bold red"), message), len("error: "))
+    hanging(out, Text.assemble(("error: ", "bold red"), _with_short_ids(message)), len("error: "))
     if hint:
-        indented(out, hint, len("error: "), style="dim")
+        indented(out, _with_short_ids(hint), len("error: "), style="dim")
+
+
+def _with_short_ids(text: str) -> str:
+    return re.sub(rf"\b{ULID.pattern}\b", lambda match: short(match[0]), text)
 
 
 def print_json(value: Any) -> None:
@@ -100,6 +114,11 @@ def show(value: Any, text: str, *, as_json: bool) -> None:
 def say(text: str, *, err: bool = False) -> None:
     """Print a text for a person, with lines that fit the terminal."""
     click.echo(visible(wrapped(text)), err=err)
+
+
+def agreed(question: str) -> bool:
+    """Ask the user, with lines that fit the terminal; True for yes."""
+    return click.confirm(wrapped(f"{question} [y/N]:"), show_default=False, prompt_suffix=" ", err=True)
 
 
 def wrapped(text: str) -> str:
@@ -202,7 +221,7 @@ def show_recalled(recalled: Recalled, *, why: bool = False) -> None:
         hanging(out, head, SHORT + 4)
         for doubt in _doubts(hit):
             indented(out, doubt, SHORT + 4, style="yellow")
-        if more := labelled(record, hit.snippet).removeprefix(record.title).strip():
+        if more := _below_title(record, hit.snippet):
             indented(out, more, SHORT + 4)
         came = f"{hit.came} · " if hit.came else ""
         alike = f" · {counted(hit.alike, 'near-duplicate')} left out" if hit.alike else ""
@@ -221,10 +240,23 @@ def show_recalled(recalled: Recalled, *, why: bool = False) -> None:
         out.print(Text(note, style="yellow"))
 
 
+def _below_title(record: Record, snippet: str) -> str:
+    """Return what a snippet adds to the title above it; a title that was cut continues here."""
+    start = record.title.removesuffix("…")
+    text = labelled(record, snippet)
+    if text[:1] == "…" and record.body.startswith(text[1 : FIELD_START + 1]):
+        return text[1:]  # nothing but the title, which stands above, was left out before it
+    rest = text.removeprefix(start).strip()
+    return f"…{rest}" if rest and text.startswith(start) and start != record.title else rest
+
+
 def _show_left_out(out: Console, recalled: Recalled) -> None:
     if recalled.hits:
         if recalled.gated:
             out.print(f"[dim]Weaker matches left out: {recalled.gated}. Use --weak to list them.[/]")
+        return
+    if not (recalled.gated or recalled.closest):
+        out.print('Nothing matches. `holdfast list` shows what is stored; save more: [cyan]holdfast remember "…"[/]')
         return
     out.print("No good match." + (f" Use --weak to list the weak ones ({recalled.gated})." if recalled.gated else ""))
     if near := recalled.closest:
@@ -276,16 +308,21 @@ def why_line(hit: Hit) -> str:
 
 def labelled(record: Record, snippet: str) -> str:
     """Return a snippet in which the values of fields begin a line with the field's name, so that none passes for the text."""
+    body = " ".join(record.body.split())
+    if snippet.strip("…") in body:
+        return snippet
+    # Fields follow the text; one that the text mentions as well is not meant.
+    position = snippet.find(body[-FIELD_START:]) + len(body[-FIELD_START:]) if body[-FIELD_START:] in snippet else 1
     for name, value in record.fields.items():
         if name in CODED:
             continue
         many = isinstance(value, list)
         for text in value if many else [value]:
             joined = " ".join(str(text).split())
-            start = snippet.find(joined[:FIELD_START]) if joined else -1
+            start = snippet.find(joined[:FIELD_START], position) if joined else -1
             if start > 0:
-                label = field_label(name, single=many)
-                snippet = f"{snippet[:start].rstrip()}\n{label}: {snippet[start:]}"
+                label = f"{snippet[:start].rstrip()}\n{field_label(name, single=many)}: "
+                snippet, position = f"{label}{snippet[start:]}", len(label) + 1
     return snippet
 
 
@@ -295,37 +332,49 @@ def field_label(name: str, *, single: bool = False) -> str:
     return words.removesuffix("s") if single else words
 
 
-def show_list(records: Iterable[Record], *, total: int) -> None:
+def show_list(records: Iterable[Record], *, total: int, filtered: bool = False) -> None:
     """Print records as a table, a line each."""
     rows = list(records)
     out = console()
     if not rows:
-        out.print('No memories yet. Save one: [cyan]holdfast remember "…"[/]')
+        nothing = "No memory matches." if filtered else 'No memories yet. Save one: [cyan]holdfast remember "…"[/]'
+        out.print(nothing)
         return
     width = max(len(short(record.id)) for record in rows)
     for record in rows:
         state = "" if record.state == "active" else f" ({record.state})"
-        title = f"{shorten(record.title, max(20, out.width - width - 22))}{state}"
+        age = f"  {ago(record.created_at)}"
+        title = fitting(out, record.title, width + 4 + len(state) + len(age))
         name = (f"{short(record.id):<{width}}", "cyan")
-        out.print(Text.assemble(name, f"  {icon(record)} {title}", (f"  {ago(record.created_at)}", "dim")))
+        out.print(Text.assemble(name, f"  {icon(record)} {title}{state}", (age, "dim")))
     if out.is_terminal:
         kinds = dict.fromkeys((icon(record), record.kind) for record in rows)
-        out.print(Text("  ".join(f"{sign} {kind.replace('_', ' ')}" for sign, kind in kinds), style="dim"))
+        # A sign and its kind stay on one line: `fill` does not break at a no-break space.
+        legend = fill("  ".join(f"{sign}\xa0{kind.replace('_', ' ')}" for sign, kind in kinds), out.width)
+        out.print(Text(legend.replace("\xa0", " "), style="dim"))
     if total > len(rows):
-        out.print(f"[dim]{len(rows)} of {total}; --limit and --offset show more.[/]")
+        out.print(f"[dim]{len(rows)} of {total:,}; --limit and --offset show more.[/]")
+
+
+def fitting(out: Console, title: str, taken: int) -> str:
+    """Return a title cut to what is left of a line of the terminal; whole for a pipe, where people grep."""
+    if not out.is_terminal:
+        return title
+    wide = cell_len(title) - len(title)  # emoji and ideographs take two columns
+    return shorten(title, max(20, out.width - taken - wide))
 
 
 def show_record(hydrated: Hydrated) -> None:
     """Print a memory in full, with its freshness, its origin and the cited files."""
     shown = hydrated.shown
     out, record = console(), shown.record
-    out.print(Text.assemble((record.id, "cyan"), f"  {icon(record)} ", (record.title, "bold")))
+    hanging(out, Text.assemble((record.id, "cyan"), f"  {icon(record)} ", (record.title, "bold")), 2)
     if record.body != record.title:
         indented(out, f"\n{record.body}\n", 2)
     for name, value in record.fields.items():
         many = isinstance(value, list)
         for line in value if many else [value]:
-            out.print(Text.assemble((f"{field_label(name, single=many)}: ", "dim"), str(line)))
+            hanging(out, Text.assemble((f"{field_label(name, single=many)}: ", "dim"), str(line)), 2)
     out.print(Text(about(record), style="dim"))
     for line in _facts(shown):
         out.print(Text(line, style="dim"))
@@ -334,7 +383,8 @@ def show_record(hydrated: Hydrated) -> None:
 
 def _show_around(out: Console, hydrated: Hydrated) -> None:
     if hydrated.freshness:
-        out.print(Text(freshness_text(hydrated.freshness), style=FRESHNESS_STYLE[hydrated.freshness.state]))
+        state = hydrated.freshness.state
+        out.print(Text(f"{freshness_text(hydrated.freshness)}: {_MEANING[state]}", style=FRESHNESS_STYLE[state]))
         for line in details(hydrated.freshness):
             indented(out, line, 2, style="yellow")
     if hydrated.commit:
@@ -362,11 +412,12 @@ def _facts(shown: RecordDetails) -> Iterator[str]:
         yield shown.came
     for arrow in shown.links:
         out = arrow.source == record.id
-        yield f"{arrow.relation} → {arrow.target}" if out else f"← {arrow.relation} {arrow.source}"
+        relation = arrow.relation.replace("_", " ")
+        yield f"{relation} → {short(arrow.target)}" if out else f"← {relation} {short(arrow.source)}"
     if places := warns_at(record):
         yield f"warns at {places}"
     if shown.superseded_by:
-        yield f"superseded by {shown.superseded_by}"
+        yield f"superseded by {short(shown.superseded_by)}"
     if usage.surfaced or usage.applied or usage.ignored or usage.contradicted or usage.corrected:
         yield f"shown {usage.surfaced}× · applied {usage.applied} · ignored {usage.ignored} · contradicted {usage.contradicted} · corrected {usage.corrected}"
 

@@ -11,7 +11,8 @@ from rich.text import Text
 from holdfast.compose import refresh_copy
 from holdfast.compose.adapters import open_notes, open_replica
 from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import console, hanging, icon, indented, json_option, print_json, say, working
+from holdfast.hosts.cli.outcome import show_done
+from holdfast.hosts.cli.render import agreed, console, hanging, indented, json_option, print_json, say, working
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.foreign import Remark
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.model.record import Record
     from holdfast.verbs.memory import Memory
 
-SHOWN = 10
+SHOWN, INDENT = 10, 11
 which = click.argument("name", type=click.Choice(list(REPLICAS)))
 
 
@@ -107,8 +108,8 @@ def status_command(as_json: bool = False) -> None:
         return
     for row in rows:
         state = f"on, {row['waiting']}" if row["on"] else f"off: holdfast replica on {row['name']}"
-        hanging(console(), Text.assemble((f"{row['name']:<11}", "cyan"), str(row["what"])), 11)
-        indented(console(), state, 11, style="dim")
+        hanging(console(), Text.assemble((f"{row['name']:<{INDENT}}", "cyan"), str(row["what"])), INDENT)
+        indented(console(), state, INDENT, style="dim")
 
 
 @replica_command.command("on")
@@ -172,7 +173,7 @@ def _show_changed(what: str, records: "list[Record]", *, as_json: bool) -> None:
         print_json({what: [record.id for record in records]})
         return
     for record in records:
-        console().print(Text.assemble((short(record.id), "cyan"), f"  {icon(record)} {what}: ", (record.title, "bold")))
+        show_done(what, record)
 
 
 def _offer_rewrites(memory: "Memory", wanted: bool | None) -> list[str]:
@@ -182,7 +183,7 @@ def _offer_rewrites(memory: "Memory", wanted: bool | None) -> list[str]:
         return []
     question = "Amended and rebased commits lose their notes unless git copies them.\nSet notes.rewriteRef in this repository's settings?"
     if wanted is None and sys.stdin.isatty():
-        wanted = click.confirm(question, err=True)
+        wanted = agreed(question)
     if wanted:
         notes.follow_rewrites()
         return ["Set notes.rewriteRef to refs/notes/holdfast/*: notes follow amended and rebased commits."]
@@ -196,7 +197,7 @@ def _rewrite(memory: "Memory", remote: str, *, yes: bool) -> None:
     target = _remote(notes.remotes(), remote)
     where = f"here and at {target}" if target else "here"
     question = f"Remove the history of the notes, {where}? Their current content stays."
-    if not yes and not (sys.stdin.isatty() and click.confirm(question, err=True)):
+    if not yes and not (sys.stdin.isatty() and agreed(question)):
         raise Invalid("Nothing was rewritten.", hint="Use --yes to do it without asking.")
     if target and (problem := notes.fetch(target).problem):
         raise Invalid(f"{target} cannot be reached: {problem}", hint="Nothing was rewritten.")
@@ -227,7 +228,7 @@ def _unsynced(memory: "Memory", name: str) -> str:
 
 
 def _ask(question: str) -> bool:
-    return sys.stdin.isatty() and click.confirm(question, err=True)
+    return sys.stdin.isatty() and agreed(question)
 
 
 def _show_synced(result: Synced, *, dry_run: bool) -> None:
@@ -237,35 +238,26 @@ def _show_synced(result: Synced, *, dry_run: bool) -> None:
     parts += [f"{counted(result.put.removed, 'file')} removed"] if result.put.removed else []
     parts += [f"{counted(result.pushed, 'ref')} pushed"] if result.pushed else []
     out = console()
-    out.print(f"[cyan]{result.replica:<11}[/]{', '.join(parts)}")
+    out.print(f"[cyan]{result.replica:<{INDENT}}[/]{', '.join(parts)}")
     for who, count in result.held.items():
         waits = f"{counted(count, 'memory')} of {who} in quarantine"
         how = f"holdfast review approve {address(who)}" if "@" in who else "holdfast review approve --all"
-        out.print(
-            f"{'':<11}{waits}: list with `holdfast review list --sort quarantined`, accept with `{how}`.",
-            markup=False,
-            style="yellow",
-        )
+        listed = "list with `holdfast review list --sort quarantined`"
+        indented(out, f"{waits}: {listed}, accept with `{how}`.", INDENT, style="yellow")
     if result.offline:
-        out.print(
-            f"{'':<11}not pushed: {result.offline}. Nothing is lost; sync again later.", markup=False, style="yellow"
-        )
+        indented(out, f"not pushed: {result.offline}. Nothing is lost; sync again later.", INDENT, style="yellow")
     if result.put.scrubbed:
-        out.print(
-            f"{'':<11}Erased text was removed from the notes; their older commits contain it until `holdfast sync --rewrite`.",
-            style="yellow",
-        )
+        older = "their older commits contain it until `holdfast sync --rewrite`"
+        indented(out, f"Erased text was removed from the notes; {older}.", INDENT, style="yellow")
     if result.missing:
-        out.print(
-            f"{'':<11}{counted(result.missing, 'file')} deleted: use --yes to retire their memories, --put-back to write the files again.",
-            style="yellow",
-        )
+        ways = "use --yes to retire their memories, --put-back to write the files again"
+        indented(out, f"{counted(result.missing, 'file')} deleted: {ways}.", INDENT, style="yellow")
     _show_remarks(result.remarks)
 
 
 def _show_remarks(remarks: tuple[Remark, ...]) -> None:
     out = console()
     for remark in remarks[:SHOWN]:
-        out.print(f"{'':<11}left alone: {remark.where}: {remark.why}", markup=False, style="yellow")
+        indented(out, f"left alone: {short(remark.where)}: {remark.why}", INDENT, style="yellow")
     if len(remarks) > SHOWN:
-        out.print(f"{'':<11}and {len(remarks) - SHOWN} more: --json lists them all", style="yellow")
+        indented(out, f"and {len(remarks) - SHOWN} more: --json lists them all", INDENT, style="yellow")

@@ -17,6 +17,7 @@ from holdfast.hosts.cli.render import (
     ago,
     console,
     field_label,
+    fitting,
     hanging,
     icon,
     indented,
@@ -29,7 +30,7 @@ from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import SHORT, short
 from holdfast.model.record import Record, record_to_json
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import counted
 from holdfast.surfaces.core import knowledge
 from holdfast.surfaces.core.text import line
 from holdfast.verbs.memory import Memory, find
@@ -318,10 +319,12 @@ def _ask(items: Sequence[WaitingItem]) -> list[Answer]:
             case "q":
                 break
             case "s":
+                click.echo("→ skipped")
                 answers.append(None)
             case "u" if not answers:
                 click.echo("There is nothing to undo.")
             case "u":
+                click.echo("→ undone")
                 _undo(answers)
             case key:
                 answers += _answered(item, KEYS[key])
@@ -350,9 +353,12 @@ def _key(item: WaitingItem) -> str:
         console().print(Text.assemble(*parts))
         while (key := read().lower()) not in keys:
             if key == "\x03":
+                click.echo("Nothing was saved.")
                 raise KeyboardInterrupt
             if key in ("\x04", ""):
                 return "q"
+            if key.isalnum() or key == "?":
+                click.echo(f"{key} is none of {', '.join(keys)}.")
     return key
 
 
@@ -414,9 +420,11 @@ def _carry_out(memory: Memory, answers: Sequence[Answer]) -> int:
 def _show_item(item: WaitingItem, *, full: bool = False) -> None:
     out = console()
     for record, word in _sides(item):
-        text = record.body if full else shorten(record.title, max(20, out.width - 32))
+        when = f"  {ago(record.created_at)}"
+        taken = 6 + len(short(record.id)) + len(word) + len(when)  # two spaces on either side of the id, and the icon
+        text = record.body if full else fitting(out, record.title, taken)
         head = Text.assemble("  ", (short(record.id), "cyan"), f"  {icon(record)} {word}{text}")
-        hanging(out, head.append(f"  {ago(record.created_at)}", style="dim"), SHORT + 4)
+        hanging(out, head.append(when, style="dim"), SHORT + 4)
         for name, value in record.fields.items() if full else ():
             values = value if isinstance(value, list) else [value]
             indented(out, f"{field_label(name)}: {'; '.join(map(str, values))}", SHORT + 4, style="dim")

@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.options import declined, opened
-from holdfast.hosts.cli.render import console, json_option, print_json, working
+from holdfast.hosts.cli.render import agreed, console, json_option, print_json, working
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.verbs.upkeep.scan import Leak, Redacted, ScanResult, look_through, redact, scan
@@ -51,7 +51,7 @@ def scan_command(folder: Path | None, masking: bool, yes: bool, as_json: bool) -
 
 def _confirm_masking(leaks: Sequence[Leak]) -> bool:
     _show(leaks, "", error=True)
-    if not click.confirm("Mask them in the store, history included? This cannot be undone.", err=True):
+    if not agreed("Mask them in the store, history included? This cannot be undone."):
         declined()
     return True
 

@@ -10,6 +10,7 @@ from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.ids import short
 from holdfast.surfaces.core import work
 from holdfast.surfaces.core.text import waiting_for
 from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
@@ -95,7 +96,11 @@ def list_command(limit: int, everywhere: bool, as_json: bool) -> None:
     with opened() as memory:
         sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
     lines = [work.session_line(session, PERSON) for session in sessions]
-    show(sessions, "\n".join(lines) or "No sessions yet.", as_json=as_json)
+    show(
+        sessions,
+        "\n".join(lines) or "No sessions yet: agents start them, or `holdfast session start`.",
+        as_json=as_json,
+    )
 
 
 @session_command.command("show")
@@ -136,7 +141,7 @@ def save_command(file: Path, session: str | None, form: str | None, as_json: boo
     chosen_form = form or ("json" if file.suffix in (".json", ".jsonl") else "markdown")
     with opened(session=session) as memory:
         saved = save_transcript(memory, text, session=session or "", form=chosen_form)
-    message = f"Saved the transcript of {saved.session}: {saved.tokens} tokens."
+    message = f"Saved the transcript of {short(saved.session)}: {saved.tokens:,} tokens."
     show({"session": saved.session, "tokens": saved.tokens, "format": saved.format}, message, as_json=as_json)
 
 

@@ -240,7 +240,7 @@ def _show_diffs(plan: Sequence[Planned]) -> None:
     out = console()
     for change in plan:
         for line in diff_of(change).splitlines():
-            out.print(Text(line, style=_DIFF_STYLE.get(line[:1], "")))
+            out.print(Text(line, style=_DIFF_STYLE.get(line[:1], "")), soft_wrap=True)  # a diff is not re-broken
 
 
 def _show_left_alone(plan: Sequence[Planned]) -> None:
@@ -259,9 +259,10 @@ def _question(plan: list[Planned]) -> str:
 
 def _remarks(choices: Choices, here: Here, unknown: tuple[str, ...], plan: list[Planned]) -> Iterable[str]:
     """Yield hints about the set-up."""
-    for name in unknown or (() if choices.clients else ("your client",)):
+    nothing = "" if choices.clients else "No known AI client was found here."
+    for reason in [f"{name} is not a known client." for name in unknown] or filter(None, [nothing]):
         entry = Member(path=("mcpServers", NAME), value=stdio(here.made))
-        yield f"{name} is not a known client. Most clients accept this in their MCP file:\n{snippet([entry])}"
+        yield f"{reason} Most clients accept this in their MCP file:\n{snippet([entry])}"
         yield f"Known clients: {', '.join(BY_NAME)}."
     for client in choices.clients:
         if has_plugin(client, here.machine):

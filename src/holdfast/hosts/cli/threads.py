@@ -56,7 +56,8 @@ def list_command(archived: bool, only_resolved: bool, as_json: bool) -> None:
     with opened() as memory:
         threads = resolved_threads(memory) if only_resolved else open_threads(memory, archived=archived)
     lines = [work.thread_line(thread, PERSON) for thread in threads]
-    show(threads, "\n".join(lines) or "No threads.", as_json=as_json)
+    nothing = "No resolved threads." if only_resolved else 'No open threads. Open one: holdfast thread open "…"'
+    show(threads, "\n".join(lines) or nothing, as_json=as_json)
 
 
 @thread_command.command("triage")

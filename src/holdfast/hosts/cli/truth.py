@@ -11,14 +11,24 @@ from rich.text import Text
 
 from holdfast.compose.adapters import committed_memories
 from holdfast.compose.settings import FILE, store_folder
-from holdfast.hosts.cli.options import opened, settings
-from holdfast.hosts.cli.render import FRESHNESS_STYLE, console, icon, indented, json_option, print_json, show, working
+from holdfast.hosts.cli.options import from_top, opened, settings
+from holdfast.hosts.cli.render import (
+    FRESHNESS_STYLE,
+    console,
+    fitting,
+    icon,
+    indented,
+    json_option,
+    print_json,
+    show,
+    working,
+)
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.hosts.plain import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import SHORT, short
 from holdfast.model.record import record_to_json
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.truth.gate import CheckedChange, check_change
 from holdfast.verbs.truth.verify import Checked, check_all, verify
@@ -49,7 +59,7 @@ def verify_command(id: str, note: str, anchors: tuple[str, ...], everything: boo
         raise Invalid("Which memory?", hint="Pass its id, or --all to check every memory.")
     with opened() as memory:
         if id:
-            record = verify(memory, id, note=note, anchors=anchors or None)
+            record = verify(memory, id, note=note, anchors=from_top(memory, anchors) or None)
             message = f"{short(record.id)} verified: {record.title}"
             show({"status": "verified", "record": record_to_json(record)}, message, as_json=as_json)
             return
@@ -170,7 +180,7 @@ def _show(checked: list[Checked], *, quiet: bool) -> None:
             f"  {icon(item.record)} ",
             (f"{item.freshness.state:<10}", FRESHNESS_STYLE[item.freshness.state]),
             f" {item.action:<9} ",
-            shorten(item.record.title, max(20, out.width - width - 28)),
+            fitting(out, item.record.title, width + 25),
         )
         out.print(head)
         if item.why:

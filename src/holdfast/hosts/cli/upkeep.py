@@ -8,6 +8,7 @@ import click
 from rich.padding import Padding
 from rich.text import Text
 
+from holdfast.compose.settings import user_file
 from holdfast.hosts.cli.options import opened, settings
 from holdfast.hosts.cli.render import console, hanging, indented, json_option, print_json, progress, say, working
 from holdfast.model.config import Config
@@ -53,7 +54,7 @@ def rebuild_command(what: str, missing: bool, markdown: Path | None, as_json: bo
     if as_json:
         print_json({"rebuilt": what, "records": done})
     else:
-        say(f"{what}: {done} records done.")
+        say(f"Rebuilt the {what} of {counted(done, 'memory')}.")
 
 
 @click.command("status")
@@ -69,7 +70,7 @@ def status_command(as_json: bool) -> None:
         "store": f"{now.place}  {now.bytes / 1_000_000:.1f} MB",
         "project": now.project,
         "memories": _memories(now),
-        "journal": f"{now.events} events",
+        "journal": counted(now.events, "event"),
         "search": f"words and meaning ({now.embedder}), {now.lagging} without vectors yet"
         if not now.note
         else now.note,
@@ -83,7 +84,10 @@ def status_command(as_json: bool) -> None:
 
 
 def _memories(now: Status) -> str:
-    summary = f"{now.here} in this project, {now.everywhere} in {counted(now.projects, 'project')}, {now.pending} pending, {now.retired} retired"
+    places = counted(now.projects, "project")
+    summary = (
+        f"{now.here:,} in this project, {now.everywhere:,} in {places}, {now.pending} pending, {now.retired:,} retired"
+    )
     return summary + (f", {now.arrived} in quarantine (holdfast review list --sort quarantined)" if now.arrived else "")
 
 
@@ -132,9 +136,13 @@ def _show_checks(checks: list[Check], *, as_json: bool) -> None:
 
 
 @click.command("config")
+@click.argument("words", nargs=-1, metavar="")
 @json_option
-def config_command(as_json: bool) -> None:
-    """Show every setting, its meaning and the source of its value."""
+def config_command(words: tuple[str, ...], as_json: bool) -> None:
+    """Show every setting, its meaning and the source of its value; how to change one is printed at the end."""
+    how = f"a line such as recall_limit = 5 in {user_file()}, or the variable HOLDFAST_RECALL_LIMIT=5"
+    if words:
+        raise Invalid("`holdfast config` only shows settings.", hint=f"To change one: {how}.")
     current = settings()
     values = {spec.name: _masked(spec.name, getattr(current.config, spec.name)) for spec in fields(Config)}
     if as_json:
@@ -150,6 +158,7 @@ def config_command(as_json: bool) -> None:
             if out.is_terminal
             else Text(f"    {spec.metadata['help']}")
         )
+    hanging(out, Text(f"To change one: {how}."), 2)
 
 
 def _value_text(value: object) -> str:

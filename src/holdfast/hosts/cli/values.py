@@ -34,7 +34,7 @@ class Offering(click.types.StringParamType):
 
 
 class Date(Offering):
-    """A date or time: 2026-11-15, 2026-11, today, yesterday, or how long ago (12h, 7d, 2w)."""
+    """A date or time: 2026-11-15, 2026-11, today, yesterday, monday, last week, or how long ago (12h, 7d, 2w)."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the instant meant; days begin at midnight here, dates at midnight UTC."""
@@ -48,18 +48,31 @@ class Date(Offering):
         ago = re.fullmatch(r"(\d{1,4}) ?([hdw])(?:ours?|ays?|eeks?)?(?: ago)?", text)
         if ago:
             return parse_instant((now - int(ago[1]) * _UNITS[ago[2]]).isoformat())
-        if text in ("today", "yesterday"):
-            midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-            return parse_instant((midnight - timedelta(days=text == "yesterday")).isoformat())
+        midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+        if (days := _days_back(text, midnight.weekday())) is not None:
+            return parse_instant((midnight - timedelta(days=days)).isoformat())
         if month := re.fullmatch(r"(\d{4})(-\d\d)?", text):
             text = f"{month[1]}{month[2] or '-01'}-01"
         try:
             return parse_instant(text.upper()) if text else ""
         except Invalid as problem:
-            hint = "Write it like 2026-11-15, 2026-11, 2026-11-15T08:30Z, yesterday or 7d (12h, 2w)."
-            raise Invalid(problem.message, hint=hint) from problem
+            hint = "Write it like 2026-11-15, 2026-11, 2026-11-15T08:30Z, yesterday, monday or 7d (12h, 2w)."
+            raise Invalid(f"{str(value)[:40]!r} is not a date.", hint=hint) from problem
 
 
+def _days_back(text: str, weekday: int) -> int | None:
+    """Return how many days ago a named day was; None for another text. A weekday is the last one before today."""
+    if text in _DAYS:
+        return _DAYS[text]
+    name = text.removeprefix("last ")
+    if name == "week" != text:
+        return 7
+    number = next((at for at, day in enumerate(_WEEK) if name in (day, day[:3])), None)
+    return None if number is None else (weekday - number - 1) % 7 + 1
+
+
+_DAYS = {"today": 0, "yesterday": 1}
+_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 

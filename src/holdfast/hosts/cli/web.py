@@ -107,7 +107,8 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
 
     project = f" {item.project.rpartition('/')[2]}" if everywhere and item.project else ""
     style = "bold red" if item.failed or item.what == "warning" else _STYLES.get(item.what, "")
-    word = (item.outcome or VERB_WORDS.get(item.verb, item.verb)) if item.what in ("use", "change") else item.what
+    verb = "in hot set" if item.verb == "heated" else VERB_WORDS.get(item.verb, item.verb)  # short: it has a column
+    word = (item.outcome or verb) if item.what in ("use", "change") else _WORDS.get(item.what, item.what)
     line = Text.assemble(
         (clock(item.at), "dim"), " ", (f"{word:<12}", style), " ", item.text, (f"  {item.client}{project}", "dim")
     )
@@ -116,6 +117,7 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
 
 
 WATCH_INDENT = 22  # where the text of an item begins
+_WORDS = {"record": "saved"}
 _STYLES = {
     "prompt": "bold blue",
     "answer": "magenta",

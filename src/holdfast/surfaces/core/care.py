@@ -8,6 +8,7 @@ from holdfast.model.ids import short
 from holdfast.model.query import Recalled
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.health import word_for
+from holdfast.policy.sessions.triples import Triple
 from holdfast.surfaces.core.reader import MODEL, Reader
 from holdfast.surfaces.core.text import line, within
 from holdfast.verbs.records.hot import Hot, Suggested
@@ -58,20 +59,26 @@ def _clustered(hot_set: Sequence[Hot], reader: Reader) -> list[str]:
 def suggested_of(suggestions: Sequence[Suggested], reader: Reader = MODEL) -> str:
     """Format what could be in the hot set, and what keeps it out."""
     items = [
-        f"{line(suggestion.record, reader)} (used {suggestion.uses}, salience {suggestion.salience:.2f}; kept out by {suggestion.why_not})"
+        f"{line(suggestion.record, reader)} ({_used(suggestion, reader)}; kept out by {suggestion.why_not})"
         for suggestion in suggestions
     ]
     return (
         within(reader.budget, ["Used, but not in the hot set:"], items, "promote some")
         if items
-        else "No other memory is used."
+        else "No memory outside the hot set has been used."
     )
 
 
 def hot_line(hot: Hot, reader: Reader = MODEL) -> str:
     """Format a memory of the hot set as one line."""
     pinned = "pinned, " if hot.pinned else ""
-    return f"{line(hot.record, reader)} ({pinned}{hot.why} since {reader.day(hot.since)}, used {hot.uses}, salience {hot.salience:.2f})"
+    since = f"{hot.why} since" if reader.figures else "hot since"
+    return f"{line(hot.record, reader)} ({pinned}{since} {reader.day(hot.since)}, {_used(hot, reader)})"
+
+
+def _used(memory: Hot | Suggested, reader: Reader) -> str:
+    salience = f", salience {memory.salience:.2f}" if reader.figures else ""
+    return f"used {memory.uses if reader.figures else counted(memory.uses, 'time')}{salience}"
 
 
 def predictions_of(predictions: Sequence[Prediction], reader: Reader = MODEL) -> str:
@@ -83,7 +90,7 @@ def predictions_of(predictions: Sequence[Prediction], reader: Reader = MODEL) ->
     return (
         within(reader.budget, ["Sessions then turned to:"], items, "a smaller limit")
         if items
-        else "No access pattern is known yet."
+        else "No session used another memory after this one yet."
     )
 
 
@@ -114,26 +121,31 @@ def health_of(health: Health, reader: Reader = MODEL) -> str:
             )
         )
     if health.markers:
-        stats = [f"{word} {fired}/{insisted}" for word, (fired, insisted) in health.markers.items()]
-        lines.append(f"Transient wordings refused/forced: {', '.join(stats)}")
+        stats = [
+            f"“{word}” {counted(fired, 'time')} ({insisted} saved anyway)"
+            for word, (fired, insisted) in health.markers.items()
+        ]
+        lines.append(f"Refused because the wording suggests change: {', '.join(stats)}")
     lines += [f"{counted(len(health.strangers), 'use')} of memories that do not exist here"] if health.strangers else []
     if health.unlooked:
         why = "another project is checked out" if health.drifted is None else "`holdfast verify --all` checks them"
         lines.append(f"{counted(health.unlooked, 'memory')} citing code not verified: {why}.")
     lines += ["To do, most pressing first:"] if health.queue else ["Nothing to do."]
-    return within(reader.budget, lines, map(chore_line, health.queue), "do these first")
+    return within(reader.budget, lines, (chore_line(chore, reader) for chore in health.queue), "do these first")
 
 
-def chore_line(chore: Chore) -> str:
-    """Format a maintenance task as one line."""
-    about = f"{short(chore.record.id)} {shorten(chore.record.title, 60)}: " if chore.record else ""
-    return f"- {chore.what}: {about}{chore.why}. `{chore.command}`"
+def chore_line(chore: Chore, reader: Reader = MODEL) -> str:
+    """Format a maintenance task as one line; for a person, with the command on a line of its own."""
+    title = f"{short(chore.record.id)} {shorten(chore.record.title, 60)}" if chore.record else ""
+    if not reader.figures:
+        return f"- {chore.what}, {chore.why}{f': {title}' if title else ''}\n    {chore.command}"
+    return f"- {chore.what}: {f'{title}: ' if title else ''}{chore.why}. `{chore.command}`"
 
 
 def quality_of(quality: Quality, days: float) -> str:
     """Format what recall cost and how often it helped."""
     lines = [
-        f"Last {days:.0f} days: {counted(quality.recalls, 'recall')} in {counted(quality.sessions, 'session')}, {quality.empty} found nothing, {quality.tokens} tokens shown.",
+        f"Last {days:.0f} days: {counted(quality.recalls, 'recall')} by agents in {counted(quality.sessions, 'session')}, {quality.empty} found nothing, {quality.tokens:,} tokens shown.",
         f"{quality.shown} results shown, {quality.helped:.0%} reported helpful.",
     ]
     lines += [f"Declared: {_counts(quality.declared)}"] if quality.declared else []
@@ -146,15 +158,22 @@ def metrics_of(metrics: Metrics, reader: Reader = MODEL) -> str:
     lines = [
         f"{counted(metrics.recalls, 'recall')}, {counted(metrics.writes, 'write')}, {counted(metrics.outputs, 'output')} logged for mining",
         f"Hot set: {_counts(metrics.hot)}",
-        f"Steps between memories: {metrics.steps} kinds, taken {metrics.steps_taken} times",
+        f"Pairs of memories used one after the other: {metrics.steps:,}, {counted(metrics.steps_taken, 'time')} in all",
     ]
-    lines += [f"Counted: {_counts(metrics.tallies)}"] if metrics.tallies else []
+    tallies = {_tally(name, reader): count for name, count in metrics.tallies.items()}
+    lines += [f"Counted: {_counts(tallies)}"] if tallies else []
     return within(
         reader.budget,
         lines,
         [f"{reader.minute(failure.at)} {failure.name} failed: {failure.said}" for failure in metrics.failures],
         "fewer",
     )
+
+
+def _tally(name: str, reader: Reader) -> str:
+    group, _, marker = name.removeprefix("transient.").partition(".")
+    words = {"fired": "refused", "insisted": "saved anyway"}.get(group)
+    return name if reader.figures or not words else f"{words} “{marker}”"
 
 
 def upkeep_of(upkeep: Upkeep, reader: Reader = MODEL) -> str:
@@ -180,22 +199,31 @@ def traversal_of(traversal: Traversal, reader: Reader = MODEL) -> str:
     """Format a traversal of the graph."""
     if traversal.stats is not None:
         stats = traversal.stats
-        lines = [f"{counted(stats.triples, 'connection')}: {_counts(dict(stats.predicates))}"]
+        if not stats.triples:
+            return "No connections yet: they come from links, sessions, issues and agents."
+        kinds = {_relation(name, reader): count for name, count in stats.predicates.items()}
+        lines = [f"{counted(stats.triples, 'connection')}: {_counts(kinds)}"]
         lines += [
             f"{name}: {_counts({node.partition(': ')[2]: count for node, count in counts.items()})}"
             for name, counts in (("issues", stats.issues), ("agents", stats.agents))
             if counts
         ]
+        lines += ["Most connected:"] if stats.subjects else []
         return within(reader.budget, lines, [f"{count} {name}" for name, count in stats.subjects.items()], "a node")
-    items = [f"{triple.subject} —{triple.predicate}→ {triple.object}" for triple in traversal.triples]
-    items += [
-        f"{'  ' * (hop.depth - 1)}{hop.triple.subject} —{hop.triple.predicate}→ {hop.triple.object}"
-        for hop in traversal.hops
-    ]
+    items = [_triple(triple, reader) for triple in traversal.triples]
+    items += [f"{'  ' * (hop.depth - 1)}{_triple(hop.triple, reader)}" for hop in traversal.hops]
     if not items:
         return f"No connection matches; {counted(traversal.scanned, 'connection')} scanned."
     left = [f"({traversal.cut} more: raise limit)"] if traversal.cut else []
-    return within(reader.budget, [f"{', '.join(traversal.nodes)}:"], items, "a smaller limit", left)
+    return within(reader.budget, [f"{', '.join(traversal.nodes).rstrip('.')}:"], items, "a smaller limit", left)
+
+
+def _triple(triple: Triple, reader: Reader) -> str:
+    return f"{triple.subject} —{_relation(triple.predicate, reader)}→ {triple.object}"
+
+
+def _relation(name: str, reader: Reader) -> str:
+    return name if reader.figures else name.replace("_", " ")
 
 
 def _counts(counts: dict[str, int]) -> str:

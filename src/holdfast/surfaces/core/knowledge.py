@@ -100,8 +100,9 @@ def mined_line(candidate: Mined) -> str:
 
 def run_of(run: Run, reader: Reader = MODEL) -> str:
     """Format what a mining run did."""
-    head = f"Read {counted(run.outputs, 'output')}: {run.found} found, {run.counted} counted."
-    lines = [head]
+    if not run.outputs:
+        return "No output was logged since the last run."
+    lines = [f"Read {counted(run.outputs, 'output')}: {counted(run.found, 'pattern')} found, {run.counted} counted."]
     lines += [f"offered: {line(record, reader)}" for record in run.offered]
     lines += [f"kept: {line(record, reader)}" for record in run.approved]
     return "\n".join(lines)

@@ -27,6 +27,7 @@ class Reader:
     session: Callable[[str], str] = _whole  # how its id is written
     answer: str = "judge([{id, verdict: APPLYING|N_A|REFUTED, evidence}])"
     closing: str = "session(close, payload)"
+    to_close: str = ""  # how to answer what a close asks for, where its questions do not say so
     unclosed: str = "session(start, id) resumes it, session(close, id) closes it."
     promote: str = "thread(promote) or thread(dismiss)"
     another: str = "force=true opens another one."

@@ -34,7 +34,9 @@ def opening_of(opened: Opening, reader: Reader = MODEL, *, payload_file: str = "
     """Format what a session should know when it starts, as one page."""
     session = opened.session
     word = "resumed" if opened.resumed else "started"
-    head = f"Holdfast session {session.id} {word} · {session.agent or 'unknown agent'} · {session.project}"
+    head = (
+        f"Holdfast session {reader.session(session.id)} {word} · {session.agent or 'unknown agent'} · {session.project}"
+    )
     tail = f"Recall before work that earlier sessions may have done; close with {reader.closing}."
     file = f" Payload file, if you prefer: {payload_file}" if payload_file else ""
     return "\n".join([head, *_standing(opened, reader), tail + file])
@@ -111,7 +113,7 @@ def thread_line(thread: Thread, reader: Reader = MODEL) -> str:
     """Format a thread as one line."""
     is_rated = reader.figures and thread.stage != "resolved"
     stage = f"{thread.stage} {thread.vitality:.2f}" if is_rated else thread.stage
-    note = f" → {shorten(thread.record.reason, 80)}" if thread.record.reason else ""
+    note = f" → {shorten(thread.record.reason, 80)}" if thread.record.reason not in ("", "resolved") else ""
     return f"{short(thread.record.id)} [{stage}, touched {reader.day(thread.touched_at)}] {shorten(thread.record.title, 100)}{note}"
 
 
@@ -126,6 +128,8 @@ def threads_of(threads: Sequence[Thread], *, nothing: str) -> str:
 
 def triage_of(stages: dict[str, list[Thread]], reader: Reader = MODEL) -> str:
     """Format open threads by stage."""
+    if not any(stages.values()):
+        return "No open threads."
     heads = [f"{name}: {len(threads)}" for name, threads in stages.items()]
     items = [thread_line(thread, reader) for threads in stages.values() for thread in threads]
     return within(
@@ -151,12 +155,15 @@ def closing_of(outcome: Closed | NotClosed, reader: Reader = MODEL) -> str:
     if isinstance(outcome, NotClosed):
         return "\n".join(
             [
-                f"Session {outcome.session.id} is NOT closed, and nothing was written:",
+                f"Session {reader.session(outcome.session.id)} is NOT closed, and nothing was written:",
                 *(f"- {problem}" for problem in outcome.problems),
+                *([reader.to_close] if reader.to_close else []),
             ]
         )
     kinds = ", ".join(f"{record.kind} {short(record.id)}" for record in outcome.kept)
-    lines = [f"Session {outcome.session.id} closed ({outcome.compliance['close_type']}): {outcome.title or 'untitled'}"]
+    lines = [
+        f"Session {reader.session(outcome.session.id)} closed ({outcome.compliance['close_type']}): {outcome.title or 'untitled'}"
+    ]
     lines += [f"Saved: {kinds}"] if kinds else []
     lines += (
         [f"Threads: {'; '.join(f'{short(record.id)} {shorten(record.title, 60)}' for record in outcome.threads)}"]
@@ -281,7 +288,9 @@ def activity_of(
         f"Last {days:.0f} days: {counted(activity.sessions, 'session')} ({activity.open} open), {counted(activity.recalls, 'recall')}, {counted(activity.reflections, 'reflection')}."
     ]
     lines += [f"Sessions a day: {plotted(activity.daily)}"] if any(activity.daily) else []
-    lines.append(f"Returned on request: {activity.tokens} tokens; injected automatically: {activity.injected} tokens.")
+    lines.append(
+        f"Returned on request: {activity.tokens:,} tokens; injected automatically: {activity.injected:,} tokens."
+    )
     lines += tallies(activity)
     lines += [wording_line(wording) for wording in wordings if wording.shown]
     items = [f"ignored: {effect_line(effect)}" for effect in spots.ignored] + [

@@ -165,7 +165,7 @@ def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
         (draft.source, SOURCES, "source"),
     ):
         if value not in allowed:
-            raise Invalid(f"{value!r} is no {what}.", hint=f"Use one of {', '.join(allowed)}.")
+            raise Invalid(f"There is no {what} {value!r}.", hint=f"Use one of {', '.join(allowed)}.")
     check_keepable([dict(draft.extra), *draft.triggers])
     if problem := problem_with(draft.triggers):
         raise Invalid(

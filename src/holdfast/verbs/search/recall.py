@@ -223,7 +223,8 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     replaced = len(hits) - len(current)
     current = _with_newer(memory, asked, _compared(current))
     ordered = spread(current_first(current, past), query.limit)
-    page = [*labelled(ordered[: query.limit]), *ordered[query.limit :]]
+    most = max(query.limit, 2)  # the second decides whether the first leads
+    page = [*labelled(ordered[:most]), *ordered[most:]]
     packed, cut = pack(page, idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),

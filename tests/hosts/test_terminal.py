@@ -1,0 +1,89 @@
+"""What people read on a terminal of 80 columns, and what they type there."""
+
+import os
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from holdfast.hosts.cli.render import labelled
+from holdfast.hosts.cli.values import DATE
+from holdfast.model.errors import Invalid
+from holdfast.model.ids import short
+from holdfast.model.record import Record
+from tests.hosts.running import Run, answer, kept
+from tests.hosts.test_help import seen_on_a_terminal
+
+LONG = "🚀 The launch checklist of the shop, which every new colleague reads first, is in Notion under Day 0."
+
+
+def test_a_line_of_a_list_fits_the_terminal_and_is_whole_in_a_pipe(run: Run, tmp_path: Path, own_home: Path) -> None:
+    kept(run, LONG, "--kind", "reference")
+    kept(run, "Mira prefers short answers first, with the reasons below, and the command she can type herself.")
+    run("forget", short(answer(run("list", "--json"))["records"][0]["id"]), "--reason", "she left")
+    shown = ["list", "--state", "active", "--state", "retired"]
+    quiet = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    terminal = {**quiet, "HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "TERM": "dumb", "COLUMNS": "80"}
+    lines = seen_on_a_terminal(shown, tmp_path / "work", terminal).splitlines()
+    assert [cell_len(line) <= 80 for line in lines] == [True] * 3
+    assert lines[2] == "• fact  ↗ reference"
+    assert LONG in run(*shown).stdout
+
+
+def test_an_empty_list_distinguishes_no_memories_from_no_match(run: Run) -> None:
+    assert run("list").stdout == 'No memories yet. Save one: holdfast remember "…"\n'
+    kept(run, "The staging database is reset every night.")
+    assert run("list", "--state", "retired").stdout == "No memory matches.\n"
+    assert "Nothing matches." in run("recall", "staging", "--kind", "scar").stdout
+
+
+def test_errors_name_a_memory_as_lists_do(run: Run) -> None:
+    one = kept(run, "The staging database is reset every night.")
+    run("forget", one, "--reason", "it moved")
+    done = run("forget", one, "--reason", "again")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (4, f"error: {short(one)} is already retired (it moved).")
+
+
+def test_a_file_may_be_cited_as_it_is_called_in_the_folder_one_works_in(run: Run, tmp_path: Path) -> None:
+    api = tmp_path / "work" / "src" / "api"
+    api.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(tmp_path / "work")], check=True)
+    (api / "limits.py").write_text("PAGE = 50\n")
+    for typed in ("limits.py::PAGE=50", "src/api/limits.py::PAGE=50"):
+        done = run("remember", f"A page has 50 items: {typed}.", "--anchor", typed, "--json", "--force", cwd=api)
+        assert answer(done)["record"]["anchors"] == ["src/api/limits.py::PAGE=50"]
+
+
+def test_config_says_how_a_setting_is_changed(run: Run) -> None:
+    done = run("config", "set", "recall_limit", "5")
+    assert (done.returncode, "recall_limit = 5 in" in done.stderr) == (64, True)
+
+
+@pytest.mark.parametrize("text", ["monday", "last Monday", "mon", "last week", "yesterday"])
+def test_a_named_day_is_the_last_one_before_today(text: str) -> None:
+    now = datetime.now(UTC).astimezone()
+    meant = datetime.fromisoformat(DATE.convert(text, None, None)).astimezone()
+    assert (meant.hour, meant.minute) == (0, 0)
+    assert timedelta(0) < now - meant <= timedelta(days=8)
+    if "mon" in text.lower():
+        assert meant.weekday() == 0
+
+
+def test_a_date_that_is_none_is_named_as_it_was_typed() -> None:
+    with pytest.raises(Invalid, match="'next Easter' is not a date"):
+        DATE.convert("next Easter", None, None)
+
+
+def test_a_field_is_labelled_where_it_stands_and_not_where_the_text_mentions_it() -> None:
+    record = Record(
+        id="01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        kind="progress",
+        title="Reproduced the report. Part of SHOP-481.",
+        body="Reproduced the report. Part of SHOP-481.",
+        fields={"issue": "SHOP-481"},
+    )
+    assert labelled(record, "Reproduced the report. Part of SHOP-481. SHOP-481") == (
+        "Reproduced the report. Part of SHOP-481.\nissue: SHOP-481"
+    )
