@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.compose.settings import load_settings
 from holdfast.hosts.web.app import make_app
-from holdfast.hosts.web.freshness import Badge, badge_of, cited_by
+from holdfast.hosts.web.freshness import Badge, badge, cited_by
 from holdfast.hosts.web.guard import Keys
 from holdfast.hosts.web.pages import memories
 from holdfast.hosts.web.pages.files import parts_of
@@ -27,6 +27,7 @@ from holdfast.model.record import Draft, Record
 from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import find
+from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import hot_set, promote
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
 from holdfast.verbs.records.quarantine import authors, standing
@@ -428,7 +429,9 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
     with make_memory(tmp_path, time) as memory:
         memory = replace(memory, checkout=GitCheckout(tmp_path, memory.project))
         record = keep(memory, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
-        assert badge_of(memory, record) == Badge(state="fresh", word="fresh", why="The cited code is unchanged.")
+        assert badge(freshness(memory, [record])[record.id]) == Badge(
+            state="fresh", word="fresh", why="The cited code is unchanged."
+        )
         assert [line for _, line in cited_by(memory, record)[0].lines] == [
             "def pay(amount):",
             "    return amount * LIMIT",

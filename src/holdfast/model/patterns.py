@@ -4,13 +4,18 @@ The rules about language hold hundreds of patterns, and a command needs few of t
 modules are imported would take a fifth of the time of a command.
 """
 
+from __future__ import annotations
+
 import re
-from typing import Any, cast
+
+MYPY = False
+if MYPY:  # importing `typing` would take a third of a hook's time
+    from typing import Any
 
 
 def lazy(text: str, flags: int | re.RegexFlag = 0) -> re.Pattern[str]:
     """Return a pattern like `re.compile`, compiled when one of its methods is first looked up."""
-    return cast("re.Pattern[str]", _Pattern(text, flags))
+    return _Pattern(text, flags)  # type: ignore[return-value]  # it has the methods of one
 
 
 class _Pattern:

@@ -76,11 +76,6 @@ def known(home: Path) -> list[Path]:
 _COPIES = (f"{FOLDER}/*.db", f"{FOLDER}/*/*.db*", "damaged-*/*.db*")
 
 
-def is_damaged_copy(file: Path, home: Path | None) -> bool:
-    """True if `recover` or `restore` set this file aside because it could not be read."""
-    return home is not None and any(file.match(str(home / pattern)) for pattern in _COPIES[1:])
-
-
 def events_in(file: Path, abouts: Collection[str]) -> list[Event]:
     """Return the events about some records in a backup, which is not changed."""
     sql = f"select {COLUMNS} from events where about = ?"

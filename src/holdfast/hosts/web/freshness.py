@@ -56,11 +56,6 @@ def badge(judged: Freshness | None) -> Badge | None:
     return Badge(state=judged.state, word=judged.state, why=why + age)
 
 
-def badge_of(memory: Memory, record: Record) -> Badge | None:
-    """Return the badge of one record, checked against the current checkout."""
-    return badge(freshness(memory, [record]).get(record.id))
-
-
 def cited_by(memory: Memory, record: Record) -> list[Cited]:
     """Return the places a record cites with their text then and now, as far as they are in the current checkout."""
     places = places_of(record)

@@ -12,6 +12,7 @@ from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.places import arguments, assigned, columns, manifests
 from holdfast.policy.secrets.rules import JUDGED, RULES, WHOLE
 from holdfast.policy.secrets.words import is_name, is_placeholder, is_secret
@@ -20,10 +21,10 @@ MYPY = False
 if MYPY:  # importing `typing` would take a third of a hook's time
     from typing import Any
 
-_PRIVATE = r"(?is)<private>.*?(?:</private>|\Z)"
+_PRIVATE = lazy(r"(?is)<private>.*?(?:</private>|\Z)")
 # Base64 of an ASCII text begins with one of these letters.
-_BASE64 = r"(?<![A-Za-z0-9+/_\-])(?=[A-Za-f])[A-Za-z0-9+/_\-]{16,}+={0,2}"
-_PAIR = r"(?!(?:sha\d+|md5|h\d|id):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)"
+_BASE64 = lazy(r"(?<![A-Za-z0-9+/_\-])(?=[A-Za-f])[A-Za-z0-9+/_\-]{16,}+={0,2}")
+_PAIR = lazy(r"(?!(?:sha\d+|md5|h\d|id):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)")
 MOST_ENCODED, SHORTEST_ENCODED = 2, 16  # layers of base64, and characters of an encoded word
 
 # One credential: its kind and its span, never the value.
@@ -36,7 +37,6 @@ ASSIGNED, COMMAND, COLUMN, ENCODED = (
 )
 KINDS = (*dict.fromkeys(rule[0] for rule in RULES), COLUMN, ENCODED, ASSIGNED)
 
-_compiled = cache(re.compile)
 _SIGNS = "_-$./:{="
 # Letters of identifiers and prose, rarest first; what is not among them is rarer still.
 _COMMON = "zqjxkvbywgpfmucdlhrsnioate"
@@ -73,7 +73,7 @@ def mask_secrets(text: str) -> str:
 
 def drop_private(text: str) -> str:
     """Return the text without what its author marked <private>."""
-    return _compiled(_PRIVATE).sub("", text) if "<" in text and "<private>" in text.lower() else text
+    return _PRIVATE.sub("", text) if "<" in text and "<private>" in text.lower() else text
 
 
 def masked(value: Any) -> Any:
@@ -213,11 +213,11 @@ def _encoded(text: str, encoded: int) -> Iterator[Secret]:
     """Search inside base64 text; a hit masks the encoded text as a whole."""
     if len(text) < 4_000 and all(len(word) < SHORTEST_ENCODED for word in text.split()):
         return
-    for match in _compiled(_BASE64).finditer(text):
+    for match in _BASE64.finditer(text):
         inner = _decoded(match[0])
         if not inner:
             continue
-        pair = _compiled(_PAIR).fullmatch(inner.strip())
+        pair = _PAIR.fullmatch(inner.strip())
         if pair and is_secret(pair[1], spoken=True):
             yield Secret(name=ENCODED, start=match.start(), end=match.end())
         elif secret := next(_everywhere(inner, encoded), None):
@@ -226,7 +226,7 @@ def _encoded(text: str, encoded: int) -> Iterator[Secret]:
 
 def _is_sample(value: str) -> bool:
     """True if a value is base64 of a name and a default password, as in a manual."""
-    pair = _compiled(_PAIR).fullmatch(_decoded(value)) if _compiled(_BASE64).fullmatch(value) else None
+    pair = _PAIR.fullmatch(_decoded(value)) if _BASE64.fullmatch(value) else None
     return pair is not None and is_placeholder(pair[1])
 
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-
+from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.rules import COMMANDS
 from holdfast.policy.secrets.words import is_about, is_name, is_secret, secret_names
 
 MYPY = False
-if MYPY:
-    from collections.abc import Generator, Iterator  # noqa: TC003  importing typing is too slow here
-
-_compiled = cache(re.compile)
+if MYPY:  # importing `typing` is too slow here
+    import re  # noqa: TC003
+    from collections.abc import Generator, Iterator  # noqa: TC003
 
 _QUOTED = r"(?:\"((?:[^\"\\\n]|\\.){4,4096}+)\"|'((?:[^'\\\n]|\\.){4,4096}+)'|`((?:[^`\\\n]|\\.){4,4096}+)`)"
 # Without quotes a value ends where a new one begins; one with an escape is left to a plainer spelling.
 _BARE = r"((?:[^\s\"'`,;(){}<>\[\]\\&]|&(?![\w#]{1,40}[=;])|\\(?![\\nrtuxe\"'/\s0])){6,}+)(?!\\[\\nrtuxe\"'/\s0]|&[\w#]{1,40};)"
 # After a name: its rest, an assignment in one of many languages, and the value.
-_ASSIGNED = (
+_ASSIGNED = lazy(
     r"([\w.\-]{0,60}+)(?:"
     r"[ \t]{0,4}:[ \t]{0,4}[A-Za-z][\w.<>\[\]|?]{0,30}+[ \t]{0,4}=[ \t]{0,4}" + _QUOTED +  # name: Type = "value"
     r"|[\"'`]?\]?[ \t]{0,16}(?:=>|:=|<-|[:=：])[ \t]{0,8}(?:" + _QUOTED + "|" + _BARE + ")"  # name = value, "name": "value"
@@ -34,20 +31,27 @@ _ASSIGNED = (
     r")"
 )  # fmt: skip
 # NAME=value as in a shell or an env file: everything up to the end of the line.
-_WHOLE_LINE = r"[A-Z0-9_]{0,60}+=([^\s\"'`$(<\\][^\s\"'`\\]{5,}+)(?=[ \t]*(?:[\r\n]|\Z))"
+_WHOLE_LINE = lazy(r"[A-Z0-9_]{0,60}+=([^\s\"'`$(<\\][^\s\"'`\\]{5,}+)(?=[ \t]*(?:[\r\n]|\Z))")
 # NAME value, after a command that sets it.
-_SET = r"(?i)(?:^|[\s;&|\"'`])(?:setx|env|arg|set(?:[ \t]+-[\w\-]+){0,3}|(?:configure|config|secrets?|variable)[ \t]+set)[ \t]+[\"']?[\w.:/\-]{0,60}$"
-_SET_TO = r"[\w.\-]{0,60}+[\"']?[ \t]{1,4}" + _BARE
+_SET = lazy(
+    r"(?i)(?:^|[\s;&|\"'`])(?:setx|env|arg|set(?:[ \t]+-[\w\-]+){0,3}|(?:configure|config|secrets?|variable)[ \t]+set)[ \t]+[\"']?[\w.:/\-]{0,60}$"
+)
+_SET_TO = lazy(r"[\w.\-]{0,60}+[\"']?[ \t]{1,4}" + _BARE)
 _SPOKEN = (
     *("passw", "pwd", "pass", "pw", "passphrase", "kennwort", "contrase", "senha", "mot de passe", "wachtwoord"),
     *("lösenord", "hasło", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"),
 )
-_COMMANDS: dict[str, list[tuple[str, str]]] = {}
+_ARGUMENT = r"(?:\"([^\"\n]{4,200}+)\"|'([^'\n]{4,200}+)'|((?:[^\s\"'|;&\\]|\\(?![\\nrtuxe\"'/\s0])){4,200}+))"
+_ARGUMENTS = lazy(r"(?:[^\n|;&\\]|\\[\s\S])*+")
+_NAME_CELL, _CELL = lazy(r"[\w .\-/#]*"), lazy(r"[^\s\"'`]{6,400}+")  # of a table
+_LINE_BELOW = lazy(r"[\s|+:\-]*")  # the heading of a table
+_MANIFEST_LINE = lazy(r"\n[ \t]{1,20}[\w.\-]{1,100}:[ \t]{1,4}([A-Za-z0-9+/]{8,}+={0,2})(?=[\s\"'\\]|\Z)|\n(?![ \t])")
+_COMMANDS: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 for _names, _word, _flags in COMMANDS:
     for _name in _names.split():
-        _COMMANDS.setdefault(_name, []).append((_word, _flags))
+        _COMMANDS.setdefault(_name, []).append((_word, lazy(r"(?<=\s)" + _flags.replace("@", _ARGUMENT))))
 _CALLED = frozenset(f"{name} " for name in _COMMANDS)
-_WORDS = r"[\w.\-]++ ?"  # each with the space after it
+_WORDS = lazy(r"[\w.\-]++ ?")  # each with the space after it
 
 
 def assigned(text: str) -> Iterator[tuple[int, int]]:
@@ -70,16 +74,16 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
 
 def _assignment(text: str, start: int) -> tuple[str, int, int, bool] | None:
     """Return the rest of a name, the span of its value, and whether that is without quotes."""
-    if text[start - 1 : start].isupper() and (match := _compiled(_WHOLE_LINE).match(text, start)):
+    if text[start - 1 : start].isupper() and (match := _WHOLE_LINE.match(text, start)):
         return match[0].partition("=")[0], match.start(1), match.end(1), False
-    if match := _compiled(_ASSIGNED).match(text, start):
+    if match := _ASSIGNED.match(text, start):
         group = next(number for number in range(2, match.re.groups + 1) if match[number] is not None)
         bare = text[match.start(group) - 1 : match.start(group)] not in ("'", '"', "`")
         return match[1], match.start(group), match.end(group), bare
     after = text[start : start + 1]
     if after and (after.isspace() or after in "_-.\"'" or after.isalnum()):
         line = text[max(text.rfind("\n", max(0, start - 120), start) + 1, start - 120) : start]
-        if _compiled(_SET).search(line) and (match := _compiled(_SET_TO).match(text, start)):
+        if _SET.search(line) and (match := _SET_TO.match(text, start)):
             return match[0][: match.start(1) - start].strip(" \t\"'"), match.start(1), match.end(1), True
     return None
 
@@ -106,7 +110,7 @@ def _secret_cells(line: str, separator: str) -> tuple[int, ...]:
     cells = [cell.strip(" \t\r\"'*`") for cell in line.split(separator)] if len(line) < 4_000 else [""]
     if '"' in cells[0]:  # the table may be a string in JSON
         cells[0] = line.partition(separator)[0].rpartition('"')[2].strip()
-    names = all(len(cell) <= 40 and _compiled(r"[\w .\-/#]*").fullmatch(cell) for cell in cells)
+    names = all(len(cell) <= 40 and _NAME_CELL.fullmatch(cell) for cell in cells)
     return tuple(number for number, cell in enumerate(cells) if is_name(cell)) if names and len(cells) > 1 else ()
 
 
@@ -118,7 +122,7 @@ def _cells_below(
         end = text.find("\n", place)
         end = len(text) if end < 0 else end
         line = text[place:end]
-        if not _compiled(r"[\s|+:\-]*").fullmatch(line):  # a separator line below the heading
+        if not _LINE_BELOW.fullmatch(line):
             if line.count(separator) != separators:
                 break
             yield from _cells(line, place, separator, places)
@@ -128,7 +132,7 @@ def _cells_below(
 
 def _cells(line: str, place: int, separator: str, places: tuple[int, ...]) -> Iterator[tuple[int, int]]:
     for number, cell in enumerate(line.split(separator)):
-        inner = _compiled(r"[^\s\"'`]{6,400}+").search(cell) if number in places else None
+        inner = _CELL.search(cell) if number in places else None
         if inner and is_secret(inner[0], spoken=True):
             yield place + inner.start(), place + inner.end()
         place += len(cell) + len(separator)
@@ -141,7 +145,7 @@ def manifests(text: str) -> Iterator[tuple[int, int]]:
         start = text.find("\ndata:", place, place + 2_000)
         next_place = text.find("kind: Secret", place + 1)
         if start >= 0 and (next_place < 0 or start < next_place):
-            for line in _compiled(r"\n[ \t]{1,20}[\w.\-]{1,100}:[ \t]{1,4}([A-Za-z0-9+/]{8,}+={0,2})(?=[\s\"'\\]|\Z)|\n(?![ \t])").finditer(text, start + 6):  # fmt: skip
+            for line in _MANIFEST_LINE.finditer(text, start + 6):
                 if line[1] is None:
                     break
                 yield line.start(1), line.end(1)
@@ -153,12 +157,12 @@ def arguments(text: str) -> Iterator[tuple[int, int]]:
     if not any(sign in text for sign in "-/_"):
         return
     # Nearly every text names no command at all, which one look shows.
-    if _CALLED.isdisjoint(_compiled(_WORDS).findall(text)):
+    if _CALLED.isdisjoint(_WORDS.findall(text)):
         return
     commands = sorted((place, name) for name in _COMMANDS for place in _commands(text, name))
     for number, (place, name) in enumerate(commands):
         limit = commands[number + 1][0] if number + 1 < len(commands) else len(text)
-        line = _compiled(r"(?:[^\n|;&\\]|\\[\s\S])*+").match(text, place + len(name), limit)
+        line = _ARGUMENTS.match(text, place + len(name), limit)
         for word, flags in _COMMANDS[name] if line else ():
             if line and word in line[0]:
                 yield from _after(flags, line[0], line.start())
@@ -173,9 +177,8 @@ def _commands(text: str, name: str) -> Iterator[int]:
         place = text.find(f"{name} ", place + 1)
 
 
-def _after(flags: str, line: str, place: int) -> Iterator[tuple[int, int]]:
-    value = r"(?:\"([^\"\n]{4,200}+)\"|'([^'\n]{4,200}+)'|((?:[^\s\"'|;&\\]|\\(?![\\nrtuxe\"'/\s0])){4,200}+))"
-    for match in _compiled(r"(?<=\s)" + flags.replace("@", value)).finditer(line):
+def _after(flags: re.Pattern[str], line: str, place: int) -> Iterator[tuple[int, int]]:
+    for match in flags.finditer(line):
         group = next(number for number in (1, 2, 3) if match[number] is not None)
         if is_secret(match[group], spoken=True):
             yield place + match.start(group), place + match.end(group)

@@ -5,10 +5,14 @@ Each spelling comes with a function that maps a span in it back to the original 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cache
+
+from holdfast.model.patterns import lazy
+
+MYPY = False
+if MYPY:  # importing `typing` is too slow here
+    import re  # noqa: TC003
 
 MOST_LAYERS = 3  # such as JSON in a URL in HTML; a run of backslashes counts as one
 Back = Callable[[int, int], tuple[int, int]]
@@ -33,7 +37,7 @@ _NAMED = {
     "lsqb": "[", "rsqb": "]", "lbrack": "[", "rbrack": "]", "Hat": "^", "lbrace": "{", "rbrace": "}", "lcub": "{", "rcub": "}",
     "vert": "|", "hyphen": "-", "dash": "-", "shy": "", "zwj": "", "zwnj": "", "tilde": "~", "nbhy": "-",
 }  # fmt: skip
-_compiled = cache(re.compile)
+_LAYER, _ESCAPED = lazy(f"(?P<terminal>{_TERMINAL})|{_WRITTEN}"), lazy(_ESCAPE)
 
 
 def spellings(text: str) -> Iterator[tuple[str, Back]]:
@@ -41,11 +45,11 @@ def spellings(text: str) -> Iterator[tuple[str, Back]]:
     backs: list[Back] = []
     layer = text
     for _ in range(MOST_LAYERS):
-        plainer, back = _replaced(layer, _compiled(f"(?P<terminal>{_TERMINAL})|{_WRITTEN}"), "")
+        plainer, back = _replaced(layer, "")
         if back is None:
             return
-        if _compiled(_ESCAPE).search(layer):  # a colour code may be between two words or inside one
-            spaced, spaced_back = _replaced(layer, _compiled(f"(?P<terminal>{_TERMINAL})|{_WRITTEN}"), " ")
+        if _ESCAPED.search(layer):  # a colour code may be between two words or inside one
+            spaced, spaced_back = _replaced(layer, " ")
             if spaced_back:
                 yield spaced, _chained((*backs, spaced_back))
         backs.append(back)
@@ -58,13 +62,13 @@ def plain(text: str) -> str:
     return [text, *(spelling for spelling, _ in spellings(text))][-1]
 
 
-def _replaced(text: str, pattern: re.Pattern[str], terminal: str) -> tuple[str, Back | None]:
+def _replaced(text: str, terminal: str) -> tuple[str, Back | None]:
     """Return the text with one layer of escapes undone, and the way back; None if there was nothing to undo."""
     parts: list[str] = []
     new_places: list[int] = [0]  # positions in the new text, alternately after kept and replaced parts
     old_places: list[int] = [0]  # the same positions in the original text
     length = last = 0
-    for match in pattern.finditer(text):
+    for match in _LAYER.finditer(text):
         new = terminal if match.lastgroup == "terminal" else _meant(match)
         if new is None:
             continue

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from functools import cache, lru_cache
+from functools import lru_cache
+
+from holdfast.model.patterns import lazy
 
 MYPY = False
 if MYPY:
@@ -44,30 +45,37 @@ _KEYS = ("api", "access", "private", "auth", "encryption", "encrypt", "crypt", "
          "write", "server", "cookie", "webhook", "subscription", "function", "management", "host", "aes", "rsa", "cipher",
          "preshared", "publish", "search", "ingest", "integration", "bot", "user", "global")  # fmt: skip
 # Suffixes of names that are about a secret but are not the secret itself.
-_ABOUT = (
+_ABOUT = lazy(
     r"(?i)(?:ids?|names?|urls?|uri|endpoint|path|files?|dir|hash|digest|sha\d*|md5|checksum|arn|ttl|expir\w*|version|types?|type_hint|"
     r"counts?|limit|days?|algorithm|headers?|env|policy|length|size|source|helper|ref|hint|pattern|regex|template|rotation|"
     r"encryption|hashers?|label|placeholder|field|column|prefix|at|izer|ized?|provider|manager|scope|usage|used|encoders?|encoding|"
     r"validators?|store|service|class|client|factory|generator|strategy|rate|cost|rounds|timeout|required|enabled|strength|"
     r"description|title|text|status|state|format|mode|index|number|bucket|store)$"
 )
-_PLACEHOLDER = (
+_PLACEHOLDER = lazy(
     r"(?i)^(?:\$(?![156y2]\$)|%[({a-z]|\{|<|\*{3,}|x{3,}|\.{3}|\[|&lt;|!|\.[*+])|\*{3,}|example|placeholder|your[_\-]|change.?(?:me|it)|redacted|"
     r"omitted|dummy|x{8,}|\*{6,}|replace.?me|not.?a.?real|\.\.\.|…|os\.environ|getenv|process\.env|(?<!\w)secrets?\.|vault|\$\{|\{\{|\$\(|=\$[A-Z]|[a-z\]]==\d|"
     r"^(?:none|null|true|false|undefined|string|str|optional)\b|^(?:env|file|fd|stdin|var|ref|arn|op|projects?):"
 )
 # Well-known default passwords.
-_DEFAULTS = (
+_DEFAULTS = lazy(
     r"(?i)(?:password|passwort|passwd|pass|pwd|postgres|mysql|root|admin|guest|test|tests|testing|user|username|secret|token|redis|"
     r"rabbitmq|minioadmin|hunter|demo|foo|bar|foobar|default|letmein|qwerty|abc|welcome|sample)[_\-]?\d{0,4}!?"
 )
 # One part of a name, path, version or sentence; only one part may end in digits (sha256, v2, token2).
-_WORD = r"\d{1,13}|[A-Z]+|[A-Za-z]{1,3}|[A-Z]?[a-z]+|"
-_NUMBERED = r"(?:[A-Z]{1,4}|[a-z]{1,4}|[A-Z][a-z]{0,3})\d{1,4}|[a-z]+\d"
+_WORD = lazy(r"\d{1,13}|[A-Z]+|[A-Za-z]{1,3}|[A-Z]?[a-z]+|")
+_NUMBERED = lazy(r"(?:[A-Z]{1,4}|[a-z]{1,4}|[A-Z][a-z]{0,3})\d{1,4}|[a-z]+\d")
 # Names of classes and types: long words and hardly a digit (BCryptPasswordEncoder, Argon2Hasher, tokenProviderV2).
-_CAMEL = r"[a-z]*(?:[A-Z]{1,4}[a-z]{2,}+)*[A-Z]{0,4}"
-_CAMEL_NUMBERED = r"(?:[a-z]{3,}|[A-Z]{1,5})?(?:[A-Z]{1,3}[a-z]{2,}+)*(?:\d{1,2}(?:[A-Z]{1,3}[a-z]{2,}+)+|V?\d{1,2})"
-_compiled = cache(re.compile)
+_CAMEL = lazy(r"[a-z]*(?:[A-Z]{1,4}[a-z]{2,}+)*[A-Z]{0,4}")
+_CAMEL_NUMBERED = lazy(
+    r"(?:[a-z]{3,}|[A-Z]{1,5})?(?:[A-Z]{1,3}[a-z]{2,}+)*(?:\d{1,2}(?:[A-Z]{1,3}[a-z]{2,}+)+|V?\d{1,2})"
+)
+_REST = lazy(r"[\w.\-]{0,60}")  # of a name
+_WORD_AND_NUMBER = lazy(r"[A-Za-z]{4,16}\d{2,6}")
+_CODE = lazy(r"[\w.]+")
+_KINDS = tuple(map(lazy, (r"[a-z]", r"[A-Z]", r"\d", r"[^\w]")))  # of characters
+_ODD = lazy(r"[^\w\-./:~,@]|^\w+://\S*@")
+_SEPARATORS, _CAPITALS = lazy(r"[\W_]+"), lazy(r"[A-Z]+")
 
 
 def secret_names(text: str) -> Iterator[tuple[int, str]]:
@@ -97,19 +105,19 @@ def secret_names(text: str) -> Iterator[tuple[int, str]]:
 
 def is_about(rest: str) -> bool:
     """True if the rest of such a name shows that it is about a secret, not the secret itself."""
-    return bool(_compiled(_ABOUT).search(rest))
+    return bool(_ABOUT.search(rest))
 
 
 @lru_cache(maxsize=2_048)  # the names of fields, over and over
 def is_name(text: str) -> bool:
     """True if a text as a whole is the name of a secret."""
     rests = [text[end:] for end, _ in secret_names(text)]
-    return any(_compiled(r"[\w.\-]{0,60}").fullmatch(rest) and not is_about(rest) for rest in rests)
+    return any(_REST.fullmatch(rest) and not is_about(rest) for rest in rests)
 
 
 def is_placeholder(value: str) -> bool:
     """True if a value only stands for a secret: a placeholder, a look-up, or a well-known default."""
-    return bool(_compiled(_PLACEHOLDER).search(value) or _compiled(_DEFAULTS).fullmatch(value))
+    return bool(_PLACEHOLDER.search(value) or _DEFAULTS.fullmatch(value))
 
 
 def is_secret(value: str, *, least: int = 4, code: bool = False, spoken: bool = False) -> bool:
@@ -120,30 +128,30 @@ def is_secret(value: str, *, least: int = 4, code: bool = False, spoken: bool = 
     value = value[:LONGEST_JUDGED]
     if len(value) < least or " " in value.strip() or is_placeholder(value):
         return False
-    if spoken and _compiled(r"[A-Za-z]{4,16}\d{2,6}").fullmatch(value):
+    if spoken and _WORD_AND_NUMBER.fullmatch(value):
         return True
-    if is_wordy(value) or (code and _compiled(r"[\w.]+").fullmatch(value)):
+    if is_wordy(value) or (code and _CODE.fullmatch(value)):
         return False
-    kinds = sum(bool(_compiled(kind).search(value)) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^\w]"))
+    kinds = sum(bool(kind.search(value)) for kind in _KINDS)
     return kinds >= 2 and _entropy(value) >= 2.3
 
 
 def is_wordy(value: str) -> bool:
     """True if a text consists of words and numbers with plain separators, like a name or a path."""
-    if _compiled(r"[^\w\-./:~,@]|^\w+://\S*@").search(value):
+    if _ODD.search(value):
         return False
-    parts = _compiled(r"[\W_]+").split(value)
+    parts = _SEPARATORS.split(value)
     odd = [part for part in parts if not _is_word(part)]
-    return not odd or (len(parts) > 1 and len(odd) == 1 and bool(_compiled(_NUMBERED).fullmatch(odd[0])))
+    return not odd or (len(parts) > 1 and len(odd) == 1 and bool(_NUMBERED.fullmatch(odd[0])))
 
 
 def _is_word(part: str) -> bool:
-    if _compiled(_WORD).fullmatch(part):
+    if _WORD.fullmatch(part):
         return True
     if len(part) > 36:  # names run together are shorter
         return False
-    camel = _compiled(_CAMEL).fullmatch(part) or (len(part) > 8 and _compiled(_CAMEL_NUMBERED).fullmatch(part))
-    return bool(camel) and 3.5 * len(_compiled(r"[A-Z]+").findall(part)) <= len(part)
+    camel = _CAMEL.fullmatch(part) or (len(part) > 8 and _CAMEL_NUMBERED.fullmatch(part))
+    return bool(camel) and 3.5 * len(_CAPITALS.findall(part)) <= len(part)
 
 
 def _is_separate(text: str, start: int, end: int) -> bool:
