@@ -196,7 +196,7 @@ class Surface:
                 mime=mime,
                 run=function,
             )
-            assert _parameters(function) == ([added.variable] if added.variable else []), uri
+            assert list(inspect.signature(function).parameters)[1:] == ([added.variable] if added.variable else []), uri
             self.resources[uri] = added
             return function
 
@@ -253,8 +253,3 @@ class Surface:
 def description_of(function: Function) -> str:
     """Return a function's docstring on one line."""
     return " ".join((function.__doc__ or "").split())
-
-
-def _parameters(function: Function) -> list[str]:
-    """Return the names of the parameters after the first, which is the call."""
-    return list(inspect.signature(function).parameters)[1:]

@@ -1,7 +1,5 @@
 """Users of a server and their API keys, stored outside the journal; only the hash of a key is stored."""
 
-from collections.abc import Sequence
-
 from holdfast.engine.database import Row
 from holdfast.engine.journal import Journal
 from holdfast.model.access import Key
@@ -55,7 +53,7 @@ def get(store: Journal, key_id: str) -> Key | None:
 def every(store: Journal, owner: str = "") -> list[Key]:
     """Return the keys of one user, or all keys if no owner is named, oldest first."""
     sql = f"select {_COLUMNS} from keys where owner = :owner or :owner = '' order by created_at, id"
-    return _keys(store.db.query(sql, {"owner": owner}))
+    return [_key(row) for row in store.db.query(sql, {"owner": owner})]
 
 
 def revoke(store: Journal, key_id: str, at: str) -> bool:
@@ -76,10 +74,6 @@ def used(store: Journal, key_id: str, at: str) -> None:
 
 
 _COLUMNS = "id, owner, hash, role, projects, created_at, expires_at, used_at, revoked_at"
-
-
-def _keys(rows: Sequence[Row]) -> list[Key]:
-    return [_key(row) for row in rows]
 
 
 def _key(row: Row) -> Key:

@@ -1,7 +1,6 @@
 """The viewer of a server: the same pages and endpoints as on a user's machine, each request as its user."""
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
@@ -59,7 +58,7 @@ class Site:
                 settings=self.settings,
                 keys=Keys(token=""),
                 watcher=self.watcher,
-                reload=_nobody_reloads(self.settings),
+                reload=lambda: self.settings,
                 user=visit.access.user,
                 role=visit.access.role,
             )
@@ -76,7 +75,3 @@ def _refusal(visit: Visit, path: str, method: str) -> Response | None:
     if method not in SAFE and visit.access.role == "read":
         return PlainTextResponse("This key may only read.\n", 403)
     return None
-
-
-def _nobody_reloads(settings: Settings) -> Callable[[], Settings]:
-    return lambda: settings

@@ -143,7 +143,7 @@ def _sections(text: str, *, markdown: bool) -> Iterator[tuple[tuple[str, ...], l
     path: list[tuple[int, str]] = []
     levels: list[str] = []
     own: list[str] = []
-    fence, lines = "", _lines(text)
+    fence, lines = "", _FRONT_MATTER.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
     for index, line in enumerate(lines):
         fence_mark = _FENCE.match(line) if markdown else None
         if fence or fence_mark:
@@ -158,10 +158,6 @@ def _sections(text: str, *, markdown: bool) -> Iterator[tuple[tuple[str, ...], l
         elif not (_UNDERLINE.fullmatch(line) and _is_ruled(lines, index)):
             own.append(line)
     yield tuple(name for _, name in path), own
-
-
-def _lines(text: str) -> list[str]:
-    return _FRONT_MATTER.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
 
 
 def _heading(lines: list[str], index: int, levels: list[str], *, markdown: bool) -> tuple[int, str] | None:

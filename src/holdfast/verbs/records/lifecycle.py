@@ -58,7 +58,7 @@ def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool =
     changed = {name: getattr(draft, name) for name in values if getattr(draft, name) != getattr(record, name)}
     if not changed:
         return record
-    plain = _plain(changed)
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
     if changed.keys() & {"body", "anchors", "kind"}:
         seen = snapshot_of(memory, replace(draft, project=record.project))
         plain["seen"] = snapshot_to_json(seen) if seen else {"marks": {}}
@@ -175,10 +175,6 @@ def _event(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] |
 def remark(text: str) -> str:
     """Return a note checked and with credentials masked: a note is never refused for them."""
     return check_text(masked(text), "reason", LONGEST_REASON)
-
-
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 def _renamed(scopes: tuple[str, ...], old: str, new: str) -> list[str]:
