@@ -12,7 +12,7 @@ from holdfast.adapters.observers.anthropic import AnthropicObserver
 from holdfast.adapters.observers.modes import load_mode
 from holdfast.adapters.observers.openai import OpenAIObserver
 from holdfast.engine.opening import open_store
-from holdfast.engine.raw import daily_budget
+from holdfast.engine.raw import counters
 from holdfast.engine.sqlite import SQLite
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.observer import Declined, Observer, Observing, RateLimited, Rejected, TimedOut, Unreachable
@@ -115,7 +115,7 @@ def test_two_at_once_cannot_take_more_than_there_is(tmp_path: Path) -> None:
 
     def take() -> None:
         store = open_store(SQLite(path))
-        taken.extend(daily_budget.reserve(store, "t", "2026-03-02", 10, 100) for _ in range(10))
+        taken.extend(counters.reserve(store, "t", "2026-03-02", 10, 100) for _ in range(10))
         store.close()
 
     threads = [Thread(target=take) for _ in range(4)]
@@ -125,7 +125,7 @@ def test_two_at_once_cannot_take_more_than_there_is(tmp_path: Path) -> None:
         thread.join()
     assert sum(taken) == 10
     store = open_store(SQLite(path))
-    assert daily_budget.spent(store, "t", "2026-03-02") == 100
+    assert counters.spent(store, "t", "2026-03-02") == 100
     store.close()
 
 

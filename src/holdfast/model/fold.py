@@ -8,6 +8,7 @@ from typing import Any, Literal
 from holdfast.model.anchor import snapshot_from_json
 from holdfast.model.event import FOLDING, LOCAL, Event
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record, State
+from holdfast.model.text import text_or_empty
 
 # What an erased event keeps: enough to know that something was here and was used, nothing of what it said.
 HEATED_BECAUSE = ("evicted", "stale", "pin", "unpin")  # other reasons are free text
@@ -101,7 +102,7 @@ def _changed(record: Record, event: Event) -> Record:
             at = event.data["verified_at"] if isinstance(event.data.get("verified_at"), str) else event.at
             return replace(record, verified_at=at, **_content(event.data, only=("anchors", "seen")))
         case "retired":
-            return replace(record, state="retired", reason=_text(event.data.get("reason")), updated_at=event.at)
+            return replace(record, state="retired", reason=text_or_empty(event.data.get("reason")), updated_at=event.at)
         case "restored":
             state: State = "pending" if event.data.get("pending") is True else "active"
             return replace(record, state=state, reason="", updated_at=event.at)
@@ -120,7 +121,7 @@ def _revised(record: Record, event: Event) -> Record:
         if len(event.data) == 1:
             return record  # a move is no change of what it says
     changed = replace(record, **_content(event.data), updated_at=event.at)
-    if kind := _text(event.data.get("kind")):
+    if kind := text_or_empty(event.data.get("kind")):
         changed = replace(changed, kind=kind)
     # New wording was never checked against anything.
     reworded = (changed.title, changed.body, changed.fields) != (record.title, record.body, record.fields)
@@ -143,10 +144,10 @@ def _identity(data: Mapping[str, Any]) -> dict[str, Any]:
     origin = data.get("origin")
     facts = origin if isinstance(origin, dict) else {}
     return {
-        "kind": _text(data.get("kind")) or "fact",
-        "project": _text(data.get("project")),
+        "kind": text_or_empty(data.get("kind")) or "fact",
+        "project": text_or_empty(data.get("project")),
         "source": data["source"] if data.get("source") in SOURCES else "explicit",
-        "origin": Origin(**{name: _text(facts.get(name)) for name in ("branch", "worktree", "commit")}),
+        "origin": Origin(**{name: text_or_empty(facts.get(name)) for name in ("branch", "worktree", "commit")}),
     }
 
 
@@ -189,17 +190,13 @@ def _read(name: str, value: Any) -> Any:
     return _texts(value)
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _texts(value: Any) -> tuple[str, ...] | None:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple) else None
 
 
 def _links(value: Any) -> tuple[Link, ...]:
     items = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
-    pairs = dict.fromkeys((_text(item.get("relation")), _text(item.get("target"))) for item in items)
+    pairs = dict.fromkeys((text_or_empty(item.get("relation")), text_or_empty(item.get("target"))) for item in items)
     return tuple(
         Link(relation=relation, target=target) for relation, target in pairs if relation in RELATIONS and target
     )

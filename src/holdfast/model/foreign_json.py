@@ -53,3 +53,11 @@ def check_depth(value: Any) -> None:
 def _containers(value: Any) -> list[Any]:
     inside = value.values() if isinstance(value, dict) else value
     return [item for item in inside if isinstance(item, (dict, list))]
+
+
+def json_or_none(text: str) -> Any:
+    """Return what a JSON text says; None if it is invalid, such as a line cut off by a crash."""
+    try:
+        return parse_json(text)
+    except ValueError:
+        return None

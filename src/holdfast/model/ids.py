@@ -78,7 +78,7 @@ def named_id(name: str, at: str = "", after: str = "") -> str:
     """
     digest = blake2b(name.encode(errors="surrogatepass"), digest_size=10).digest()
     chance = int.from_bytes(digest[:6])
-    stamp = round(datetime.fromisoformat(at).timestamp() * 1000) if at else 0
+    stamp = epoch_ms(at)
     if not 0 < stamp <= MAX_ID_MS:
         stamp = UNDATED_MS + chance % YEAR_MS
     elif stamp % 1000 == 0:
@@ -94,7 +94,8 @@ def moved_id(event_id: str, milliseconds: int) -> str:
     return bytes_to_ulid(stamp.to_bytes(6) + ulid_to_bytes(event_id)[6:])
 
 
-def _stamp(at: str) -> int:
+def epoch_ms(at: str) -> int:
+    """Return an instant in milliseconds since 1970; 0 for ""."""
     return round(datetime.fromisoformat(at).timestamp() * 1000) if at else 0
 
 

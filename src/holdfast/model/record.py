@@ -152,3 +152,8 @@ _PARSED: Mapping[str, Callable[[Any], Any]] = {
 
 def _plain(value: Actor | Origin | Link) -> Json:
     return {spec.name: item for spec in fields(value) if (item := getattr(value, spec.name))}
+
+
+def plain(value: Any) -> Any:
+    """Return the value of a record's field as JSON has it: a list for a tuple, a dict for a mapping."""
+    return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from holdfast.model.event import Event
+from holdfast.model.text import text_or_empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +56,8 @@ def apply_event(session: Session | None, event: Event) -> Session | None:
         case "started":
             return _started(known, event)
         case "closed" if event.id > known.end:
-            issue = known.issue or _text(event.data.get("issue"))
-            project = _text(event.data.get("project")) or known.project
+            issue = known.issue or text_or_empty(event.data.get("issue"))
+            project = text_or_empty(event.data.get("project")) or known.project
             close = {name: value for name, value in event.data.items() if name != "project"}
             return replace(known, closed_at=event.at, close=close, end=event.id, issue=issue, project=project)
     return session
@@ -65,13 +66,13 @@ def apply_event(session: Session | None, event: Event) -> Session | None:
 def _started(session: Session, event: Event) -> Session:
     if not session.first or event.id < session.first:
         session = replace(session, first=event.id, started_at=event.at)
-    if event.id > session.titled and (title := _text(event.data.get("title"))):
+    if event.id > session.titled and (title := text_or_empty(event.data.get("title"))):
         session = replace(session, title=title, titled=event.id)
     if event.id < session.last:
         return session
     data = event.data
     texts: dict[str, Any] = {
-        name: _text(data.get(name)) or getattr(session, name) for name in ("project", "issue", "host")
+        name: text_or_empty(data.get(name)) or getattr(session, name) for name in ("project", "issue", "host")
     }
     numbers: dict[str, Any] = {name: value for name in ("pid", "parent") if isinstance(value := data.get(name), int)}
     return replace(
@@ -83,7 +84,3 @@ def _started(session: Session, event: Event) -> Session:
         private=session.private or data.get("private") is True,
         last=event.id,
     )
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -117,3 +117,13 @@ def tokens_of(text: str) -> int:
     """Estimate how many tokens a model spends on a text."""
     # Outside ASCII (accents, CJK) a character costs more: count bytes there.
     return max(1, round(len(text.encode(errors="replace")) / CHARS_PER_TOKEN)) if text else 0
+
+
+def text_or_empty(value: Any) -> str:
+    """Return a text as it is, and "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def listed(value: Any) -> str:
+    """Return a value as text; the items of a list with semicolons between them."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,4 +1,4 @@
-"""Statistics of the store itself: counts by day, and the latest failures of background work."""
+"""Statistics of the store itself: counts by day, daily budgets, and the latest failures of background work."""
 
 from typing import NamedTuple
 
@@ -33,6 +33,27 @@ def totals(store: Journal, prefix: str, since: str = "") -> dict[str, int]:
     """
     given = {"low": prefix, "high": prefix + "~", "since": since[:10]}
     return {row[0]: int(row[1]) for row in store.db.query(sql, given)}
+
+
+def reserve(store: Journal, name: str, at: str, amount: int, most: int) -> bool:
+    """Add the most that a call may cost to a day's counter; False, with nothing added, if that would exceed `most`."""
+    with store.db.transaction():  # of two concurrent calls, one sees what the other reserved
+        if spent(store, name, at) + amount > most:
+            return False
+        add(store, name, at, amount)
+    return True
+
+
+def settle(store: Journal, name: str, at: str, reserved: int, used: int) -> None:
+    """Replace a reserved amount with the amount used; `at` must be on the day of the reservation."""
+    add(store, name, at, used - reserved)
+
+
+def spent(store: Journal, name: str, at: str) -> int:
+    """Return how much of the budget is spent or reserved on the day of an instant."""
+    sql = "select value from tallies where name = :name and day = :day"
+    rows = store.db.query(sql, {"name": name, "day": at[:10]})
+    return int(rows[0][0]) if rows else 0
 
 
 def fail(store: Journal, name: str, at: str, said: str) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -132,30 +133,24 @@ def import_command(
         _import_events(path, as_json, quarantine_as)
         return
     with opened() as memory:
-        home = identity_of(memory, project) if project else ""
+        take = partial(import_items, memory, system, project=identity_of(memory, project) if project else "")
         mapped = {old: identity_of(memory, new) for old, new in map(_pair, pairs)}
         if not dry_run and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
-            preview = import_items(
-                memory, system, foreign_items(system, path), project=home, mapped=mapped, dry_run=True
-            )
-            mapped |= _asked_homes(memory, preview)
+            mapped |= _asked_homes(memory, take(foreign_items(system, path), mapped=mapped, dry_run=True))
         with progress(f"reading {system}", None, quiet=as_json) as moved:
-            report = import_items(
-                memory,
-                system,
-                foreign_items(system, path),
-                project=home,
-                mapped=mapped,
-                dry_run=dry_run,
-                quarantine_as=quarantine_as,
-                progress=moved,
-            )
+            items = foreign_items(system, path)
+            report = take(items, mapped=mapped, dry_run=dry_run, quarantine_as=quarantine_as, progress=moved)
         lagging = status(memory).lagging if memory.embedder and not dry_run else 0
     if as_json:
         print_json({"dry_run": dry_run, **asdict(report)})
         return
     show_report(report, dry_run=dry_run)
-    if quarantine_as and not dry_run:
+    _show_what_is_left(report, lagging, quarantine_as if not dry_run else "")
+
+
+def _show_what_is_left(report: Report, lagging: int, quarantine_as: str) -> None:
+    """Print what an import leaves to do: memories in quarantine, and memories without vectors."""
+    if quarantine_as:
         say(
             visible(
                 f'They are in quarantine: holdfast review list --sort quarantined, holdfast review approve "{quarantine_as}".'

@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
-from holdfast.model.text import tokens_of
+from holdfast.model.text import listed, tokens_of
 
 SYSTEM = "claude-mem"
 # Each type with its symbol in lists.
@@ -78,7 +78,7 @@ def touches(record: Record, path: str) -> bool:
 def facts_of(record: Record) -> list[str]:
     """Return the record's facts; for other kinds, their own fields as “name: value”."""
     own = {name: value for name, value in record.fields.items() if name not in _SHOWN_ELSEWHERE}
-    others = [f"{name.replace('_', ' ')}: {_joined(value)}" for name, value in own.items()]
+    others = [f"{name.replace('_', ' ')}: {listed(value)}" for name, value in own.items()]
     return [*texts(record, "facts"), *others]
 
 
@@ -97,7 +97,3 @@ def texts(record: Record, name: str) -> list[str]:
     """Return a field that is a list of texts; empty if it is anything else."""
     value: Any = record.fields.get(name)
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def _joined(value: Any) -> str:
-    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.foreign_json import json_or_none
 from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
 from holdfast.policy.activity.shell import parse
@@ -157,7 +156,7 @@ def _subject(rest: str) -> str:
 def output_of(result: str) -> tuple[str, int | None]:
     """Return what a command printed and its exit code, if known."""
     if result.startswith("{"):
-        parsed = _read(result)
+        parsed = json_or_none(result)
         if isinstance(parsed, dict):
             text = "\n".join(
                 str(parsed[name]) for name in ("output", "stdout", "stderr", "error", "content") if parsed.get(name)
@@ -190,10 +189,3 @@ def error_line(result: str) -> str:
             if len(message) >= 6:
                 return shorten(message, LONGEST_ERROR)
     return ""
-
-
-def _read(text: str) -> Any:
-    try:
-        return parse_json(text)
-    except ValueError:
-        return None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.foreign_json import json_or_none
 from holdfast.model.text import CHARS_PER_TOKEN
 
 CHUNK, OVERLAP = 500 * CHARS_PER_TOKEN, 50 * CHARS_PER_TOKEN
@@ -85,21 +85,14 @@ def _cut_near(text: str, start: int, end: int) -> int:
 
 def _entries(text: str) -> Iterator[Any]:
     """Yield the entries of a transcript: one per line, or a list of messages."""
-    whole = _read(text)
+    whole = json_or_none(text)
     inner = whole.get("messages") if isinstance(whole, dict) else whole
     if isinstance(inner, list):
         yield from inner
     elif isinstance(whole, dict):
         yield whole
     else:
-        yield from map(_read, text.splitlines())
-
-
-def _read(text: str) -> Any:
-    try:
-        return parse_json(text)
-    except ValueError:
-        return None  # a line cut off by a crash
+        yield from map(json_or_none, text.splitlines())
 
 
 def _turns(entry: Any) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.engine.views import Entry
 from holdfast.model.errors import HoldfastError
+from holdfast.model.ids import epoch_ms
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.activity.claude_mem_types import (
@@ -106,9 +107,9 @@ def timeline(around: Around) -> str:
 def timeline_rows(around: Around) -> dict[str, Any]:
     """Return what happened around a record or time as rows, oldest first."""
     items = [
-        {"type": "session", "epoch": _epoch(entry.record.created_at), "data": session_row(entry)}
+        {"type": "session", "epoch": epoch_ms(entry.record.created_at), "data": session_row(entry)}
         if entry.record.kind == SESSION
-        else {"type": "observation", "epoch": _epoch(entry.record.created_at), "data": row(entry)}
+        else {"type": "observation", "epoch": epoch_ms(entry.record.created_at), "data": row(entry)}
         for entry in around.entries
     ]
     return {"anchor": around.center.number if around.center else around.at, "items": items}
@@ -134,7 +135,7 @@ def row(entry: Entry) -> dict[str, Any]:
         "prompt_number": record.extra.get("prompt_number"),
         "discovery_tokens": record.fields.get("discovery_tokens", 0),
         "created_at": record.created_at,
-        "created_at_epoch": _epoch(record.created_at),
+        "created_at_epoch": epoch_ms(record.created_at),
         "ref": record.id,
     }
 
@@ -153,7 +154,7 @@ def session_row(entry: Entry) -> dict[str, Any]:
         **summary,
         "request": summary["request"] or record.title,
         "created_at": record.created_at,
-        "created_at_epoch": _epoch(record.created_at),
+        "created_at_epoch": epoch_ms(record.created_at),
     }
 
 
@@ -164,7 +165,7 @@ def prompt_row(prompt: Prompt) -> dict[str, Any]:
         "prompt_number": prompt.number,
         "prompt_text": prompt.text,
         "created_at": prompt.at,
-        "created_at_epoch": _epoch(prompt.at) if prompt.at else None,
+        "created_at_epoch": epoch_ms(prompt.at) if prompt.at else None,
     }
 
 
@@ -283,10 +284,6 @@ def _day(entry: Entry) -> str:
 
 def _time(record: Record) -> str:
     return record.created_at[11:16]
-
-
-def _epoch(at: str) -> int:
-    return round(datetime.fromisoformat(at).timestamp() * 1000)
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -81,11 +81,11 @@ def proposal_lines(proposal: Proposal) -> str:
     return "\n".join(lines)
 
 
-def mined_of(candidates: Sequence[Mined], how: str = DECIDE) -> str:
+def mined_of(candidates: Sequence[Mined]) -> str:
     """Format mined candidates that are pending."""
     if not candidates:
         return "No mined candidate is pending."
-    head = [f"{counted(len(candidates), 'mined candidate')}:", how]
+    head = [f"{counted(len(candidates), 'mined candidate')}:", DECIDE]
     return within(MODEL.budget, head, map(mined_line, candidates), "decide on some first")
 
 

@@ -10,7 +10,7 @@ from holdfast.model.freshness import Freshness
 from holdfast.model.ids import SHORT, short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
-from holdfast.model.text import counted, shorten, tokens_of
+from holdfast.model.text import counted, listed, shorten, tokens_of
 from holdfast.policy.admission.admit import Refused, how_near
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.policy.freshness import details, freshness_text
@@ -175,7 +175,7 @@ def full(shown: RecordDetails, *, start: int, room: int, freshness: Freshness | 
     first = f'{OURS}<memory id="{attribute(record.id)}" kind="{kind}" state="{record.state}" by="{by}" at="{at}"{came}>'
     titled = [] if record.body.startswith(record.title.rstrip("…")) else [defused(record.title)]
     titled += [NOT_ACCEPTED] if record.state == "held" else []
-    fields = [f"{name}: {defused(_joined(value))}" for name, value in record.fields.items()]
+    fields = [f"{name}: {defused(listed(value))}" for name, value in record.fields.items()]
     last = [f"{OURS}</memory>", clipped(" · ".join(_facts(shown, freshness)), max(SHORT, room // 4))]
     body = record.body[start:]
     whole = "\n".join([first, *titled, defused(body), *fields, *last])
@@ -274,10 +274,6 @@ def _checked(record: Record, freshness: Freshness | None = None) -> str:
     if freshness:
         return freshness_text(freshness)
     return f"verified {record.verified_at[:10]}" if record.verified_at else "never verified"
-
-
-def _joined(value: object) -> str:
-    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _texts(record: Record, name: str) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from holdfast.engine.raw import counters, daily_budget
+from holdfast.engine.raw import counters
 from holdfast.engine.raw.counters import Failure
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.ids import instant
@@ -101,11 +101,11 @@ def observe(
         return Off()
     question = question_of(turns, observing.mode, so_far=so_far, with_summary=with_summary)
     needed = most_spent(question, observing.observer.overhead)
-    if not daily_budget.reserve(memory.store, TOKENS, now, needed, most):
-        return OverBudget(needed=needed, left=most - daily_budget.spent(memory.store, TOKENS, now))
+    if not counters.reserve(memory.store, TOKENS, now, needed, most):
+        return OverBudget(needed=needed, left=most - counters.spent(memory.store, TOKENS, now))
     reply = observing.observer.ask(question)
     used = _used(reply, needed)
-    daily_budget.settle(memory.store, TOKENS, now, needed, used)
+    counters.settle(memory.store, TOKENS, now, needed, used)
     counters.add(memory.store, CALLS, now)
     return _noted(memory, _read(reply, observing, turns, activity, used))
 
@@ -113,7 +113,7 @@ def observe(
 def observer_status(memory: Memory) -> ObserverStatus:
     """Return the observer's settings, today's spending, and what went wrong."""
     observing, now, store = _observing(memory), memory.clock.now(), memory.store
-    most, spent = memory.config.observer_daily_tokens, daily_budget.spent(store, TOKENS, now)
+    most, spent = memory.config.observer_daily_tokens, counters.spent(store, TOKENS, now)
     until = _waiting_until(memory)
     return ObserverStatus(
         observer=memory.config.observer,
@@ -123,7 +123,7 @@ def observer_status(memory: Memory) -> ObserverStatus:
         daily_tokens=most,
         spent=spent,
         left=max(0, most - spent),
-        calls=daily_budget.spent(store, CALLS, now),
+        calls=counters.spent(store, CALLS, now),
         waiting_until=until if until > now else "",
         failures=tuple(failure for failure in counters.failures(store) if failure.name == "observer"),
     )

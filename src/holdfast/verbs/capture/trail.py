@@ -38,21 +38,20 @@ class Drained:
     unreadable: int = 0
 
 
-def drain(memory: Memory, spool: Path, *, limit: int | None = None) -> Drained:
+def drain(memory: Memory, spool: Path) -> Drained:
     """Move spooled events into the trail.
 
     A file is removed only when its event is stored. An unusable file is set aside and the reason is logged.
     """
     with turn(memory.store.folder):  # so that an erasure in between is not undone
-        return _drain(memory, spool, limit)
+        return _drain(memory, spool)
 
 
-def _drain(memory: Memory, spool: Path, limit: int | None) -> Drained:
+def _drain(memory: Memory, spool: Path) -> Drained:
     taken, reasons = 0, list[str]()
     names = sorted(path for path in spool.glob("*.json")) if spool.is_dir() else []
-    for start in range(0, len(names[:limit]), BATCH):
-        batch = names[start : min(start + BATCH, limit or len(names))]
-        read = {path: _read(memory, path) for path in batch}
+    for start in range(0, len(names), BATCH):
+        read = {path: _read(memory, path) for path in names[start : start + BATCH]}
         good = {path: event for path, event in read.items() if isinstance(event, HookEvent)}
         bad = {path: reason for path, reason in read.items() if isinstance(reason, str)}
         bad |= _store(memory, good)

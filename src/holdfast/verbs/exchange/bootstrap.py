@@ -9,7 +9,6 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import fingerprint
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
-from holdfast.model.fold import fold
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import check_text, counted, shorten
@@ -29,7 +28,7 @@ from holdfast.policy.language.documents import (
 from holdfast.policy.language.manifests import LOCKS, MANIFESTS, how_to_work
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import hot_set, promote
-from holdfast.verbs.records.write import draft_event
+from holdfast.verbs.records.write import draft_event, record_of
 
 LARGEST = 1_000_000  # bytes of one document
 MOST_PIECES = 2_000
@@ -193,10 +192,14 @@ def _text(path: Path) -> str | Invalid:
 def _saved(memory: Memory, drafts: Sequence[Draft], *, dry_run: bool = False) -> Seeded:
     """Save drafts in a single transaction, except exact duplicates; credentials in them are masked."""
     events = [event for draft in drafts[:MOST_PIECES] if (event := _fresh(memory, draft))]
-    unique = {fingerprint(_record(event)): event for event in reversed(events)}
+    unique = {fingerprint(record_of(event)): event for event in reversed(events)}
     new = list(reversed(unique.values()))
     saved = (
-        [_record(event) for event in new] if dry_run else [entry.record for entry in memory.commit(new)] if new else []
+        [record_of(event) for event in new]
+        if dry_run
+        else [entry.record for entry in memory.commit(new)]
+        if new
+        else []
     )
     left = (f"{len(drafts) - MOST_PIECES} pieces were left out",) if len(drafts) > MOST_PIECES else ()
     return Seeded(kept=tuple(saved), known=len(drafts) - len(saved), problems=left)
@@ -205,15 +208,9 @@ def _saved(memory: Memory, drafts: Sequence[Draft], *, dry_run: bool = False) ->
 def _fresh(memory: Memory, draft: Draft) -> Event | None:
     """Return the event that saves a draft; None if this project has it, active or retired."""
     event = draft_event(memory, draft)
-    record = _record(event)
+    record = record_of(event)
     same = records.with_fingerprint(memory.store, fingerprint(record))
     return None if any(entry.record.project == record.project for entry in same) else event
-
-
-def _record(event: Event) -> Record:
-    record = fold(None, event)
-    assert record is not None
-    return record
 
 
 def _joined(first: Seeded, second: Seeded) -> Seeded:

@@ -24,7 +24,7 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
-from holdfast.model.ids import ULID, moved_id
+from holdfast.model.ids import ULID, epoch_ms, moved_id
 from holdfast.model.ports import Embedder, Encoded, Vectors
 from holdfast.verbs.exchange.jsonl import FORMAT, export
 from holdfast.verbs.memory import Memory
@@ -68,7 +68,7 @@ def load_demo(memory: Memory, until: str) -> None:
     header, *lines = map(json.loads, gzip.decompress(STORE.read_bytes()).decode().splitlines())
     # The story ends with its last event, so that nothing lies in the future.
     end = max([header["until"], *(line["at"] for line in lines if "verb" in line)])
-    move = Move(since=_epoch(header["since"]), until=_epoch(end), by=_epoch(until) - _epoch(end))
+    move = Move(since=epoch_ms(header["since"]), until=epoch_ms(end), by=epoch_ms(until) - epoch_ms(end))
     moved = [move.everything(line) for line in lines]
     # Our own verbs made these, so nothing needs checking or masking; in one piece, so that each record is folded once.
     events = [Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line]
@@ -134,7 +134,7 @@ class Move:
     def _moved(self, found: re.Match[str]) -> str:
         text = found[0]
         is_id = len(text) == 26
-        at = ulid_to_timestamp(text) if is_id else _epoch(text)
+        at = ulid_to_timestamp(text) if is_id else epoch_ms(text)
         if not self.since <= at <= self.until:
             return text  # a record that is the same in every store, or an id without a time
         if is_id:
@@ -196,7 +196,3 @@ def packed_vectors(embedder: Embedder, texts: Sequence[str]) -> bytes:
 def key_of(text: str) -> bytes:
     """Return what identifies a text among those of the demo."""
     return blake2b(text.encode(), digest_size=KEY).digest()
-
-
-def _epoch(at: str) -> int:
-    return round(datetime.fromisoformat(at).timestamp() * 1000)

@@ -10,7 +10,7 @@ from holdfast.model.event import Actor, Event, Json
 from holdfast.model.fold import fold, set_aside
 from holdfast.model.foreign import Remark
 from holdfast.model.ids import named_id
-from holdfast.model.record import GLOBAL, Draft, Record
+from holdfast.model.record import GLOBAL, Draft, Record, plain
 from holdfast.model.replica import BIRTH, DeletedFile, Edit, ReplicaChanges, parts_of
 from holdfast.model.text import check_keepable, headline
 from holdfast.policy.admission.sharing import Sharing, is_carried
@@ -177,7 +177,7 @@ def _revision(memory: Memory, record: Record, base: Json, parts: Json, *, after:
         changed["title"] = ""  # the title was derived from the text, so it follows it
     current = {name: getattr(record, name) for name in _DRAFT}
     draft = check_draft(memory, _draft({**current, **{name: changed[name] for name in _DRAFT & changed.keys()}}))
-    data = {name: _plain(getattr(draft, name)) if name in _DRAFT else item for name, item in changed.items()}
+    data = {name: plain(getattr(draft, name)) if name in _DRAFT else item for name, item in changed.items()}
     data = {name: item for name, item in data.items() if item != now.get(name)}
     events = [memory.event("revised", record.id, data=data, after=after)] if data else []
     if checked and checked != record.verified_at:
@@ -232,7 +232,3 @@ def _actor(author: Any) -> Actor:
     by = author if isinstance(author, dict) else {}
     kind, name = by.get("kind"), by.get("name", "")
     return Actor(kind=kind if kind in ("agent", "user", "rule") else "user", name=name if isinstance(name, str) else "")
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value

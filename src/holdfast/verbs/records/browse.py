@@ -12,6 +12,8 @@ from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import chosen_by
 
+MOST_FACETS = 12
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
@@ -79,7 +81,7 @@ def known_on(memory: Memory, query: Query, at: str, *, offset: int = 0) -> Page:
     return Page(entries=tuple(known), total=records.counted(memory.store, filter_))
 
 
-def facets(memory: Memory, *, most: int = 12) -> dict[str, list[tuple[str, int]]]:
+def facets(memory: Memory) -> dict[str, list[tuple[str, int]]]:
     """Count the project's active records by kind, scope and tag, the most common first."""
     store, project = memory.store, memory.store.project_number(memory.project)
     counts = {
@@ -87,7 +89,10 @@ def facets(memory: Memory, *, most: int = 12) -> dict[str, list[tuple[str, int]]
         "scope": labels.counts(store, "scope", project),
         "tag": labels.counts(store, "tag", project),
     }
-    return {name: sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most] for name, found in counts.items()}
+    return {
+        name: sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_FACETS]
+        for name, found in counts.items()
+    }
 
 
 def _by_kind(memory: Memory) -> dict[str, int]:

@@ -37,9 +37,9 @@ def overwritten(memory: Memory, ids: Iterable[str]) -> list[Overwritten]:
     return [found for about in ids if (found := _last(memory, about))]
 
 
-def recently_overwritten(memory: Memory, *, days: float = DAYS) -> list[Overwritten]:
-    """Return the edits of this project that were replaced unseen within some days."""
-    since = days_before(memory.clock.now(), days)
+def recently_overwritten(memory: Memory) -> list[Overwritten]:
+    """Return the edits of this project that were replaced unseen within DAYS."""
+    since = days_before(memory.clock.now(), DAYS)
     revised = memory.store.happened(("revised",), since, MOST)
     abouts = dict.fromkeys(event.about for event in revised if SEEN in event.data)
     return [found for found in overwritten(memory, abouts) if found.record.project in (memory.project, "")]

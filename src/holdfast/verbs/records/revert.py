@@ -8,7 +8,7 @@ from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.errors import Conflict, NotFound
 from holdfast.model.event import LOCAL, Verb
 from holdfast.model.fold import fold_all
-from holdfast.model.record import Record
+from holdfast.model.record import Record, plain
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, commit_about
 
@@ -47,7 +47,7 @@ def _steps(now: Record, before: Record) -> Iterator[tuple[Verb, Mapping[str, Any
     if before.seen != now.seen:
         seen = {"seen": snapshot_to_json(before.seen) if before.seen else {"marks": {}}}
     if changed:
-        yield "revised", {name: _plain(value) for name, value in changed.items()} | seen
+        yield "revised", {name: plain(value) for name, value in changed.items()} | seen
     reworded = bool(changed.keys() & {"title", "body", "fields"})
     if before.verified_at != ("" if reworded else now.verified_at) or (seen and not changed):
         yield "verified", {"verified_at": before.verified_at, "anchors": list(before.anchors)} | seen
@@ -59,7 +59,3 @@ def _steps(now: Record, before: Record) -> Iterator[tuple[Verb, Mapping[str, Any
             yield "linked", {"relation": link.relation, "target": link.target}
     if before.state == "retired" and (now.state, now.reason) != (before.state, before.reason):
         yield "retired", {"reason": before.reason}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value

@@ -72,7 +72,7 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     """Store a draft, or return why it is refused. `redact` masks credentials instead of refusing them."""
     clean = check_draft(memory, draft, redact=redact)
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
-    preview = _preview(event)
+    preview = record_of(event)
     checked = Clean(event)
     verdict, conflicts = _judge(memory, clean, preview, waivers, scan=checked.masked)
     _tally(memory, clean, verdict, waivers)
@@ -121,7 +121,7 @@ def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event
 def verdict_on(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Verdict:
     """Return the verdict on a draft without storing it."""
     clean = check_draft(memory, draft)
-    return _judge(memory, clean, _preview(memory.event("recorded", data=_data(memory, clean))), waivers)[0]
+    return _judge(memory, clean, record_of(memory.event("recorded", data=_data(memory, clean))), waivers)[0]
 
 
 def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
@@ -255,7 +255,7 @@ def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
     return {name: item for name, item in value.items() if item not in ([], {}, "")}
 
 
-def _preview(event: Event) -> Record:
+def record_of(event: Event) -> Record:
     """Return the record that the event would create."""
     record = fold(None, event)
     assert record is not None

@@ -12,6 +12,7 @@ from holdfast.policy.language.overlap import words
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import find_session
 
+MOST_TOPICS = 10
 COMMON = 0.5  # share of the compared records from which a word is too common
 
 
@@ -39,7 +40,7 @@ class Patterns:
     topics: tuple[tuple[str, int], ...] = ()
 
 
-def topics_of(memory: Memory, session: str, *, most: int = 10) -> Topics:
+def topics_of(memory: Memory, session: str) -> Topics:
     """Return what a session was about, judged by what it wrote."""
     written = [entry.record for entry in records.of_session(memory.store, find_session(memory, session).id)]
     counts = Counter(word for record in written for word in _words(record))
@@ -47,7 +48,9 @@ def topics_of(memory: Memory, session: str, *, most: int = 10) -> Topics:
     background = _background(memory)
     rare = {word: count for word, count in counts.items() if background[word] <= max(count, 1) * 3}
     ranked = sorted(rare, key=lambda word: (-rare[word], -len(word), word))
-    return Topics(words=tuple(ranked[:most]), labels=tuple(label for label, _ in labels.most_common(most)))
+    return Topics(
+        words=tuple(ranked[:MOST_TOPICS]), labels=tuple(label for label, _ in labels.most_common(MOST_TOPICS))
+    )
 
 
 def patterns(memory: Memory, *, days: float = 30, least: int = 2, most: int = 20) -> Patterns:

@@ -19,6 +19,7 @@ from holdfast.verbs.records.freshness import freshness, is_here, snapshot_of
 from holdfast.verbs.records.lifecycle import Revision, commit_about, remark, revise
 
 PAGE = 200
+STALE_DAYS = 90  # since the last check; older records should be verified
 Action = Literal["keep", "verify", "re-anchor", "revise", "forget"]
 
 
@@ -56,11 +57,11 @@ def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str
     return commit_about(memory, "verified", record, data)
 
 
-def check_all(memory: Memory, *, stale_days: float = 90) -> list[Checked]:
+def check_all(memory: Memory) -> list[Checked]:
     """Check every record of the project that describes the present, those with problems first, with a recommended action."""
     gone = {record.id: branch for branch, orphans in lost(memory).items() for record in orphans}
     checked = [
-        _checked(record, states[record.id], gone.get(record.id, ""), stale_days)
+        _checked(record, states[record.id], gone.get(record.id, ""))
         for page in project_pages(memory)
         for states in [freshness(memory, page)]
         for record in page
@@ -69,8 +70,8 @@ def check_all(memory: Memory, *, stale_days: float = 90) -> list[Checked]:
     return sorted(checked, key=lambda result: order.index(result.action))
 
 
-def _checked(record: Record, state: Freshness, branch: str, stale_days: float) -> Checked:
-    action, why = _advice(record, state, branch, stale_days)
+def _checked(record: Record, state: Freshness, branch: str) -> Checked:
+    action, why = _advice(record, state, branch)
     commands = {
         "forget": f"holdfast forget {short(record.id)} --reason …",
         "revise": f"holdfast revise {short(record.id)} --text …",
@@ -81,7 +82,7 @@ def _checked(record: Record, state: Freshness, branch: str, stale_days: float) -
     return Checked(record=record, freshness=state, action=action, why=why, command=commands[action])
 
 
-def _advice(record: Record, state: Freshness, branch: str, stale_days: float) -> tuple[Action, str]:
+def _advice(record: Record, state: Freshness, branch: str) -> tuple[Action, str]:
     reasons = "; ".join(details(state))
     if branch:
         return "forget", f"its branch {branch} is gone and was never merged"
@@ -96,7 +97,7 @@ def _advice(record: Record, state: Freshness, branch: str, stale_days: float) ->
         return "keep", ""
     if state.state == "unverified" and record.anchors:
         return "verify", "the cited content was never recorded"
-    late = state.days is not None and state.days > stale_days
+    late = state.days is not None and state.days > STALE_DAYS
     return ("verify", f"checked {state.days:.0f} days ago") if late else ("keep", "")
 
 

@@ -81,9 +81,9 @@ def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100)
     return memory.store.happened((verb,) if verb else DESTRUCTIVE, since, limit)
 
 
-def removals(memory: Memory, *, most: int = MOST_AUDITED) -> list[Event]:
+def removals(memory: Memory) -> list[Event]:
     """Return what was removed in this project, also from the hot set, or restored; latest first."""
-    events = memory.store.happened((*DESTRUCTIVE, "heated"), "", most)
+    events = memory.store.happened((*DESTRUCTIVE, "heated"), "", MOST_AUDITED)
     removed = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
     known = records.by_ids(memory.store, {event.about for event in removed})
     own = {id_ for id_, entry in known.items() if entry.record.project in (memory.project, GLOBAL)}

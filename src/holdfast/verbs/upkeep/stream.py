@@ -15,7 +15,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
 from holdfast.model.record import Record
 from holdfast.model.session import Session
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import counted, shorten, text_or_empty
 from holdfast.model.trail import HookEvent
 from holdfast.verbs.memory import Memory
 
@@ -233,7 +233,7 @@ class _Renderer:
             records=known[:8],
             ids=tuple(_record_ids(event)),
             tokens=_number(event.data.get("tokens")),
-            outcome=_text(event.data.get("outcome")),
+            outcome=text_or_empty(event.data.get("outcome")),
             failed=event.data.get("outcome") in ("contradicted", "failed", "refuted"),
         )
 
@@ -264,8 +264,12 @@ def _described(event: Event, record: Record | None, known: Sequence[Record]) -> 
             return "change", record.title if record else event.about, "taken back"
         case "used":
             title = record.title if record else event.about
-            return "use", title, _text(event.data.get("evidence") or event.data.get("note"))
-    return "change", record.title if record else event.about, _text(event.data.get("reason") or event.data.get("note"))
+            return "use", title, text_or_empty(event.data.get("evidence") or event.data.get("note"))
+    return (
+        "change",
+        record.title if record else event.about,
+        text_or_empty(event.data.get("reason") or event.data.get("note")),
+    )
 
 
 def _recorded(record: Record | None) -> Described:
@@ -276,24 +280,24 @@ def _recorded(record: Record | None) -> Described:
 
 
 def _surfaced(event: Event, known: Sequence[Record]) -> Described:
-    asked, count = _text(event.data.get("query")), counted(len(_record_ids(event)), "memory")
+    asked, count = text_or_empty(event.data.get("query")), counted(len(_record_ids(event)), "memory")
     if event.data.get("how") == "read":
         return "asked", " · ".join(record.title for record in known[:3]), "read in full"
     return "asked", asked or "(no words)", f"{count} returned" if known else "no match"
 
 
 def _injected(event: Event, known: Sequence[Record]) -> Described:
-    why = _text(event.data.get("why"))
+    why = text_or_empty(event.data.get("why"))
     what: What = "warning" if why == "action site" else "receipt"
     titles = " · ".join(record.title for record in known[:3]) if what == "warning" else ""
     return what, titles or f"{why or 'context'}: {counted(len(_record_ids(event)), 'memory')}", ""
 
 
 def _of_a_session(event: Event) -> Described:
-    title = _text(event.data.get("title")) or _text(event.data.get("issue"))
+    title = text_or_empty(event.data.get("title")) or text_or_empty(event.data.get("issue"))
     if event.verb == "started":
         return "session", title or "Session started", ""
-    return "session", f"Ended: {_text(event.data.get('type')) or 'closed'}", title
+    return "session", f"Ended: {text_or_empty(event.data.get('type')) or 'closed'}", title
 
 
 def _prompt(event: HookEvent) -> Described:
@@ -317,10 +321,6 @@ _DESCRIBE: dict[str, Any] = {
     "PostToolUse": _tool,
     "PostToolUseFailure": _tool,
 }
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _number(value: Any) -> int:
