@@ -123,6 +123,8 @@ def addresses(path: str, fort: Fort) -> Iterator[str]:
     for project in ("", BANK, "bank", "*"):
         all_said = f"as_of=2099-01-01&weak=1&q={words}&query={words}&projects={BANK},{SHOP}"
         yield f"{filled(path, some[0])}?project={project}&{all_said}"
+    for form in ("csv", "json"):
+        yield f"{filled(path, some[0])}?project=*&format={form}"
     for name in ("q", "query", "node", "session", "anchor", "client"):
         for said in (*some, words) if name in ("q", "node", "session", "anchor") else (words,):
             yield f"{filled(path, some[1])}?{name}={said}&project=*"
