@@ -88,16 +88,16 @@ def freshness(memory: Memory, records: Sequence[Record]) -> dict[str, Freshness]
     Files are compared by content; git runs once, and only for files whose content differs.
     """
     about = [record for record in records if is_about_code(record.kind)]
-    local = [record for record in about if is_here(memory, record.project)]
+    here = {project for project in {record.project for record in about} if is_here(memory, project)}
     now = memory.clock.now()
-    verdicts = {record.id: unknown(record, now) for record in about if record not in local}
-    for record in local:
-        places = places_of(record)
+    verdicts: dict[str, Freshness] = {}
+    for record in about:
+        places = places_of(record) if record.project in here else {}
         verdicts[record.id] = (
             freshness_of(record, memory.checkout.snapshot(places), now) if places else unknown(record, now)
         )
     return verdicts | _explained(
-        memory, {record.id: record for record in local if verdicts[record.id].problems}, verdicts
+        memory, {record.id: record for record in about if verdicts[record.id].problems}, verdicts
     )
 
 
