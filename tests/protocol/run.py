@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -74,16 +75,19 @@ def _installed(name: str) -> str:
 
 
 def inspect(environment: dict[str, str]) -> Iterator[str]:
-    """Ask both hosts everything that can be listed, and one tool; give what failed."""
+    """Ask both hosts everything that can be listed, and one tool, two questions at a time; give what failed."""
     stdio = (sys.executable, "-m", "holdfast", "mcp")
     with _started(environment, *stdio[1:], "--http", "--port", "0") as (_, error):
         url = _address(error.readline())
         token = (Path(environment["HOLDFAST_HOME"]) / "http-token").read_text().strip()
         http = (url, "--transport", "http", "--header", f"Authorization: Bearer {token}")
         toy = (sys.executable, "-m", "tests.hosts.toy")
-        for host, target, questions in (("stdio", stdio, _offered()), ("http", http, _offered()), ("toy", toy, TOY)):
-            for era, question in product(ERAS, questions):
-                if problem := _inspect(target, ("--protocol-era", era, "--method", *question), environment):
+        hosts = (("stdio", stdio, _offered()), ("http", http, _offered()), ("toy", toy, TOY))
+        asked = [(*one, target) for host, target, questions in hosts for one in product((host,), ERAS, questions)]
+        with ThreadPoolExecutor(2) as pool:
+            problems = pool.map(lambda one: _inspect(one[3], one[1], one[2], environment), asked)
+            for (host, era, question, _), problem in zip(asked, problems, strict=True):
+                if problem:
                     yield f"inspector, {host}, {era}, {question[0]}: {problem}"
                 else:
                     print(f"inspector: {host}, {era}, {question[0]}")
@@ -96,8 +100,8 @@ def _offered() -> list[tuple[str, ...]]:
     return [(f"{kind}/list", *(["--strict"] if kind == "tools" else [])) for kind in kinds] + [("tools/call", *RECALL)]
 
 
-def _inspect(target: Sequence[str], question: Sequence[str], environment: dict[str, str]) -> str:
-    command = ["--cli", *target, *question, "--format", "json"]
+def _inspect(target: Sequence[str], era: str, question: Sequence[str], environment: dict[str, str]) -> str:
+    command = ["--cli", *target, "--protocol-era", era, "--method", *question, "--format", "json"]
     done = _node(INSPECTOR, *command, environment=environment)
     if done.returncode or "result" not in done.stdout:
         return f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[-500:]}"
