@@ -1,12 +1,14 @@
 """Several makers' memory servers measured in one way, as a client uses them: JSON-RPC on stdin and stdout.
 
 CPU is that of the server and the processes it starts, per call; a write includes what the server does after its answer, such as
-vectors. Texts and questions are the same for each. A server is installed with uv or npm into a folder of its own, from which its size
-is taken; that needs a network.
+vectors, and questions begin when the server is idle. Texts and questions are the same for each; `found` is how many of the questions
+that quote five words of a stored text had that text among their results. A server is installed with uv, npm or git into a folder of its
+own, from which its size is taken; that needs a network. One that cannot be installed gets a row with the reason.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,41 +23,77 @@ from bench.corpus import Corpus
 from bench.measure import spread_of, table
 
 ROOT = Path(__file__).parent.parent
-WARM_UP, SEARCHES, STARTS = 10, 60, 5
+WARM_UP, SEARCHES, STARTS, QUOTED = 10, 60, 5, 20
+PART = 30  # characters of a text that no other text has
 QUIET, LONGEST = 0.5, 900  # seconds without work until a server counts as idle, and at most
 Json = dict[str, Any]
 UV = os.environ.get("UV", "uv")  # uv tells what it runs where it is
 _PIP = (UV, "pip", "install", "--quiet", "--python", "{folder}/venv")
+_NPM = ("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", "{folder}")
+# GitMem is not in the registry of npm; a local copy of the repository can be named instead.
+_GITMEM = os.environ.get("GITMEM_SOURCE", "https://github.com/gitmem-dev/gitmem")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
     """A server: how it is installed and started ({folder} is its folder), and how it saves and searches."""
 
-    install: tuple[str, ...]
+    install: tuple[tuple[str, ...], ...]
     start: tuple[str, ...]
     write: tuple[str, Callable[[str], Json]]
     search: tuple[str, Callable[[str], Json]]
     variables: Mapping[str, str] = field(default_factory=dict)
+    python: str = sys.executable  # of its environment, if it is installed with uv
+    remark: str = ""  # how it searches, for the table
 
 
 SYSTEMS = {
     "Holdfast": System(
-        install=(*_PIP, str(ROOT)),
+        install=((*_PIP, str(ROOT)),),
         start=("{folder}/venv/bin/holdfast", "mcp"),
         write=("remember", lambda text: {"text": text}),
         search=("recall", lambda text: {"query": text}),
         variables={"HOLDFAST_HOME": "{folder}/store", "HOLDFAST_PROJECT": "example.org/acme/shop"},
+        remark="words and meaning",
     ),
     "bettermemory 8.0.0": System(
-        install=(*_PIP, "bettermemory==8.0.0"),
+        install=((*_PIP, "bettermemory==8.0.0"),),
         start=("{folder}/venv/bin/bettermemory",),
         write=("memory_write", lambda text: {"content": text, "scopes": ["bench"], "force": True}),
         search=("memory_search", lambda text: {"query": text}),
         variables={"BETTERMEMORY_DIR": "{folder}/store"},
+        remark="words",
+    ),
+    "GitMem 1.8.0": System(
+        install=(
+            ("git", "clone", "--quiet", _GITMEM, "{folder}/app"),
+            ("git", "-C", "{folder}/app", "checkout", "--quiet", "d47a625"),
+            (*_NPM[:-1], "{folder}/app", "--legacy-peer-deps", "--omit=optional"),
+            ("npm", "run", "--silent", "--prefix", "{folder}/app", "build"),
+            ("npm", "prune", "--silent", "--prefix", "{folder}/app", "--omit=dev", "--legacy-peer-deps"),
+        ),
+        start=("node", "{folder}/app/bin/gitmem.js"),
+        write=(
+            "create_learning",
+            lambda text: {"learning_type": "win", "title": text[:60], "description": text, "severity": "medium"},
+        ),
+        search=("search", lambda text: {"query": text}),
+        remark="words; meaning in its Pro tier",
+    ),
+    "basic-memory 0.23.2": System(
+        install=((*_PIP, "basic-memory==0.23.2"),),
+        start=("{folder}/venv/bin/basic-memory", "mcp"),
+        write=(
+            "write_note",
+            lambda text: {"title": text[:60], "content": text, "directory": "notes", "project": "main"},
+        ),
+        search=("search_notes", lambda text: {"query": text, "project": "main"}),
+        variables={"BASIC_MEMORY_SEMANTIC_SEARCH_ENABLED": "false"},
+        python="3.12",
+        remark="words; its meaning needs a downloaded model",
     ),
     "server-memory 2026.8.31": System(
-        install=("npm", "install", "--silent", "--prefix", "{folder}", "@modelcontextprotocol/server-memory@2026.8.31"),
+        install=((*_NPM, "@modelcontextprotocol/server-memory@2026.8.31"),),
         start=("{folder}/node_modules/.bin/mcp-server-memory",),
         write=(
             "create_entities",
@@ -63,6 +101,7 @@ SYSTEMS = {
         ),
         search=("search_nodes", lambda text: {"query": text}),
         variables={"MEMORY_FILE_PATH": "{folder}/store.jsonl"},
+        remark="the whole question as a substring",
     ),
 }
 
@@ -72,8 +111,20 @@ def run(names: Sequence[str], records: int) -> None:
     rows = []
     for name in names or SYSTEMS:
         with tempfile.TemporaryDirectory(prefix="holdfast-peers-") as folder:
-            rows.append([name, *_measured(SYSTEMS[name], Path(folder), records)])
-    columns = ["system", "MiB", "start CPU s", "tools (tokens)", "write CPU ms", "search CPU ms p50 / p95"]
+            try:
+                rows.append([name, *_measured(SYSTEMS[name], Path(folder), records)])
+            except (subprocess.CalledProcessError, FileNotFoundError, RuntimeError) as problem:
+                rows.append([name, *["–"] * 6, f"not measured: {problem}"])
+    columns = [
+        "system",
+        "MiB",
+        "start CPU s",
+        "tools (tokens)",
+        "write CPU ms",
+        "search CPU ms p50 / p95",
+        "found",
+        "by",
+    ]
     table(f"One harness, {records:,} records of 60 words", columns, rows)
 
 
@@ -81,9 +132,10 @@ def _measured(system: System, folder: Path, records: int) -> list[str]:
     def here(words: Sequence[str]) -> list[str]:
         return [word.format(folder=folder) for word in words]
 
-    if "venv" in " ".join(system.install):
-        subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, str(folder / "venv")], check=True)  # noqa: S603
-    subprocess.run(here(system.install), check=True)  # noqa: S603
+    if _PIP[:3] == system.install[0][:3]:
+        subprocess.run([UV, "venv", "--quiet", "--python", system.python, str(folder / "venv")], check=True)  # noqa: S603
+    for step in system.install:
+        subprocess.run(here(step), check=True)  # noqa: S603
     size = sum(file.lstat().st_size for file in folder.rglob("*") if not file.is_symlink()) / 2**20
     variables = dict(zip(system.variables, here(list(system.variables.values())), strict=True))
     starts = []
@@ -95,14 +147,19 @@ def _measured(system: System, folder: Path, records: int) -> list[str]:
     with _server(here(system.start), folder, variables) as server:
         server.begin()
         before = server.cpu()
-        for _ in range(records):
-            server.call(*system.write, corpus.text())
+        texts = [corpus.text() for _ in range(records)]
+        for text in texts:
+            server.call(*system.write, text)
         server.wait_until_idle()
         writes = 1000 * (server.cpu() - before) / records
         questions = [corpus.question() for _ in range(WARM_UP + SEARCHES)]
         searches = spread_of([server.call(*system.search, question) for question in questions][WARM_UP:])
+        sought = texts[:: records // QUOTED][:QUOTED]
+        found = sum(server.finds(*system.search, text) for text in sought)
     tokens = len(json.dumps(tools, separators=(",", ":"))) // 4
-    return [f"{size:.0f}", f"{min(starts):.2f}", f"{len(tools)} ({tokens:,})", f"{writes:.1f}", str(searches)]
+    listed = f"{len(tools)} ({tokens:,})"
+    figures = [f"{size:.0f}", f"{min(starts):.2f}", listed, f"{writes:.1f}", str(searches), f"{found} of {len(sought)}"]
+    return [*figures, system.remark]
 
 
 class _Server:
@@ -125,6 +182,13 @@ class _Server:
         result = self._ask("tools/call", {"name": tool, "arguments": arguments(text)})
         assert not result.get("isError"), result
         return 1000 * (self.cpu() - before)
+
+    def finds(self, tool: str, arguments: Callable[[str], Json], text: str) -> bool:
+        """True if a question that quotes the five longest words of a text returns it."""
+        words = sorted(dict.fromkeys(text.split()), key=len)[-5:]
+        result = self._ask("tools/call", {"name": tool, "arguments": arguments(" ".join(words))})
+        shown = re.sub(r"(?:\\n|\s)+", " ", json.dumps(result, ensure_ascii=False))
+        return any(text[start : start + PART] in shown for start in range(len(text) - PART))  # some show only a part
 
     def wait_until_idle(self) -> None:
         """Wait until the server has finished what it does after its answers, such as vectors."""

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from rich.color import Color
 
-from holdfast.hosts.cli.render import labelled
+from holdfast.hosts.cli.render import COLOURS, labelled
 from holdfast.hosts.cli.values import DATE
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
@@ -87,3 +88,11 @@ def test_a_field_is_labelled_where_it_stands_and_not_where_the_text_mentions_it(
     assert labelled(record, "Reproduced the report. Part of SHOP-481. SHOP-481") == (
         "Reproduced the report. Part of SHOP-481.\nissue: SHOP-481"
     )
+
+
+@pytest.mark.parametrize("name", COLOURS)
+def test_colours_are_readable_on_a_dark_and_on_a_light_background(name: str) -> None:
+    parts = [part / 255 for part in Color.from_ansi(COLOURS[name]).get_truecolor()]
+    red, green, blue = (part / 12.92 if part <= 0.04 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    light = 0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
+    assert (1.05 / light > 3.9, light / 0.05 > 3.9) == (True, True)

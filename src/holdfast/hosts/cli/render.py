@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
+from rich.theme import Theme
 
 from holdfast.hosts.plain import plain
 from holdfast.model.event import Event, in_words
@@ -32,6 +33,11 @@ from holdfast.policy.sessions.triggers import warns_at
 from holdfast.verbs.records.read import RecordDetails
 from holdfast.verbs.truth.hydrate import Hydrated
 
+# Readable on a dark and on a light background: at least 4:1 on black and on white. A terminal's own yellow is not.
+COLOURS = {"red": 196, "yellow": 130, "green": 28, "cyan": 30, "blue": 27, "magenta": 163}
+_THEME = Theme(
+    {f"{bold}{name}": f"{bold}color({number})" for name, number in COLOURS.items() for bold in ("", "bold ")}
+)
 FRESHNESS_STYLE = {
     "fresh": "green",
     "exists": "dim",
@@ -78,6 +84,7 @@ def console(*, error: bool = False) -> Console:
         soft_wrap=not is_terminal,
         width=None if is_terminal else 120,
         color_system=colours,
+        theme=_THEME,
     )
 
 

@@ -332,9 +332,9 @@ def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tupl
 
     Return the hits, the number of candidates examined, and the ids of superseded records.
     """
-    query, found, place, superseded = asked.query, list[Hit](), 0, set[str]()
+    query, found, kept, place, superseded = asked.query, list[Hit](), list[Hit](), 0, set[str]()
     step = WEIGHED * query.limit + STARTERS
-    while place < len(fitting) and place < LOOKED_AT * step and not (found and is_varied(found, query.limit)):
+    while place < len(fitting) and place < LOOKED_AT * step and not (kept and is_varied(kept, query.limit)):
         best = fitting[place : place + step]
         read = records.by_numbers(memory.store, [one.number for one in best])
         known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], asked)]
@@ -342,10 +342,12 @@ def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tupl
         hits = _weighed(memory, asked, known, data)
         came = {about: senders_of(marks) for about, marks in data.arrivals.items()}
         known_senders = (replace(hit, came=came[hit.record.id]) if hit.record.id in came else hit for hit in hits)
-        found = collapsed(_ranked([*found, *known_senders]))
+        found = _ranked([*found, *known_senders])
+        # Repetitions fill no page that would not be varied with them either, so comparing texts can wait.
+        kept = collapsed(found) if is_varied(found, query.limit) else []
         superseded |= data.replaced
         place += step
-    return found, min(place, len(fitting)), superseded
+    return kept or collapsed(found), min(place, len(fitting)), superseded
 
 
 def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit, ...]:
