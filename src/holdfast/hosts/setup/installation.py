@@ -57,5 +57,5 @@ def this_installation(*, home: str, variables: Mapping[str, str]) -> Installatio
 def check_lasting(prefix: str) -> None:
     """Reject an installation in a temporary environment: entries would point at deleted files."""
     if _PASSING & set(Path(prefix).parts):
-        hint = "Install it first: uv tool install holdfast, or pipx install holdfast."
+        hint = "Install it first, with `uv tool install` or `pipx install`."
         raise Invalid("Holdfast runs in a temporary environment that will be cleaned away.", hint=hint)
