@@ -49,6 +49,11 @@ def test_every_command_and_option_says_what_it_does(path: tuple[str, ...]) -> No
     assert [option.opts for option in command.params if isinstance(option, click.Option) and not option.help] == []
 
 
+@pytest.mark.parametrize("path", [path for path in EVERY if isinstance(EVERY[path], click.Group)], ids=" ".join)
+def test_no_line_of_a_list_of_commands_is_cut(path: tuple[str, ...]) -> None:
+    assert re.findall(r"^  [a-z-]+  .*\.\.\.$", HELP[path], re.MULTILINE) == []
+
+
 LEAVES = [name for name in COMMANDS if name not in ("mcp", "completion")]
 LEAVES += [f"{group} {name}" for group, entry in COMMANDS.items() for name in entry.commands]
 

@@ -55,6 +55,7 @@ class Lazy(click.Group):
         command = getattr(module, cmd_name.replace("-", "_") + "_command")
         assert isinstance(command, click.Command)
         command.epilog = command.epilog or examples_of(path)
+        _list_whole_lines(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -81,6 +82,13 @@ class Lazy(click.Group):
         if args and args[0] not in self.entries and not args[0].startswith("-"):
             ctx.fail(_no_such_command(ctx, args[0], self.entries))
         return super().resolve_command(ctx, args)
+
+
+def _list_whole_lines(command: click.Command) -> None:
+    """Make a group list its commands with their whole first paragraph; click would cut it."""
+    for sub in command.commands.values() if isinstance(command, click.Group) else ():
+        sub.short_help = sub.short_help or " ".join((sub.help or "").partition("\n\n")[0].split())
+        _list_whole_lines(sub)
 
 
 def _no_such_command(ctx: click.Context, word: str, entries: Mapping[str, Entry]) -> str:
