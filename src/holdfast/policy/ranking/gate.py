@@ -15,6 +15,7 @@ NOTHING = 0.05  # the fit of a record that has nothing to do with the question
 LEADERS = 3  # a question is answered if one of the best three fits
 CLOSE, EXPLORATORY_CLOSE = 0.45, 0.3  # share of the best score, or of the best fit, down to which a page is filled
 AT_ALL = 0.5  # of the bar: who fits less is no answer, whatever speaks for it
+ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other signals, such as the session they share
 FOREIGN = 0.20  # added to the bar if the question or the record is not in English
 EXPLORATORY = 0.6  # of the ordinary bar
 SEVERE = 0.6  # of the ordinary bar, for a critical scar
@@ -55,7 +56,7 @@ def passing(
     return [
         place
         for place, fit in enumerate(fits)
-        if fit >= least and (scores[place] >= close * scores[0] or fit >= close * best)
+        if fit >= least and (fit >= close * best or (fit >= ON_ITS_OWN and scores[place] >= close * scores[0]))
     ]
 
 
