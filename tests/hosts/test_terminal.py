@@ -1,5 +1,6 @@
 """What people read on a terminal of 80 columns, and what they type there."""
 
+import io
 import os
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from rich.color import Color
+from rich.console import Console
+from rich.text import Text
 
-from holdfast.hosts.cli.render import COLOURS, labelled
+from holdfast.hosts.cli.render import COLOURS, hanging, indented, labelled
 from holdfast.hosts.cli.values import DATE
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
@@ -31,6 +34,20 @@ def test_a_line_of_a_list_fits_the_terminal_and_is_whole_in_a_pipe(run: Run, tmp
     assert [cell_len(line) <= 80 for line in lines] == [True] * 3
     assert lines[2] == "• fact  ↗ reference"
     assert LONG in run(*shown).stdout
+
+
+def test_wrapped_lines_are_indented_and_have_no_spaces_at_their_end() -> None:
+    written = io.StringIO()
+    out = Console(file=written, width=40, force_terminal=True, color_system=None)
+    indented(out, "A line that is too long for the terminal is wrapped between words.", 4)
+    hanging(out, Text("name  A line that is too long for the terminal is wrapped between words."), 6)
+    lines = written.getvalue().splitlines()
+    assert lines == [
+        "    A line that is too long for the",
+        "    terminal is wrapped between words.",
+        "name  A line that is too long for the",
+        "      terminal is wrapped between words.",
+    ]
 
 
 def test_an_empty_list_distinguishes_no_memories_from_no_match(run: Run) -> None:

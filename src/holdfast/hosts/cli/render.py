@@ -14,7 +14,6 @@ from typing import Any, Literal
 import click
 from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
@@ -285,17 +284,25 @@ def _doubts(hit: Hit) -> list[str]:
 def hanging(out: Console, text: Text, by: int) -> None:
     """Print a text whose further lines are indented on a terminal."""
     first, *rest = text.wrap(out, out.width) if out.is_terminal else [text]
+    first.rstrip()
     out.print(first)
     if rest:
         for line in rest:
             line.rstrip()
-        out.print(Padding(Text(" ").join(rest), (0, 0, 0, by)))
+        print_wrapped(out, Text(" ").join(rest), by)
+
+
+def print_wrapped(out: Console, text: Text, by: int) -> None:
+    """Print a text wrapped between words, every line indented and without spaces at its end."""
+    for line in text.wrap(out, max(out.width - by, 20)):
+        line.rstrip()
+        out.print(Text(" " * by).append_text(line) if line else "")
 
 
 def indented(out: Console, text: str, by: int, style: str = "") -> None:
     """Print an indented text; it is never cut, only wrapped on a terminal."""
     if out.is_terminal:
-        out.print(Padding(Text(text, style=style), (0, 0, 0, by)))
+        print_wrapped(out, Text(text, style=style), by)
     else:
         out.print(Text("\n".join(" " * by + line if line else "" for line in text.split("\n")), style=style))
 

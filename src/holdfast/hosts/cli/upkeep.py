@@ -5,7 +5,6 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 import click
-from rich.padding import Padding
 from rich.text import Text
 
 from holdfast.compose.settings import user_file
@@ -153,11 +152,7 @@ def config_command(words: tuple[str, ...], as_json: bool) -> None:
         source = current.sources[spec.name]
         value = (_value_text(values[spec.name]), "bold" if source != "default" else "")
         out.print(Text.assemble((spec.name, "cyan"), "  ", value, (f"  ({source})", "dim")))
-        out.print(
-            Padding(Text(spec.metadata["help"], style="dim"), (0, 0, 0, 4))
-            if out.is_terminal
-            else Text(f"    {spec.metadata['help']}")
-        )
+        indented(out, spec.metadata["help"], 4, "dim")
     hanging(out, Text(f"To change one: {how}."), 2)
 
 
