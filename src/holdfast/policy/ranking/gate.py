@@ -20,7 +20,7 @@ FOREIGN = 0.20  # added to the bar if the question or the record is not in Engli
 EXPLORATORY = 0.6  # of the ordinary bar
 SEVERE = 0.6  # of the ordinary bar, for a critical scar
 FAIR, STRONG = 0.40, 0.55
-LEAD = 0.10  # a strong answer is the first, by at least this share of its score
+LEAD = 0.15  # a strong answer is the first, by at least this share of its score
 
 
 def bar(query: Query, documents: int, *, is_foreign: bool = False) -> float:
