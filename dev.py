@@ -71,7 +71,7 @@ TASKS = {
 }
 WITHOUT: dict[str, tuple[str, ...]] = {"docs": ("build", "--strict")}  # the arguments of a task that got none
 ANYWHERE = ("holdfast", "uv")  # these work in the folder at hand
-WORKERS = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str((os.cpu_count() or 1) + 2)}  # many tests wait for other processes
+WORKERS = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str((os.cpu_count() or 1) + 1)}  # many tests wait for other processes
 MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
 ROOM = 4 << 30  # bytes
 SETTINGS = {

@@ -54,7 +54,9 @@ def test_abstention_is_counted(
 ) -> None:
     monkeypatch.setattr(abstention, "SIZES", (20,))
     abstention.run(labelled, tmp_path / "cache")
-    assert "off-topic questions answered" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "off-topic answered" in out
+    assert "about other code answered" in out
 
 
 def test_judgements_about_text_are_scored_beside_their_baselines(capsys: pytest.CaptureFixture[str]) -> None:
