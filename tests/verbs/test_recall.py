@@ -234,6 +234,12 @@ def test_meaning_finds_what_words_do_not(meaning: Memory) -> None:
     assert recall(meaning, Query(text="car", words_only=True)).hits == ()
 
 
+def test_an_id_is_not_searched_by_meaning(meaning: Memory) -> None:
+    keep(meaning, "The kiosk listens on port 8080.")
+    assert recall(meaning, Query(text="where does the kiosk listen")).search == "hybrid"
+    assert recall(meaning, Query(text="01M7JAH0S8E9ST09TAG89ZSHCF")).search != "hybrid"
+
+
 def test_a_question_does_not_wait_for_many_vectors(meaning: Memory) -> None:
     keep(meaning, "The automobile is in the garage.")
     for number in range(CATCH_UP):

@@ -16,7 +16,7 @@ from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.words import Span
 from holdfast.model.errors import EmbedderError, Invalid, StoreFull, StoreUnwritable
 from holdfast.model.fold import as_of
-from holdfast.model.ids import days_before
+from holdfast.model.ids import ULID, days_before
 from holdfast.model.ports import Encoded
 from holdfast.model.query import Hit, Query, Recalled, Related, Usage
 from holdfast.model.record import GLOBAL, Record
@@ -175,8 +175,8 @@ def _with_meaning(question: Question, meaning: _Meaning) -> Question:
 
 
 def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meaning:
-    """Embed the question and a few new records; return a note if that is not possible."""
-    if query.words_only or query.as_of or memory.embedder is None:
+    """Embed the question and a few new records; return a note if that is not possible. An id has no meaning."""
+    if query.words_only or query.as_of or memory.embedder is None or ULID.fullmatch(text.strip()):
         return _Meaning()
     from holdfast.verbs.search.embed import usable  # noqa: PLC0415  numpy: only when meaning is asked for
 
