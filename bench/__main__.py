@@ -1,12 +1,9 @@
 """`python3 dev.py bench`: measure the figures of the documentation on this machine."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import click
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
 
 data_option = click.option(
     "--data",

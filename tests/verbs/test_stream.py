@@ -143,7 +143,7 @@ def test_an_erased_record_leaves_no_word_in_the_stream(memory: Memory) -> None:
 
 
 def test_a_place_is_read_as_it_was_written() -> None:
-    assert place_of(str(Place(seq=12, told="00-1"))) == Place(seq=12, told="00-1")
+    assert place_of(str(Place(seq=12, trail_id="00-1"))) == Place(seq=12, trail_id="00-1")
     for wrong in ("", "x", "1e3", "9" * 30, f"1.{'x' * 200}"):
         with pytest.raises(Invalid):
             place_of(wrong)

@@ -30,7 +30,7 @@ class Pattern:
     body: str
     confidence: float
     occurrences: int
-    told: int  # occurrences that the pattern's record already includes
+    reported: int  # occurrences that the pattern's record already includes
     sessions: int
     first_at: str
     last_at: str
@@ -159,7 +159,7 @@ def due(store: Journal, project: int, *, confidence: float, occurrences: int) ->
 
 
 _DUE = """
-select id, key, kind, body, confidence, occurrences, told, first_at, last_at,
+select id, key, kind, body, confidence, occurrences, told as reported, first_at, last_at,
     (select count(distinct session) from sightings where pattern = patterns.id) as sessions
 from patterns
 where project = :project and occurrences > told and (confidence >= :confidence or occurrences >= :occurrences)

@@ -13,8 +13,6 @@ from holdfast.model.errors import HoldfastError
 
 def main() -> None:
     """Run the MCP server or the command line."""
-    # numpy would start a thread per core, and they spin: several times the CPU for matrices as small as ours.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     names = _surfaces_to_serve(sys.argv[1:])
     if names is None:
         from holdfast.hosts.cli.main import main as command_line

@@ -194,7 +194,7 @@ def _pattern(memory: Memory, output: Output, finding: "Found", key: str) -> Patt
         body=finding.text,
         confidence=finding.confidence,
         occurrences=1,
-        told=0,
+        reported=0,
         sessions=1,
         first_at=output.at,
         last_at=output.at,

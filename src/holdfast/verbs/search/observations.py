@@ -180,8 +180,8 @@ def recent(memory: Memory, projects: Sequence[str], *, agent: str = "", times: i
     """Return the newest observations and session summaries of some projects, oldest first."""
     here, store = tuple(memory.store.project_number(name) for name in projects), memory.store
     seen = records.page(store, Filter(projects=here, kinds=OBSERVED), limit=times * RECENT)
-    told = records.page(store, Filter(projects=here, kinds=(SESSION,)), limit=times * RECENT_SESSIONS)
-    found = [entry for entry in (*seen, *told) if agent.lower() in entry.record.by.name.lower()]
+    sessions = records.page(store, Filter(projects=here, kinds=(SESSION,)), limit=times * RECENT_SESSIONS)
+    found = [entry for entry in (*seen, *sessions) if agent.lower() in entry.record.by.name.lower()]
     return sorted(found, key=lambda entry: (entry.record.created_at, entry.number))
 
 

@@ -34,10 +34,10 @@ class Place:
     """A cursor: an event's number and an id of the trail."""
 
     seq: int
-    told: str = ""
+    trail_id: str = ""
 
     def __str__(self) -> str:
-        return f"{self.seq}.{self.told}"
+        return f"{self.seq}.{self.trail_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +82,17 @@ def place_of(text: str) -> Place:
     seq, _, trail_id = text.partition(".")
     if not seq.isdecimal() or len(seq) > 18 or len(trail_id) > 100:
         raise Invalid(f"{text[:40]!r} is not a place in the stream.")
-    return Place(seq=int(seq), told=trail_id)
+    return Place(seq=int(seq), trail_id=trail_id)
 
 
 def head(memory: Memory) -> Place:
     """Return the current end of the stream."""
-    return Place(seq=memory.store.last_seq(), told=trail.last_id(memory.store))
+    return Place(seq=memory.store.last_seq(), trail_id=trail.last_id(memory.store))
 
 
 def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit: int = 40) -> Stream:
     """Return entries before a place, or the last ones, latest first."""
-    at = before or Place(seq=2**62, told=_LATEST)
+    at = before or Place(seq=2**62, trail_id=_LATEST)
     items: list[Item] = []
     looked = 0
     while len(items) < limit and looked < MOST_LOOKED_AT:
@@ -112,11 +112,11 @@ def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit:
 def newer(memory: Memory, wanted: Wanted, *, after: Place, limit: int = MOST) -> Stream:
     """Return entries after a place, latest first, and the new place; at most a first part of very many."""
     events = [(seq, event) for seq, event in _first(memory.store.journal(after.seq), limit)]
-    activity = trail.after(memory.store, after.told, limit)
+    activity = trail.after(memory.store, after.trail_id, limit)
     raw: list[Event | HookEvent] = [event for _, event in events]
     renderer = _Renderer(memory, [*raw, *activity])
     items = [item for entry in (*raw, *activity) if (item := renderer.item(entry)) and _is_wanted(item, wanted)]
-    place = Place(seq=events[-1][0] if events else after.seq, told=activity[-1].id if activity else after.told)
+    place = Place(seq=events[-1][0] if events else after.seq, trail_id=activity[-1].id if activity else after.trail_id)
     return Stream(items=tuple(sorted(items, key=lambda item: item.at, reverse=True)), place=place)
 
 
@@ -133,7 +133,7 @@ class _Raw(NamedTuple):
     at: str
     source: int
     seq: int
-    told: str
+    trail_id: str
     happened: Event | HookEvent
 
 
@@ -143,7 +143,7 @@ def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tu
     It ends where one source may have later entries than the next of the other.
     """
     events = memory.store.before(at.seq, limit, session=session)
-    activity = trail.before(memory.store, at.told, limit, session=session)
+    activity = trail.before(memory.store, at.trail_id, limit, session=session)
     raw: list[Sequence[_Raw]] = [
         [_Raw(event.at, 1, seq, "", event) for seq, event in events],
         [_Raw(entry.at, 0, 0, entry.id, entry) for entry in activity],
@@ -151,7 +151,7 @@ def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tu
     left, full = [len(activity), len(events)], [len(activity) == limit, len(events) == limit]
     entries: list[tuple[Event | HookEvent, Place]] = []
     for entry in merge(*raw, key=lambda row: (row.at, row.source), reverse=True):
-        at = replace(at, seq=entry.seq) if entry.source else replace(at, told=entry.told)
+        at = replace(at, seq=entry.seq) if entry.source else replace(at, trail_id=entry.trail_id)
         entries.append((entry.happened, at))
         left[entry.source] -= 1
         if full[entry.source] and not left[entry.source]:

@@ -13,7 +13,7 @@ from holdfast.hosts.web.live import look
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Ambiguous, Invalid, NotFound
 from holdfast.model.session import Session
-from holdfast.verbs.sessions.session import find_session, list_sessions, sessions_called
+from holdfast.verbs.sessions.session import find_session, session_agents, sessions_called
 from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, WHATS, Item, Place, Stream, Wanted, newer, older, place_of
 
 LIMIT = 40
@@ -80,7 +80,6 @@ def page(ask: Ask) -> Response:
     if is_wanted(ask):
         return as_file(ask, "activity", wanted)
     stream = older(ask.memory, wanted, before=place_of(at) if at else None, limit=LIMIT)
-    recent = list_sessions(ask.memory, limit=200, everywhere=ask.everywhere)
     return render.page(
         ask,
         "activity.html",
@@ -90,9 +89,10 @@ def page(ask: Ask) -> Response:
         problem=problem,
         filtered=bool(wanted.whats or wanted.session or wanted.client),
         session=ask.text("session"),
-        clients=sorted({one.agent for one in recent if one.agent}),
+        clients=session_agents(ask.memory, everywhere=ask.everywhere),
         live=render.address(ask, "/stream", **_kept(wanted)),
         newer=render.address(ask, "/activity/newer", after=str(place), **_kept(wanted)),
+        in_file=MOST_LOOKED_AT,
         **_items(ask, wanted, stream),
     )
 

@@ -20,7 +20,7 @@ NEAR, SHORT = 8, 60  # lines shown around what is cited; a file shorter than tha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of source: the citations that begin at it, and the state of the one it is inside of."""
+    """A line of source, the citations that begin there, and the state of the citation it belongs to."""
 
     number: int
     text: str

@@ -31,13 +31,13 @@ def page(ask: Ask) -> Response:
     later, days = is_large(ask), days_of(ask)
     if is_wanted(ask):
         return download(ask, "insights", _rows(_daily(ask, days)))
-    told = {} if later else _told(ask, days)
-    return render.page(ask, "insights.html", title="Insights", days=days, choices=CHOICES, later=later, **told)
+    shown = {} if later else _figures(ask, days)
+    return render.page(ask, "insights.html", title="Insights", days=days, choices=CHOICES, later=later, **shown)
 
 
 def plots_part(ask: Ask) -> Response:
     """Return the plots, as a part of the page."""
-    return render.part(ask, "insights_plots.html", "Insights", "/insights", **_told(ask, days_of(ask)))
+    return render.part(ask, "insights_plots.html", "Insights", "/insights", **_figures(ask, days_of(ask)))
 
 
 def days_of(ask: Ask) -> int:
@@ -73,7 +73,7 @@ def _rows(daily: Days) -> list[dict[str, object]]:
     ]
 
 
-def _told(ask: Ask, days: int) -> dict[str, Any]:
+def _figures(ask: Ask, days: int) -> dict[str, Any]:
     daily = _daily(ask, days)
     recalls, tokens, outcomes = (_total(one) for one in (daily.recalls, daily.tokens, daily.outcomes))
     asked, injected = recalls.total(), tokens["injected"] + tokens["used"]
