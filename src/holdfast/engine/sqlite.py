@@ -20,6 +20,7 @@ from holdfast.model.errors import (
 )
 
 BUSY_SECONDS = 30.0
+FIRST_LOCK_SECONDS = 0.5  # without the first lock before we check whether the file system refuses locks
 IDLE_READERS = 4  # connections for reading that are kept open
 LARGEST_COPY = 2_000_000_000  # bytes; a larger store is not copied into memory
 MAPPED = 0x7FFF0000  # bytes of the file that are mapped at most: as many as SQLite allows; beyond them reading takes twice as long
@@ -119,10 +120,21 @@ class SQLite:
         with translated(self.path):
             self._connection = self._connected(way)
             try:
+                self._take_first_lock()
                 set_up()
             except BaseException:
                 self._connection.close()
                 raise
+
+    def _take_first_lock(self) -> None:
+        """Read once, and raise soon if the file system refuses locks: SQLite would wait as if somebody held them."""
+        self._pragma(f"busy_timeout = {FIRST_LOCK_SECONDS * 1000:.0f}")
+        try:
+            self._pragma("schema_version")
+        except sqlite3.OperationalError as problem:
+            if not _is_busy(problem) or _refuses_locks(self.path):
+                raise
+        self._pragma(f"busy_timeout = {BUSY_SECONDS * 1000:.0f}")
 
     def _connected(self, way: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -425,13 +437,17 @@ def _our_error(problem: sqlite3.Error, path: Path) -> HoldfastError:
     code = getattr(problem, "sqlite_errorcode", 0) or 0
     if code in _NO_ROOM:
         code = sqlite3.SQLITE_FULL
-    if code in _NO_LOCKS or (code & 0xFF == sqlite3.SQLITE_BUSY and _refuses_locks(path)):
+    if code in _NO_LOCKS or (_is_busy(problem) and _refuses_locks(path)):
         hint = "Put the store on a local disk (HOLDFAST_HOME); `holdfast doctor` tries the locks."
         return StoreError(f"The file system of {path} refuses locks; nothing was changed.", hint=hint)
     if found := _MEANING.get(code & 0xFF):
         kind, hint = found
         return kind(f"{(kind.__doc__ or '').rstrip('.')} ({path}: {problem}).", hint=hint)
     return StoreError(f"The store could not answer ({path}: {problem}).", hint="Run `holdfast doctor`.")
+
+
+def _is_busy(problem: sqlite3.Error) -> bool:
+    return (getattr(problem, "sqlite_errorcode", 0) or 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _refuses_locks(path: Path) -> bool:
@@ -451,7 +467,7 @@ def _patiently(step: Callable[[], object]) -> None:
         try:
             step()
         except sqlite3.OperationalError as problem:
-            if (problem.sqlite_errorcode or 0) & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+            if not _is_busy(problem) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
         else:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-CONNECT_SECONDS = 5  # the longest time to connect
+CONNECT_SECONDS = 5  # the longest time to connect, unless the address gives a connect_timeout
 DOUBT_SECONDS = 10.0  # without an answer before we check whether the server accepts connections
 ANSWER_SECONDS = 45.0  # the longest time for an answer where a person waits; longer than the timeout for locks
 HUNG = "the database server does not answer"
@@ -48,7 +48,7 @@ class TimedConnection(psycopg.Connection[Any]):
         if not self.url or seconds <= DOUBT_SECONDS:
             return False
         try:
-            psycopg.connect(self.url, connect_timeout=CONNECT_SECONDS).close()
+            psycopg.connect(self.url).close()
         except psycopg.errors.ConnectionTimeout:
             return True
         except psycopg.OperationalError:
