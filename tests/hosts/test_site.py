@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
@@ -49,11 +50,15 @@ class Fort:
     members: Members
     app: ASGIApp
     keys: dict[str, str]
+    portal: (
+        BlockingPortal  # one event loop for every request, as a server has; else each would start a thread and a loop
+    )
     ids: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def browser(self, user: str = "") -> TestClient:
         """Give a browser; of somebody who logged in, if they are named."""
         made = TestClient(self.app, base_url=ORIGIN, follow_redirects=False, headers={"accept": "text/html"})
+        made.portal = self.portal
         if user:
             reply = made.post("/login", data={"key": self.keys[user]}, headers={"origin": ORIGIN})
             assert reply.status_code == 303, reply.text
@@ -85,7 +90,7 @@ def post(browser: TestClient, path: str, **fields: str) -> Any:
 @pytest.fixture(scope="module")
 def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fort]:
     folder = tmp_path_factory.mktemp("site")
-    with team(folder) as members:
+    with team(folder) as members, start_blocking_portal() as portal:
         keys = {}
         for user, project, role in USERS:
             add_user(members.owner, user)
@@ -96,7 +101,7 @@ def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fort]:
             Limits(rate=1e6, burst=1e6),
             site=Site(members, settings_of(folder)),
         )
-        fort = Fort(members, made, keys)
+        fort = Fort(members, made, keys, portal)
         for name, who, said in (
             ("there", visit("carla", BANK), THERE),
             ("own", visit("ben", SHOP, shares=False), OWN),
@@ -342,9 +347,10 @@ def test_limits_hold_for_browsers_too(fort: Fort, tmp_path: Path) -> None:
         Limits(rate=0.001, burst=3, largest=1_000),
         site=Site(fort.members, settings_of(tmp_path)),
     )
-    browser = Fort(fort.members, made, fort.keys).browser("anna")
+    limited = replace(fort, app=made)
+    browser = limited.browser("anna")
     assert [browser.get("/memories").status_code for _ in range(4)] == [200, 200, 200, 429]
-    stranger = Fort(fort.members, made, fort.keys).browser()
+    stranger = limited.browser()
     tries = [stranger.post("/login", data={"key": "x"}, headers={"origin": ORIGIN}).status_code for _ in range(3)]
     assert tries[-1] == 429
     assert browser.post("/login", data={"key": "x" * 2_000}, headers={"origin": ORIGIN}).status_code == 413

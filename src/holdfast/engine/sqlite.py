@@ -127,7 +127,7 @@ class SQLite:
                 raise
 
     def _take_first_lock(self) -> None:
-        """Read once, and raise soon if the file system refuses locks: SQLite would wait as if somebody held them."""
+        """Read once, and raise soon if the file system refuses locks: SQLite would wait as if another process held them."""
         self._pragma(f"busy_timeout = {FIRST_LOCK_SECONDS * 1000:.0f}")
         try:
             self._pragma("schema_version")
