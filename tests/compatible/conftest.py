@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.hosts.conftest import environment_of
+from tests.hosts.running import preloaded
 from tests.hosts.test_mcp import INITIALIZE, Peer, text_of
 
 REMOTE = "git@github.com:me/foo.git"
@@ -108,7 +109,7 @@ class Place:
         self, line: str, *, stdin: str = "", folder: Path | None = None, code: int | None = 0
     ) -> subprocess.CompletedProcess[str]:
         """Run `holdfast` with the words of a line."""
-        done = self._run([sys.executable, "-m", "holdfast", *shlex.split(line)], stdin, folder)
+        done = preloaded(shlex.split(line), folder or self.folder, self.environment, stdin.encode())
         assert code is None or done.returncode == code, f"{line}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 

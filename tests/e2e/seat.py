@@ -11,6 +11,7 @@ from typing import Any
 
 from holdfast.hosts.setup.installation import check_lasting
 from holdfast.model.errors import Invalid
+from tests.hosts.running import preloaded
 
 # Everything a program at this seat is told: nothing comes from who runs the tests.
 BARE = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
@@ -38,15 +39,18 @@ class Seat:
     def store(self) -> Path:
         return self.home / ".local" / "share" / "holdfast"
 
+    @property
+    def variables(self) -> dict[str, str]:
+        return BARE | {"HOME": str(self.home), "TMPDIR": str(self.root / "tmp")}
+
     def run(
         self, command: Sequence[str], more: Mapping[str, str] | None = None, seconds: float = PATIENCE
     ) -> "subprocess.CompletedProcess[str]":
         """Run a program in the repository, with this home and nothing else of the machine's environment."""
-        variables = BARE | {"HOME": str(self.home), "TMPDIR": str(self.root / "tmp")} | dict(more or {})
         return subprocess.run(
             command,
             cwd=self.repository,
-            env=variables,
+            env=self.variables | dict(more or {}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -57,7 +61,10 @@ class Seat:
 
     def holdfast(self, *words: str) -> str:
         """Run the command line of this very checkout; it must succeed."""
-        done = self.run([python(), "-P", "-m", "holdfast", *words])
+        if python() == sys.executable:
+            done = preloaded(words, self.repository, self.variables)
+        else:
+            done = self.run([python(), "-P", "-m", "holdfast", *words])
         assert done.returncode == 0, f"holdfast {' '.join(words)}: {done.stderr}{done.stdout}"
         return done.stdout
 

@@ -2,7 +2,8 @@
 
 `python -m tests.hosts.preloaded FD`: each message on the socket FD brings five files: a request in JSON with the
 arguments, the folder and the environment of a command; its stdin, stdout and stderr; and a pipe for its exit code. A
-command runs in a process of its own from the program's entry point, as if a shell had started it.
+command runs in a process of its own from the program's entry point, as if a shell had started it. A request may bring
+a program in Python that runs instead.
 """
 
 import atexit
@@ -12,6 +13,8 @@ import os
 import signal
 import socket
 import sys
+
+ENTRY = "from holdfast.hosts.cli.entry import main; main()"
 
 
 def serve(requests: socket.socket) -> None:
@@ -42,7 +45,7 @@ def _run(files: list[int]) -> None:
     sys.argv = ["holdfast", *asked["arguments"]]
     code = 1
     try:
-        _main()
+        exec(asked["program"] or ENTRY, {"__name__": "__main__"})
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
@@ -56,14 +59,9 @@ def _run(files: list[int]) -> None:
         os._exit(code)
 
 
-def _main() -> None:
-    from holdfast.hosts.cli.entry import main
-
-    main()
-
-
 def _preload() -> None:
     """Import what most commands need, and nothing that starts threads, which do not survive a fork."""
+    import holdfast.engine.postgres.database
     import holdfast.hosts.cli.main
     import holdfast.hosts.cli.memories
     import holdfast.hosts.cli.render  # noqa: F401

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -31,7 +32,7 @@ def runner(work: Path, home: Path, module: str = "holdfast") -> Run:
         # What the interpreter or the loader reads when it starts needs a fresh process.
         is_fresh = any(name.startswith(("LD_", "PYTHON", "LANG", "LC_")) for name in environment)
         if module == "holdfast" and not is_fresh:
-            return _preloaded(arguments, cwd, clean, given or b"")
+            return preloaded(arguments, cwd, clean, given or b"")
         done = subprocess.run(
             [sys.executable, "-m", module, *arguments],
             cwd=cwd,
@@ -45,11 +46,14 @@ def runner(work: Path, home: Path, module: str = "holdfast") -> Run:
     return holdfast
 
 
-def _preloaded(
-    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes
+def preloaded(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes = b"", program: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process forked from one that has imported the command line (`tests/hosts/preloaded.py`)."""
-    asked = {"arguments": list(arguments), "folder": str(folder), "environment": dict(environment)}
+    """Run `holdfast` in a process forked from one that has imported the command line (`tests/hosts/preloaded.py`).
+
+    A program in Python that is given runs instead; only such a program may be killed, and then its exit code is -9.
+    """
+    asked = {"arguments": list(arguments), "folder": str(folder), "environment": dict(environment), "program": program}
     with (
         tempfile.TemporaryFile() as request,
         tempfile.TemporaryFile() as stdin,
@@ -60,16 +64,17 @@ def _preloaded(
         stdin.write(given)
         for file in (request, stdin):
             file.seek(0)
-        ended, ending = os.pipe()
+        reading, ending = os.pipe()
         requests, _ = _forking()
         socket.send_fds(requests, [b"."], [request.fileno(), stdin.fileno(), out.fileno(), err.fileno(), ending])
         os.close(ending)
-        with os.fdopen(ended, "rb") as exit_code:
+        with os.fdopen(reading, "rb") as exit_code:
             code = exit_code.read()
         for file in (out, err):
             file.seek(0)
-        assert code, f"holdfast {' '.join(arguments)} was killed: {err.read().decode()}"
-        return subprocess.CompletedProcess(list(arguments), int(code), out.read().decode(), err.read().decode())
+        assert code or program, f"holdfast {' '.join(arguments)} was killed: {err.read().decode()}"
+        ended = int(code) if code else -signal.SIGKILL
+        return subprocess.CompletedProcess(list(arguments), ended, out.read().decode(), err.read().decode())
 
 
 @cache

@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.engine.recovery.backup import look_at
 from holdfast.hosts.hooks import client
-from tests.hosts.running import Run, answer, hold_worker, kept, release_worker, runner
+from tests.hosts.running import Run, answer, hold_worker, kept, preloaded, release_worker, runner
 from tests.replicas.seats import git, remote_with_commit
 
 CLIENT = Path(client.__file__)
@@ -232,8 +232,7 @@ main()
 """
     env = {"PATH": os.environ["PATH"], "HOME": str(stage.home.parent), "HOLDFAST_HOME": str(stage.home)}
     env |= {"HOLDFAST_EMBEDDER": "none", "HOLDFAST_STARTERS": "false"}
-    done = [sys.executable, "-c", code]
-    return subprocess.run(done, cwd=stage.shop, env=env, capture_output=True, text=True, check=False)
+    return preloaded([], stage.shop, env, program=code)
 
 
 # Functions between which something was done, and something was not: SQL, files, git.

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,7 @@ from holdfast.engine.recovery.copy_store import journal_hash
 from holdfast.model.errors import StoreError
 from tests import engines
 from tests.engine.test_moving import filled, shared
+from tests.hosts.running import preloaded
 
 POINTS = 8
 # The command itself, in a process that kills itself at the n-th change to either database.
@@ -25,7 +25,7 @@ from holdfast.engine.postgres.database import Postgres
 from holdfast.engine.sqlite import SQLite
 from holdfast.hosts.cli.main import _run
 copy_store.PAGE = 7
-limit, count = int(sys.argv[1]), [0]
+limit, count = int(sys.argv.pop(1)), [0]
 def counted(change):
     def changed(*given, **more):
         count[0] += 1
@@ -36,7 +36,7 @@ def counted(change):
 for engine in (SQLite, Postgres):
     for name in ("execute", "many", "script"):
         setattr(engine, name, counted(getattr(engine, name)))
-code = _run(sys.argv[2:])
+code = _run(sys.argv[1:])
 print(count[0])
 sys.exit(code)
 """
@@ -44,13 +44,9 @@ sys.exit(code)
 
 def migrated(source: str, target: str, *, killed_at: int) -> subprocess.CompletedProcess[str]:
     own = {"HOLDFAST_DATABASE": source} if "://" in source else {"HOLDFAST_HOME": source, "HOLDFAST_DATABASE": ""}
-    return subprocess.run(
-        [sys.executable, "-c", KILLED, str(killed_at), "store", "migrate", "--to", target],
-        env={**os.environ, "HOLDFAST_EMBEDDER": "none", **own},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", **own}
+    command = [str(killed_at), "store", "migrate", "--to", target]
+    return preloaded(command, Path.cwd(), environment, program=KILLED)
 
 
 def address(engine: str, folder: Path) -> str:

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.hosts.running import preloaded
+
 HOOK = Path(__file__).parents[2] / "src" / "holdfast" / "hosts" / "hooks" / "client.py"
 CHROMIUM = "/usr/bin/chromium"
 WIDTH, HEIGHT = 1280, 860
@@ -47,14 +49,7 @@ class Viewer:
 
     def run(self, *arguments: str) -> str:
         """Run another command on the same store."""
-        done = subprocess.run(
-            [sys.executable, "-m", "holdfast", *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = preloaded(arguments, self.folder, self.environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
