@@ -8,13 +8,30 @@ a program in Python that runs instead.
 
 import atexit
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import socket
 import sys
 
+import holdfast
+
 ENTRY = "from holdfast.hosts.cli.entry import main; main()"
+# Programs, servers, and what needs numpy or other projects' packages.
+LEFT_OUT = (
+    "holdfast.__main__",
+    "holdfast.adapters.embedders.",
+    "holdfast.engine.search.late_interaction",
+    "holdfast.engine.search.near_duplicate_vectors",
+    "holdfast.engine.search.postgres_vectors",
+    "holdfast.engine.search.sqlite_vectors",
+    "holdfast.hosts.mcp.http",
+    "holdfast.hosts.server.",
+    "holdfast.hosts.web.",
+    "holdfast.integrations.",
+)
 
 
 def serve(requests: socket.socket) -> None:
@@ -60,12 +77,10 @@ def _run(files: list[int]) -> None:
 
 
 def _preload() -> None:
-    """Import what most commands need, and nothing that starts threads, which do not survive a fork."""
-    import holdfast.engine.postgres.database
-    import holdfast.hosts.cli.main
-    import holdfast.hosts.cli.memories
-    import holdfast.hosts.cli.render  # noqa: F401
-
+    """Import what commands need, and nothing that starts threads, which do not survive a fork."""
+    for found in pkgutil.walk_packages(holdfast.__path__, "holdfast."):
+        if not found.name.startswith(LEFT_OUT):
+            importlib.import_module(found.name)
     assert "numpy" not in sys.modules
     gc.freeze()
 
