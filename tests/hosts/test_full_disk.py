@@ -19,7 +19,7 @@ from holdfast.model.errors import StoreFull
 from holdfast.model.query import Query
 from holdfast.verbs.records.read import list_records
 from tests.conftest import Time, keep, make_memory
-from tests.hosts.running import Run, kept, runner
+from tests.hosts.running import Run, kept, preloaded, runner
 
 pytestmark = [pytest.mark.embedded, pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")]
 NOTED = (  # a session's use of these is recorded
@@ -37,10 +37,21 @@ READING = (
     ("status", "--json"),
     ("doctor",),
 )
-# Run by a shell with mounts of its own: a small disk that holds the store, filled to the last byte.
-FULL = 'mount -t tmpfs -o size=3m none "$1" && cp -a "$2/." "$1/" && dd if=/dev/zero of="$1/fill" bs=1k >/dev/null 2>&1'
+# Run in a process with mounts of its own: a small disk that holds the store, filled to the last byte.
+FULL = (
+    'mount -t tmpfs -o size=3m none "$1" && cp -a "$2/." "$1/" && ! dd if=/dev/zero of="$1/fill" bs=1k >/dev/null 2>&1'
+)
 READ_ONLY = 'mount -t tmpfs none "$1" && cp -a "$2/." "$1/" && mount -o remount,ro "$1"'
-INSIDE = 'shift 2; exec "$@"'
+MOUNTED = """
+import ctypes, subprocess, sys
+script, place, store = sys.argv[1:4]
+del sys.argv[1:4]
+assert ctypes.CDLL(None).unshare(0x20000) == 0  # CLONE_NEWNS
+subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+subprocess.run(["sh", "-c", script, "sh", place, store], check=True)
+from holdfast.hosts.cli.entry import main
+main()
+"""
 Disk = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -71,25 +82,21 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path) -> Disk
 
     def holdfast(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
         store = own_home / ".holdfast-store"
-        command = [sys.executable, "-m", "holdfast", *arguments]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-        environment |= {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "PYTHONDONTWRITEBYTECODE": "1", **more}
-        limit = None
-        if request.param == "no growth":
-            shutil.copytree(store, place, dirs_exist_ok=True)
-            limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # noqa: E731
-        else:
-            script = f"{FULL if request.param == 'full' else READ_ONLY}; {INSIDE}"
-            command = ["unshare", "-m", "sh", "-c", script, "sh", str(place), str(store), *command]
+        environment |= {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_HOME": str(place), **more}
+        if request.param != "no growth":
+            words = (FULL if request.param == "full" else READ_ONLY, str(place), str(store), *arguments)
+            return preloaded(words, tmp_path / "work", environment, stdin.encode(), program=MOUNTED)
+        shutil.copytree(store, place, dirs_exist_ok=True)
         return subprocess.run(
-            command,
-            env=environment | {"HOLDFAST_HOME": str(place)},
+            [sys.executable, "-m", "holdfast", *arguments],
+            env=environment | {"PYTHONDONTWRITEBYTECODE": "1"},
             cwd=tmp_path / "work",
             input=stdin,
             capture_output=True,
             text=True,
             check=False,
-            preexec_fn=limit,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
         )
 
     return holdfast
