@@ -244,7 +244,7 @@ def test_every_nasty_text_and_number_in_every_field() -> None:
     machine = Verbs()
     try:
         machine.begin()
-        for text in NASTY:
+        for place, text in enumerate(NASTY):
             machine.write(text, "fact", text, [text], {text: text} if text else None, text)
             machine.revise(0, text, text, {"severity": text})
             machine.care(0, text, text)
@@ -258,7 +258,9 @@ def test_every_nasty_text_and_number_in_every_field() -> None:
             machine.trust(0, text, float("nan"), raises=False, note=text)
             machine.ask(text, text, 5, 100)
             machine.as_of(0, text, text)
-            machine.carry(0, "")
+            if place % 8 == 0:  # it takes all texts so far
+                machine.carry(0, "")
+        machine.carry(0, "")
         for number, other in itertools.product((*NUMBERS, 5), repeat=2):
             machine.ask("Deploys wait for the backup.", "backup", number, other)
             machine.trust(0, "outdated", number, raises=False, note="")

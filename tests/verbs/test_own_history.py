@@ -3,8 +3,8 @@
 import ast
 import random
 import subprocess
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tests.conftest import Time, make_memory
 
 ROOT = Path(__file__).parents[2]
 CITED = 50
+Definition = ast.FunctionDef | ast.ClassDef
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -35,30 +36,46 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path / "clone"
 
 
-def definitions(folder: Path, *, once: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Give path, name and meaning of every function and class, or of those that their file defines once."""
+def definitions(folder: Path, names: Collection[str] = ()) -> Iterator[tuple[str, list[Definition]]]:
+    """Give the path of every file, and its functions and classes; with names, of the files that define one of them."""
+    defined = [f"{word} {name}" for name in names for word in ("def", "class")]
     for path in sorted(path for top in ("src", "bench", "demo") for path in (folder / top).rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-        names = [node.name for node in found]
-        for node in found:
-            if not once or names.count(node.name) == 1:
-                yield str(path.relative_to(folder)), node.name, ast.dump(node)
+        text = path.read_text()
+        if not names or any(start in text for start in defined):
+            found = [node for node in statements(ast.parse(text)) if isinstance(node, Definition)]
+            yield str(path.relative_to(folder)), found
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Give every statement; unlike `ast.walk`, leave out expressions, which define nothing."""
+    left = deque([tree])
+    while left:
+        node = left.popleft()
+        left += (
+            one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.excepthandler | ast.match_case)
+        )
+        yield node
 
 
 def test_verdicts_about_this_projects_own_history(clone: Path, tmp_path: Path, time: Time) -> None:
     commits = git(clone, "rev-list", "--first-parent", "HEAD").split()
     git(clone, "checkout", "-q", commits[len(commits) // 4])
-    then = list(definitions(clone, once=True))
-    chosen = random.Random(11).sample(then, min(CITED, len(then)))
+    then = []
+    for path, found in definitions(clone):
+        times = Counter(node.name for node in found)
+        then += [(path, node) for node in found if times[node.name] == 1]
+    chosen = [(path, node.name, ast.dump(node)) for path, node in random.Random(11).sample(then, min(CITED, len(then)))]
     with make_memory(tmp_path, time) as memory:
         memory = replace(memory, checkout=GitCheckout(clone, memory.project))
         kept = [(keep(memory, f"{path}::{name}"), name, meaning) for path, name, meaning in chosen]
         git(clone, "checkout", "-q", commits[0])
         memory = replace(memory, checkout=GitCheckout(clone, memory.project))
         now = dict[tuple[str, str], set[str]]()
-        for path, name, meaning in definitions(clone):
-            now.setdefault((path, name), set()).add(meaning)
+        names = {name for _, name, _ in chosen}
+        for path, found in definitions(clone, names):
+            for node in found:
+                if node.name in names:  # one of another name means something else
+                    now.setdefault((path, node.name), set()).add(ast.dump(node))
         wrong, states = [], Counter[str]()
         for record, name, meaning in kept:
             finding = freshness(memory, [record])[record.id].findings[0]

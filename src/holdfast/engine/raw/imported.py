@@ -28,12 +28,12 @@ def by_foreign_id(store: Journal, reference: str, *, whole: bool = False, system
     if len(reference) < SHORTEST and not whole:
         return []
     wanted = reference.lower()
-    end = '"' if whole else ""
+    escaped, end = wanted.translate(_ESCAPES), '"' if whole else ""
     patterns = {
-        "keyed": f'%"imported"%:{_escaped(wanted)}{end}%',
-        "named": f'%"imported"%"id": "{_escaped(wanted)}{end}%',
-        "called": f'%"imported"%"aliases": [%"{_escaped(wanted)}{end}%',
-        "numbered": f'%"imported"%"id": {_escaped(wanted)}%',
+        "keyed": f'%"imported"%:{escaped}{end}%',
+        "named": f'%"imported"%"id": "{escaped}{end}%',
+        "called": f'%"imported"%"aliases": [%"{escaped}{end}%',
+        "numbered": f'%"imported"%"id": {escaped}%',
     }
     rows = store.db.query(_ABOUT, {**patterns, "most": 10 * MOST})
     entries = [Entry(number=row[0], record=stored(row[1], record_from_json)) for row in rows]
@@ -44,6 +44,7 @@ def by_foreign_id(store: Journal, reference: str, *, whole: bool = False, system
     return [entry for entry, ids in found if any(one.startswith(wanted) for one in ids)][:MOST]
 
 
+_ESCAPES = str.maketrans({char: f"!{char}" for char in "!%_"})  # for `like`
 _ABOUT = """
 select number, doc from records
 where state <> 'erased' and (
@@ -57,7 +58,3 @@ order by number limit :most
 def _is_of(record: Record, system: str) -> bool:
     origin = record.extra.get("imported")
     return not system or (isinstance(origin, dict) and origin.get("system") == system)
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"!{char}" if char in "!%_" else char for char in text)
