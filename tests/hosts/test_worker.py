@@ -6,8 +6,10 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +57,17 @@ def fire(home: Path, event: str, raw: bytes) -> tuple[bytes, float]:
 
 def _measured(command: list[str], raw: bytes) -> tuple[bytes, float]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, input=raw, capture_output=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert (done.returncode, done.stderr) == (0, b"")
-    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=err)
+        assert process.stdin is not None
+        with suppress(BrokenPipeError), process.stdin:
+            process.stdin.write(raw)  # as a whole: `communicate` writes 512 bytes at a time
+        code = process.wait()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        for file in (out, err):
+            file.seek(0)
+        assert (code, err.read()) == (0, b"")
+        return out.read(), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def told(place: Path | str, **given: Any) -> bytes:
@@ -256,13 +265,13 @@ SECONDS_OF_THE_CAP = 0.5  # for looking at the most that a hook looks at, on a s
 def test_no_input_of_any_size_keeps_a_hook(home: Path, place: Path, bare: float, piece: str) -> None:
     """Nine megabytes of anything: five bare starts, plus a fixed sum for what is looked at."""
     hold_worker(home)
-    text = piece * (9_000_000 // len(piece))
+    text = json.dumps(piece * (9_000_000 // len(piece))).encode()
     for event, given in (
-        ("UserPromptSubmit", {"prompt": text}),
-        ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": text}}),
-        ("PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": text}}),
+        ("UserPromptSubmit", {"prompt": "TEXT"}),
+        ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "TEXT"}}),
+        ("PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "TEXT"}}),
     ):
-        _, seconds = fire(home, event, told(place, **given))
+        _, seconds = fire(home, event, told(place, **given).replace(b'"TEXT"', text))
         assert seconds < 5 * bare + SECONDS_OF_THE_CAP, event
 
 
