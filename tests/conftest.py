@@ -52,12 +52,16 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of the made-up store in one process, and those of a store's file to where there is one."""
+    """Keep the tests that share a fixture in one process, and those of a store's file to where there is one."""
     if engines.DEFAULT == "postgres":
         items[:] = [item for item in items if not item.get_closest_marker("embedded")]
     for item in items:
-        if isinstance(item, pytest.Function) and "demo_store" in item.fixturenames:
+        if not isinstance(item, pytest.Function) or item.get_closest_marker("xdist_group"):
+            continue
+        if "demo_store" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("demo"))
+        elif any(found[-1].scope == "module" for found in item._fixtureinfo.name2fixturedefs.values()):
+            item.add_marker(pytest.mark.xdist_group(item.module.__name__))  # else each worker would make them
 
 
 @pytest.fixture(scope="session")
