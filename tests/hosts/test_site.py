@@ -130,9 +130,11 @@ def addresses(path: str, fort: Fort) -> Iterator[str]:
         yield f"{filled(path, some[0])}?project={project}&{all_said}"
     for form in ("csv", "json"):
         yield f"{filled(path, some[0])}?project=*&format={form}"
+    sessions = [fort.ids[name]["session"] for name in ("there", "own")]
+    for name, one in (("q", some[0]), ("node", some[1]), ("anchor", some[2]), *(("session", one) for one in sessions)):
+        yield f"{filled(path, some[1])}?{name}={one}&project=*"
     for name in ("q", "query", "node", "session", "anchor", "client"):
-        for said in (*some, words) if name in ("q", "node", "session", "anchor") else (words,):
-            yield f"{filled(path, some[1])}?{name}={said}&project=*"
+        yield f"{filled(path, some[1])}?{name}={words}&project=*"
     for name, place in product(("before", "after"), ("0.0", "999999.0")):
         yield f"{filled(path, some[2])}?{name}={place}&project=*"
 
