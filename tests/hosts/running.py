@@ -77,6 +77,16 @@ def preloaded(
         return subprocess.CompletedProcess(list(arguments), ended, out.read().decode(), err.read().decode())
 
 
+def script_command(folder: Path) -> tuple[Path, int]:
+    """Make a `holdfast` for shell scripts; return it and the file a script has to inherit (`pass_fds`)."""
+    requests, _ = _forking()
+    command = folder / "holdfast"
+    asking = Path(__file__).with_name("asking.py")
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{asking}" {requests.fileno()} "$@"\n')
+    command.chmod(0o755)
+    return command, requests.fileno()
+
+
 @cache
 def _forking() -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
     """Start the process that commands are forked from; it ends with this one."""

@@ -23,6 +23,7 @@ from holdfast.verbs.exchange.sync import sync, sync_afar
 from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep, make_memory, recorded
+from tests.hosts.running import script_command
 from tests.replicas.seats import Seat, Seats, commit, git, seating
 
 
@@ -432,14 +433,12 @@ def test_no_repository_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 def test_the_demo_of_two_clones_runs(tmp_path: Path) -> None:
-    import sys
-
-    wrapper = tmp_path / "holdfast"
-    wrapper.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m holdfast "$@"\n')
-    wrapper.chmod(0o755)
+    command, inherited = script_command(tmp_path)
     script = Path(__file__).parents[2] / "docs" / "demo" / "two_clones.sh"
-    environment = {**os.environ, "COMMAND": str(wrapper), "TMPDIR": str(tmp_path)}
-    done = subprocess.run(["sh", str(script)], capture_output=True, env=environment, check=False, timeout=300)
+    environment = {**os.environ, "COMMAND": str(command), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        ["sh", str(script)], capture_output=True, env=environment, check=False, timeout=300, pass_fds=[inherited]
+    )
     said = done.stdout.decode()
     assert done.returncode == 0, done.stderr.decode()
     waits, shared = said.split("# bob syncs", 1)[1].split("ada@example.org  accepted", 1)
