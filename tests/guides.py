@@ -36,6 +36,7 @@ from typing import Any
 import pytest
 
 from holdfast.hosts.cli.main import _run as command_line
+from tests.hosts.running import script_command
 
 ROOT = Path(__file__).parents[1]
 LONGEST = 120  # seconds that a command which is to be interrupted may run
@@ -186,18 +187,22 @@ class World:
             return _in_process(words, seat, typed)
         after = seat.home / ".after"
         script = f"trap 'pwd >{after}; env -0 >>{after}' EXIT\nset -e\n{command}"
+        command_here, inherited = script_command(self.folder)
+        ours = f"{command_here.parent}:"
         done = subprocess.run(
             ["bash", "-c", script],
             cwd=seat.place,
-            env=seat.variables,
+            env=seat.variables | {"PATH": ours + seat.variables["PATH"]},
             input=typed,
             capture_output=True,
             text=True,
             check=False,
+            pass_fds=[inherited],
         )
         place, _, variables = after.read_text().partition("\n")
         seat.place = Path(place)
         seat.variables = dict(line.split("=", 1) for line in variables.split("\0") if "=" in line)
+        seat.variables["PATH"] = seat.variables["PATH"].removeprefix(ours)
         return done.returncode, done.stdout + done.stderr
 
     def _seat(self, person: str) -> "Seat":
