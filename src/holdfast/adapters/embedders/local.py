@@ -15,7 +15,7 @@ LONGEST = 256  # tokens; passages are cut shorter than this
 class LocalEmbedder:
     """Loads at the first use; one thread, so that an agent's own work keeps its cores."""
 
-    name = MODEL
+    name = f"{MODEL}-2"  # changes with the weights: a store embeds its records again if this differs
     size = 384
     # Measured on the development benchmark: see docs/decisions/0004-embedder.md.
     floor = 0.05
