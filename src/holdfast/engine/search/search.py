@@ -34,7 +34,7 @@ CANDIDATES = 60  # at most, from words and from vectors each
 EXACT = 48  # of the candidates, scored exactly
 FEW = 300
 # Shares of the signals in the score of a record itself: words, the vector of a passage, the vectors of its words.
-WORDS, MEANING, TOKENS = 0.26, 0.18, 0.56
+WORDS, MEANING, TOKENS = 0.21, 0.185, 0.605
 UNRELATED, RELATED = 0.35, 0.78  # similarity word by word: the scale of its score, as `floor` and `ceiling`
 NEAR = {1: 0.2, 2: 0.1}  # share of its score that a record adds to those one and two places away in its session
 SESSION = 0.5  # share of the score of a session's best record that is added to all of the session
