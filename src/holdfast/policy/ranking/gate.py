@@ -17,6 +17,7 @@ CLOSE, EXPLORATORY_CLOSE = 0.45, 0.3  # share of the best score, or of the best 
 AT_ALL = 0.5  # of the bar: who fits less is no answer, whatever speaks for it
 ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other signals, such as the session they share
 FOREIGN = 0.22  # added to the bar if the question or the record is not in English
+HIGHEST, HIGHEST_FOREIGN = 0.45, 0.50  # bars of the largest stores
 EXPLORATORY = 0.6  # of the ordinary bar
 SEVERE = 0.6  # of the ordinary bar, for a critical scar
 FAIR, STRONG = 0.40, 0.55
@@ -29,7 +30,8 @@ def bar(query: Query, documents: int, *, is_foreign: bool = False) -> float:
     It grows with the number of records searched: among many unrelated ones, the best fits better by chance. It is
     higher for questions that are not in English: the encoder finds more in common between texts it knows less well.
     """
-    least = min(0.45, 0.12 + 0.03 * math.log(max(documents, 1))) + FOREIGN * is_foreign
+    least = 0.12 + 0.03 * math.log(max(documents, 1))
+    least = min(HIGHEST_FOREIGN, least + FOREIGN) if is_foreign else min(HIGHEST, least)
     match query.mode:
         case "precision":
             return max(least, FAIR)
