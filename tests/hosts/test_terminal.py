@@ -23,6 +23,7 @@ from tests.hosts.test_help import seen_on_a_terminal
 LONG = "🚀 The launch checklist of the shop, which every new colleague reads first, is in Notion under Day 0."
 
 
+@pytest.mark.embedded
 def test_a_line_of_a_list_fits_the_terminal_and_is_whole_in_a_pipe(run: Run, tmp_path: Path, own_home: Path) -> None:
     kept(run, LONG, "--kind", "reference")
     kept(run, "Mira prefers short answers first, with the reasons below, and the command she can type herself.")
