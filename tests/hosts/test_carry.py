@@ -69,7 +69,6 @@ def test_memories_go_out_as_one_array_and_come_in_again(run: Run, tmp_path: Path
     ]
 
 
-@pytest.mark.embedded
 def test_an_export_imported_again_says_that_nothing_is_new(tmp_path: Path) -> None:
     place = tmp_path / "home" / "shop"
     place.mkdir(parents=True)

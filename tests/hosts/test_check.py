@@ -85,7 +85,7 @@ def run(place: Path, *arguments: str, **environment: str) -> Done:
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(place)
         variables = {"HOME": str(place.parent), "HOLDFAST_EMBEDDER": "none", **environment}
-        for name, value in (engines.setting(str(place.parent)) | variables).items():
+        for name, value in (engines.setting(variables.get("HOLDFAST_HOME", variables["HOME"])) | variables).items():
             patch.setenv(name, value)
         try:
             code = command_line(list(arguments))

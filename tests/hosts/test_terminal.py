@@ -17,13 +17,13 @@ from holdfast.hosts.cli.values import DATE
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.model.record import Record
+from tests import engines
 from tests.hosts.running import Run, answer, kept
 from tests.hosts.test_help import seen_on_a_terminal
 
 LONG = "🚀 The launch checklist of the shop, which every new colleague reads first, is in Notion under Day 0."
 
 
-@pytest.mark.embedded
 def test_a_line_of_a_list_fits_the_terminal_and_is_whole_in_a_pipe(run: Run, tmp_path: Path, own_home: Path) -> None:
     kept(run, LONG, "--kind", "reference")
     kept(run, "Mira prefers short answers first, with the reasons below, and the command she can type herself.")
@@ -31,6 +31,7 @@ def test_a_line_of_a_list_fits_the_terminal_and_is_whole_in_a_pipe(run: Run, tmp
     shown = ["list", "--state", "active", "--state", "retired"]
     quiet = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
     terminal = {**quiet, "HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "TERM": "dumb", "COLUMNS": "80"}
+    terminal |= engines.setting(str(own_home))
     lines = seen_on_a_terminal(shown, tmp_path / "work", terminal).splitlines()
     assert [cell_len(line) <= 80 for line in lines] == [True] * 3
     assert lines[2] == "• fact  ↗ reference"
