@@ -64,6 +64,14 @@ def languages() -> None:
     run_languages()
 
 
+@bench.command("teams")
+def teams() -> None:
+    """Measure questions to the notes of small teams, and how often off-topic ones about similar work are refused."""
+    from bench.questions import run_teams
+
+    run_teams()
+
+
 @bench.command("first")
 def first() -> None:
     """Measure the first questions to an almost empty store. Exit code 1 if one is not answered."""

@@ -115,6 +115,42 @@ def _ask_in_languages(title: str, sets: Mapping[str, Sequence[Row]], off_topic: 
     _show_reliability([(one.answer, one.row["expected"]) for one in asked] + [(answer, ()) for _, answer in strangers])
 
 
+def run_teams() -> None:
+    """Print the same for the notes of small teams, all in one store, and off-topic questions about similar work."""
+    halves = _read("teams")["halves"]
+    memories = [
+        {**row, "id": f"{half}-{place}"}
+        for half, sets in halves.items()
+        for place, row in enumerate(sets["memories"], start=1)
+    ]
+    search = plain_fts5([(row["id"], row["text"], {}) for row in memories])
+    with filled(memories) as memory:
+        asked = [
+            _Asked(
+                row={"expected": [row["id"]], "half": row["id"][0]},
+                asks_in="en",
+                kept_in="en",
+                answer=ask(memory, question),
+                ungated=ask(memory, question, weak=True),
+                plain=search(question, 1),
+            )
+            for row in memories
+            for question in row["questions"]
+        ]
+        strangers = {half: [ask(memory, question) for question in sets["off_topic"]] for half, sets in halves.items()}
+    _show_first(
+        f"teams: the right one of {len(memories)} memories is the first hit",
+        {f"half {half}": [one for one in asked if one.row["half"] == half] for half in HALVES} | {"all": asked},
+    )
+    everyone = [answer for own in strangers.values() for answer in own]
+    _show_outcomes(
+        "off-topic questions about similar work: refused means that there is no hit",
+        ("nothing",),
+        {f"half {half}": own for half, own in strangers.items()} | {"all": everyone},
+    )
+    _show_reliability([(one.answer, one.row["expected"]) for one in asked] + [(answer, ()) for answer in everyone])
+
+
 def run_first() -> bool:
     """Print how many first questions are answered, which are not, and what unrelated questions get; True if all are."""
     sets = _read("first_questions")

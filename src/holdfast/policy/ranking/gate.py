@@ -16,11 +16,11 @@ LEADERS = 3  # a question is answered if one of the best three fits
 CLOSE, EXPLORATORY_CLOSE = 0.45, 0.3  # share of the best score, or of the best fit, down to which a page is filled
 AT_ALL = 0.5  # of the bar: who fits less is no answer, whatever speaks for it
 ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other signals, such as the session they share
-FOREIGN = 0.22  # added to the bar if the question or the record is not in English
-HIGHEST, HIGHEST_FOREIGN = 0.45, 0.50  # bars of the largest stores
+FOREIGN = 0.19  # added to the bar if the question or the record is not in English
+LOWEST, HIGHEST, HIGHEST_FOREIGN = 0.29, 0.45, 0.50  # bars of the smallest and the largest stores
 EXPLORATORY = 0.6  # of the ordinary bar
 SEVERE = 0.6  # of the ordinary bar, for a critical scar
-FAIR, STRONG = 0.40, 0.55
+FAIR, STRONG, STRONG_FOREIGN = 0.40, 0.55, 0.65
 LEAD = 0.15  # a strong answer is the first, by at least this share of its score
 
 
@@ -30,7 +30,7 @@ def bar(query: Query, documents: int, *, is_foreign: bool = False) -> float:
     It grows with the number of records searched: among many unrelated ones, the best fits better by chance. It is
     higher for questions that are not in English: the encoder finds more in common between texts it knows less well.
     """
-    least = 0.12 + 0.03 * math.log(max(documents, 1))
+    least = max(LOWEST, 0.12 + 0.03 * math.log(max(documents, 1)))
     least = min(HIGHEST_FOREIGN, least + FOREIGN) if is_foreign else min(HIGHEST, least)
     match query.mode:
         case "precision":
@@ -67,15 +67,18 @@ def is_severe(record: Record) -> bool:
     return record.kind == "scar" and record.fields.get("severity") == "critical"
 
 
-def labelled(hits: Sequence[Hit]) -> list[Hit]:
-    """Return ranked hits with how sure each is. Only the first can be strong, and only if it leads clearly."""
+def labelled(hits: Sequence[Hit], *, is_foreign: bool = False) -> list[Hit]:
+    """Return ranked hits with how sure each is. Only the first can be strong, and only if it leads clearly.
+
+    It must fit better if the question or the first hit is not in English.
+    """
     if not hits:
         return []
+    strong = STRONG_FOREIGN if is_foreign else STRONG
     following = hits[1].score if len(hits) > 1 else 0.0
     leads = following <= (1 - LEAD) * hits[0].score
     return [
-        replace(hit, confidence=_confidence(hit.fit, leads=leads and not place and not hit.contradicted_by))
-        for place, hit in enumerate(hits)
+        replace(hit, confidence=_confidence(hit, strong, leads=leads and not place)) for place, hit in enumerate(hits)
     ]
 
 
@@ -109,5 +112,7 @@ def _versions(hits: Sequence[Hit]) -> list[list[int]]:
     return [sorted(group) for place, group in group_of.items() if len(group) > 1 and place == min(group)]
 
 
-def _confidence(fit: float, *, leads: bool) -> Confidence:
-    return "strong" if leads and fit >= STRONG else "fair" if fit >= FAIR else "weak"
+def _confidence(hit: Hit, strong: float, *, leads: bool) -> Confidence:
+    if leads and hit.fit >= strong and not hit.contradicted_by:
+        return "strong"
+    return "fair" if hit.fit >= FAIR else "weak"

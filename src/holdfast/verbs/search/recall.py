@@ -224,7 +224,8 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     current = _with_newer(memory, asked, _compared(current))
     ordered = spread(current_first(current, past), query.limit)
     most = max(query.limit, 2)  # the second decides whether the first leads
-    page = [*labelled(ordered[:most]), *ordered[most:]]
+    foreign = asked.question.is_foreign or (bool(ordered) and is_foreign(ordered[0].record.body))
+    page = [*labelled(ordered[:most], is_foreign=foreign), *ordered[most:]]
     packed, cut = pack(page, idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
