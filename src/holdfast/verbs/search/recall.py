@@ -52,8 +52,7 @@ COMPARED, COMPARABLE, LONGEST_COMPARED = 3, 0.6, 300
 MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records at most that are embedded before a question is answered, if no background thread does it
 LEFT_OFF_TOKENS = 300  # of the answer to “where did we leave off?”
-STARTERS = 12  # number of built-in lessons; read in addition, so that they do not displace other records
-WEIGHED = 2  # times the limit: how many of the best candidates are read in full and weighed
+WEIGHED, FEWEST = 2, 20  # times the limit, and at least: how many of the best candidates are read in full and weighed
 LOOKED_AT = 10  # upper bound, as a multiple, while one source would fill the page
 MOST_WAITING, SHOWN_HELD = 400, 2  # how many quarantined records are examined, and how many are returned
 ALL: Span = (0, 2**62)
@@ -334,7 +333,7 @@ def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tupl
     Return the hits, the number of candidates examined, and the ids of superseded records.
     """
     query, found, kept, place, superseded = asked.query, list[Hit](), list[Hit](), 0, set[str]()
-    step = WEIGHED * query.limit + STARTERS
+    step = max(FEWEST, WEIGHED * query.limit)
     while place < len(fitting) and place < LOOKED_AT * step and not (kept and is_varied(kept, query.limit)):
         best = fitting[place : place + step]
         read = records.by_numbers(memory.store, [one.number for one in best])
