@@ -2,9 +2,10 @@
 
 import pytest
 
+from holdfast.model.event import Actor, ActorKind
 from holdfast.model.query import Hit, Query
 from holdfast.model.record import Record
-from holdfast.policy.ranking.gate import labelled, passing
+from holdfast.policy.ranking.gate import labelled, passing, rivals
 
 ASKED = Query(text="how do I run a migration on the orders table?")
 
@@ -47,3 +48,30 @@ def test_only_a_first_hit_that_leads_is_strong() -> None:
         for place, score in enumerate((1.0, 0.9))
     ]
     assert [hit.confidence for hit in labelled(hits)] == ["fair", "fair"]
+
+
+def made(number: int, score: float, at: str, *, kind: str = "fact", by: ActorKind = "user", fit: float = 0.9) -> Hit:
+    record = Record(id=str(number), kind=kind, title="t", body="b", created_at=at, by=Actor(kind=by, name="someone"))
+    return Hit(record=record, score=score, confidence="fair", why={}, fit=fit)
+
+
+def test_a_newer_hit_that_answers_about_as_well_may_have_replaced_the_first() -> None:
+    best = made(1, 1.0, "2026-01-01")
+    newer, newest = made(2, 0.9, "2026-02-01"), made(3, 0.85, "2026-03-01")
+    assert rivals([best, newer, newest]) == [newest, newer]
+    assert rivals([newest, best]) == []
+    assert rivals([]) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        made(2, 0.7, "2026-02-01"),
+        made(2, 0.9, "2026-02-01", fit=0.5),
+        made(2, 0.9, "2026-02-01", kind="observation"),
+        made(2, 0.9, "2026-02-01", by="agent"),
+    ],
+    ids=["answers worse", "hardly fits", "true for a moment", "an agent's"],
+)
+def test_others_leave_the_first_hit_where_it_is(other: Hit) -> None:
+    assert rivals([made(1, 1.0, "2026-01-01"), other]) == []

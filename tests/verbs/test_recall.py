@@ -481,6 +481,23 @@ def test_contradictions_that_nobody_marked_are_found_among_the_answers(memory: M
     assert found.hits[1].contradicted_by == found.hits[0].record.id
 
 
+def test_of_two_that_answer_about_as_well_and_are_about_the_same_the_newer_comes_first(
+    tmp_path: Path, time: Time
+) -> None:
+    class Lenient(Topics):
+        ceiling = 0.9
+
+    with make_memory(tmp_path, time, embedder=Lenient()) as memory:
+        older = keep(memory, "The car is parked in the garage.")
+        time.pass_days(30)
+        newer = keep(memory, "The automobile is parked in the yard, the car too.")
+        found = recall(memory, Query(text="where is the car parked"))
+        assert [hit.record.id for hit in found.hits] == [newer.id, older.id]
+        assert found.hits[0].score < found.hits[1].score
+        by_words = recall(memory, Query(text="where is the car parked", words_only=True))
+        assert [hit.record.id for hit in by_words.hits] == [older.id, newer.id]
+
+
 def test_the_first_result_is_as_sure_alone_as_on_a_full_page(memory: Memory) -> None:
     keep(memory, "The payment service retries a charge three times.")
     keep(memory, "The payment service retries a refund three times.")

@@ -130,6 +130,16 @@ def of(store: Journal, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
     return [(row[0], bytes(row[1])) for row in store.db.query(sql, {"numbers": json.dumps(list(numbers))})]
 
 
+def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, bytes]:
+    """Return the vector of the first passage of each of these records that has one."""
+    rows = store.db.query(_BY_IDS, {"ids": json.dumps(list(ids))})
+    return {row[0]: bytes(row[1]) for row in rows}
+
+
+_BY_IDS = """
+select entries.id, vectors.vector from entries join vectors on vectors.number = entries.number and vectors.passage = 0
+where entries.id in (select value from json_each(:ids))
+"""
 _NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 

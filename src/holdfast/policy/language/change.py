@@ -21,7 +21,7 @@ _THING = r"(?:the |an? |our )?(?P<{}>(?:[^,;:]|:(?=\S)){{1,50}}?)"
 _GONE, _GAINED = _THING.format("gone"), _THING.format("gained")
 _OVER = (
     r"(?:deprecated|obsolete|retired|gone|removed|deleted(?=\s*[,;.]|$)|discontinued|decommissioned|dead|dropped|abandoned|unused"
-    r"|phased out|shut down|torn down|switched off|turned off|no longer (?:in use|used))"
+    r"|phased out|shut down|torn down|switched off|turned off|no longer (?:in use|used|needed|required|necessary))"
 )
 _LEFT = (
     r"(?:dropped|left|ditched|abandoned|removed|deleted|got rid of|retired|deprecated|decommissioned|stopped using"
@@ -57,10 +57,10 @@ _CUE_WORDS = """
     moved migrated switched changed converted ported upgraded transitioned renamed went downgraded replaced replaces
     replacing superseded supersedes deprecated obsolete retired gone removed rewritten relocated raised lowered bumped
     discontinued dead dropped left ditched abandoned favour favor took rid stopped phased shut instead rather not more over
-    deleted decommissioned unused torn
+    deleted decommissioned unused torn longer
 """.split()
 _CUE = lazy(rf"\b(?:{'|'.join(_CUE_WORDS)})\b", re.IGNORECASE)
-_CUES = keys_of(" ".join(_CUE_WORDS))
+_CUES = keys_of(f"{' '.join(_CUE_WORDS)} needed required necessary")
 # What goes when a thing goes: “the CircleCI config is deleted” says that CircleCI is gone.
 _REMAINS = keys_of(
     "code config configuration setup support account job jobs files scripts integration plugin dependency instance"

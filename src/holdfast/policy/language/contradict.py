@@ -1,5 +1,6 @@
 """Decide whether a newer text contradicts an older one, and why. Similarity alone is never a reason."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,10 +8,11 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.language.change import Change, changes, mentions_now
 from holdfast.policy.language.lexicon import LABELS, MANY_VALUED, ONE_VALUED, OPEN_ENDED, SLOTS, TECHNOLOGIES
 from holdfast.policy.language.quantities import differ
-from holdfast.policy.language.slots import clash
+from holdfast.policy.language.slots import LONGEST, clash, period_of
 from holdfast.policy.language.statements import Statement, Word, sentences, statements
 
 Reason = Literal["polarity", "value", "change"]
@@ -23,6 +25,13 @@ _OTHER_NUMBER, _OTHER_NAME = 0.9, 0.85
 _SAME_SLOT = 0.85
 MOST_SENTENCES = 4  # of each text that are compared as wholes
 
+_HOLDS = {"owned": "owns", "maintained": "maintains", "led": "leads"}
+_HELD_BY = lazy(
+    rf"(?P<the>(?:the |our )?)(?P<what>[^.;,\n]+?) (?:is|are) (?:now )?(?P<held>{'|'.join(_HOLDS)}) by "
+    r"(?P<holder>(?:(?!\b(?:if|when|once|until|while|unless)\b)[^.;,\n])+?)"
+    r"(?P<since> (?:now|as of|since)\b[^.;,\n]*)?(?=[.;,\n]|$)",
+    re.IGNORECASE,
+)
 _BE = frozenset({"is", "are", "was", "were", "be"})
 _PREPOSITIONS = frozenset("in on by with to at as from behind under through via into after onto against".split())
 _ADVICE = frozenset("use run format build install lint test write name store keep put indent deploy".split())
@@ -54,6 +63,7 @@ class Contradiction:
 
 def contradicts(older: str, newer: str, *, similarity: float | None = None) -> Contradiction | None:
     """Return the strongest contradiction between two texts; None if there is none. `similarity` (0 to 1) only scales it."""
+    older, newer = _active(older), _active(newer)
     was, now = statements(older), statements(newer)
     contradictions = [*_by_change(older, newer, was, now), *_by_statement(was, now)]
     contradictions += [] if contradictions else _by_slot(older, newer)
@@ -62,6 +72,18 @@ def contradicts(older: str, newer: str, *, similarity: float | None = None) -> C
     best = max(contradictions, key=lambda contradiction: contradiction.strength)
     weight = 1.0 if similarity is None else 0.9 + 0.1 * min(max(similarity, 0.0), 1.0)
     return replace(best, strength=round(best.strength * weight, 3))
+
+
+def _active(text: str) -> str:
+    """Return a short text with “The importer is maintained by Jonas” as “Jonas maintains the importer”."""
+    if len(text) > LONGEST:
+        return text
+    return _HELD_BY.sub(
+        lambda match: (
+            f"{match['holder']} {_HOLDS[match['held'].lower()]} {match['the'].lower()}{match['what']}{match['since'] or ''}"
+        ),
+        text,
+    )
 
 
 def _by_slot(older: str, newer: str) -> Iterator[Contradiction]:
@@ -169,6 +191,8 @@ def _number(old: Statement, new: Statement) -> Contradiction | None:
     first, second = numbers[0][0], numbers[1][0]
     shared = old.keys & new.keys
     if not (first.quantity and second.quantity and differ(first.quantity, second.quantity)):
+        return None
+    if first.quantity.measure == "time" and len({period_of(old.lead), period_of(new.lead)} - {""}) > 1:
         return None
     if _labels(first, old) or _narrows(rest[0], old, shared) or _narrows(rest[1], new, shared):
         return None

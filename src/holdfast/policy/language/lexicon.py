@@ -257,6 +257,7 @@ GENERIC = frozenset(
     older least most default currently now here there thing things value number amount time times total attempt attempts limit limited
     called named name written valid enough rate per each our new afternoon  morning directly direct one must port ports about roughly listen listens listening bind binds serve serves served require
     requires required expose exposes expire expires run runs running need needs needed happen happens send sends
+    above below under after before threshold ttl lifetime lasts last allowed long latest held place out sent
     """.split()
 )
 # A month says since when something holds, not what it is about.

@@ -1,7 +1,7 @@
 """Compare two short texts in any language by what they fill in: negation, numbers and technologies about the same topic."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,6 +23,7 @@ from holdfast.policy.language.lexicon import (
     SOLE,
     TECHNOLOGIES,
     UNIVERSAL,
+    VERBS,
 )
 from holdfast.policy.language.names import plain_names
 from holdfast.policy.language.quantities import Quantity, differ, read_quantity
@@ -35,7 +36,31 @@ _OPEN = frozenset(
     "support supports supported accept accepts can may might also too either or both optional optionally and".split()
 )
 _WORD = lazy(r"[^\W\d_][\w+#'’]*(?:[-.][\w+#]+)*|\d[\d.,:]*\w*%?")
-_TIMED_OUT = lazy(r"\btime[sd]? out\b", re.IGNORECASE)
+# The same in other words: what is replaced, and by what.
+_SAID_OTHERWISE = (
+    (lazy(r"\btime[sd]? out\b", re.IGNORECASE), "timeout"),
+    # A limit allows nothing beside it, unlike other things that may be.
+    (
+        lazy(
+            r"(?:\b(?:may|can) )?(?:\b(?:be|have|take|last|contain|hold) )?"
+            r"\b(?:up to|at most|no more than|at least|no less than|limited to|a (?:maximum|minimum) of)\b",
+            re.IGNORECASE,
+        ),
+        "limit",
+    ),
+    # Neither does the oldest version that something works with.
+    (
+        lazy(r"\bsupports?\b(?=[^;\n]*\d(?:\+|,? (?:and|or) (?:later|newer|up|above|higher)\b))", re.IGNORECASE),
+        "requires",
+    ),
+    (lazy(r"(?<=\d)(?:\+|,? (?:and|or) (?:later|newer|up|above|higher)\b)", re.IGNORECASE), ""),
+    (
+        lazy(
+            r"\b(?P<before>after|for|within|lasts?) an? (?=(?:second|minute|hour|day|week|month|year)\b)", re.IGNORECASE
+        ),
+        r"\g<before> 1 ",
+    ),
+)
 # An alternative that the sentence rejects is no value of it.
 _REJECTED = lazy(r",?\s*\b(?:never|not|instead of|rather than|over)\s+(?:the |an? )?(?P<what>[\w.-]+)", re.IGNORECASE)
 # And neither is one that it calls gone, in the languages written with spaces.
@@ -70,6 +95,8 @@ class Filled:
     topic: frozenset[str]
     numbers: tuple[tuple[Quantity, str], ...]
     values: frozenset[tuple[str, str]]
+    qualifier: str
+    period: str
     denies: bool
     universal: bool
     stores: bool
@@ -97,6 +124,7 @@ def clash(older: str, newer: str) -> Clash | None:
     return (
         _by_polarity(first, second)
         or _by_number(first, second)
+        or _by_weekday(first, second)
         or _by_class(first, second)
         or _by_news(older, newer, first, second)
     )
@@ -120,26 +148,33 @@ def filled(sentence: str) -> Filled | None:
     """Read a sentence; None if it is too long to be compared as a whole."""
     if len(sentence) > LONGEST or sentence.rstrip().endswith(("?", "？")):
         return None
-    text = _TIMED_OUT.sub("timeout", plain_names(sentence))
+    text = plain_names(sentence)
+    for pattern, plainer in _SAID_OTHERWISE:
+        text = pattern.sub(plainer, text)
     for pattern in (_REJECTED, _GONE):
         text = pattern.sub(lambda match: "" if match["what"].lower() in TECHNOLOGIES else match[0], text)
     wide_denials = len(_WIDE_NOT.findall(text))
     wide = _WIDE_MOOD.sub("", _WIDE_NOT.sub("", text)) if _WIDE.search(text) else ""
     raws = _WORD.findall(_WIDE.sub(" ", text))
     lowers = [raw.lower().strip("'’.") for raw in raws]
-    numbers = tuple(_numbers(lowers))
+    found = list(_numbers(lowers))
+    numbers = tuple((quantity, lowers[place]) for quantity, place, _ in found)
+    units = {place + ahead for _, place, taken in found for ahead in range(1, taken + 1)}
     values = frozenset(
         (TECHNOLOGIES[word], word)
         for raw, word in zip(raws, lowers, strict=True)
         if word in TECHNOLOGIES and not (word in AMBIGUOUS and raw.islower())
     )
-    topic = {_stem(word) for word in lowers if _is_topic(word)} | set(_bigrams(wide))
+    topic = {_stem(word) for place, word in enumerate(lowers) if place not in units and _is_topic(word)}
+    topic |= set(_bigrams(wide))
     foreign = bool(wide) or _is_foreign(lowers)
     denials = wide_denials + sum(map(_is_denial, raws))
     return Filled(
         topic=frozenset(topic),
         numbers=numbers,
         values=values,
+        qualifier=_qualifier(lowers),
+        period=period_of(lowers),
         denies=denials > 0 if foreign else denials % 2 == 1,  # elsewhere two negations often make one
         universal=any(word in UNIVERSAL or word == "everything" for word in lowers),
         stores=any(stem(word) in ("stor", "keep", "kept", "sav", "persist", "liv") for word in lowers),
@@ -153,6 +188,20 @@ def filled(sentence: str) -> Filled | None:
 def _is_foreign(words: list[str]) -> bool:
     foreign = sum(word in FOREIGN_FUNCTION_WORDS or word in FOREIGN_NEGATORS for word in words)
     return 0 < foreign >= sum(word in FUNCTION_WORDS or word in LIGHT_VERBS for word in words)
+
+
+def period_of(words: Iterable[str]) -> str:
+    """Return what a time in a sentence with these words says: how long something is kept, takes, or how often it happens."""
+    return next((_PERIODS[word] for word in words if word in _PERIODS), "")
+
+
+def _qualifier(words: list[str]) -> str:
+    """Return the technology that narrows the subject of a sentence: Python services are not Go services."""
+    return (
+        words[0]
+        if len(words) > 1 and words[0] in TECHNOLOGIES and _is_topic(words[1]) and words[1] not in VERBS
+        else ""
+    )
 
 
 def _is_denial(raw: str) -> bool:
@@ -193,7 +242,8 @@ def _bigrams(text: str) -> Iterator[str]:
         yield from (run[place : place + 2] for place in range(max(1, len(run) - 1)))
 
 
-def _numbers(words: list[str]) -> Iterator[tuple[Quantity, str]]:
+def _numbers(words: list[str]) -> Iterator[tuple[Quantity, int, int]]:
+    """Yield each quantity, its place, and how many of the words after it belong to it."""
     skip = 0
     for index, word in enumerate(words):
         if skip:
@@ -204,7 +254,7 @@ def _numbers(words: list[str]) -> Iterator[tuple[Quantity, str]]:
             found := read_quantity(word.rstrip(".,:"), tuple(words[index + 1 : index + 5]))
         ):
             quantity, skip = found
-            yield quantity, word
+            yield quantity, index, skip
 
 
 def _by_polarity(first: Filled, second: Filled) -> Clash | None:
@@ -226,14 +276,27 @@ def _by_number(first: Filled, second: Filled) -> Clash | None:
     about, other = (side.topic | {name for _, name in side.values} for side in (first, second))
     if first.open or second.open or not differ(left, right) or not _same_topic(first, second, about, other):
         return None
+    if left.measure == "time" and len({first.period, second.period} - {""}) > 1:
+        return None
     return Clash(polarity=False, slot=" ".join(sorted(about & other)), older=older, newer=newer)
+
+
+def _by_weekday(first: Filled, second: Filled) -> Clash | None:
+    """Both name days of the week for exactly the same topic, and no day is in both."""
+    was, now = first.topic & _WEEKDAYS, second.topic & _WEEKDAYS
+    about = first.topic - was
+    if not was or not now or was & now or not about or about != second.topic - now or first.denies != second.denies:
+        return None
+    return Clash(polarity=False, slot=" ".join(sorted(about)), older=" ".join(sorted(was)), newer=" ".join(sorted(now)))
 
 
 def _by_class(first: Filled, second: Filled) -> Clash | None:
     """Both name one technology of the same class, and they differ."""
     if first.denies != second.denies or (first.numbers and second.numbers) or first.open or second.open:
         return None
-    if _differ_in_environment(first, second):
+    if _differ_in_environment(first, second) or (
+        first.qualifier != second.qualifier and first.qualifier and second.qualifier
+    ):
         return None
     was, now = first.values - second.values, second.values - first.values
     for kind, older in was:
@@ -284,5 +347,14 @@ _NEWS = frozenset(
     agora atualmente adesso ora oramai теперь сейчас
     """.split()
 )
+_PERIODS = {
+    word: period
+    for period, words in {
+        "lifetime": "kept keep keeps expire expires valid live lives ttl lifetime retention retained deleted purged lasts last",
+        "duration": "take takes took",
+        "interval": "every each interval",
+    }.items()
+    for word in words.split()
+}
 _WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _ENVIRONMENTS = frozenset(stem(name) for name in ENVIRONMENTS)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from holdfast.model.query import Confidence, Hit, Past, Query
 from holdfast.model.record import Record
+from holdfast.policy.admission.admit import MOMENTARY
 
 SMALL = 30  # in a store of fewer records the best one is shown even below the bar, with its fit
 NOTHING = 0.05  # the fit of a record that has nothing to do with the question
@@ -21,6 +22,7 @@ LOWEST, HIGHEST, HIGHEST_FOREIGN = 0.29, 0.45, 0.50  # bars of the smallest and 
 EXPLORATORY = 0.6  # of the ordinary bar
 SEVERE = 0.6  # of the ordinary bar, for a critical scar
 FAIR, STRONG, STRONG_FOREIGN = 0.40, 0.55, 0.65
+NEARLY = 0.8  # of the best score: from here on a hit answers about as well
 LEAD = 0.15  # a strong answer is the first, by at least this share of its score
 
 
@@ -99,6 +101,29 @@ def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
         for place, hit in zip(places, versions, strict=True):
             ordered[place] = hit
     return ordered
+
+
+def rivals(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits, newest first, that answer about as well as the first one and are newer: they may have replaced it.
+
+    What an agent wrote is no rival of what a user said, and what is true only for a moment is not replaced.
+    """
+    best = hits[0] if hits else None
+    if best is None or not _may_be_replaced(best):
+        return []
+    newer = [
+        hit
+        for hit in hits[1:LEADERS]
+        if _may_be_replaced(hit)
+        and hit.score >= NEARLY * best.score
+        and hit.record.created_at > best.record.created_at
+        and (hit.record.by.kind == "user" or best.record.by.kind != "user")
+    ]
+    return sorted(newer, key=lambda hit: hit.record.created_at, reverse=True)
+
+
+def _may_be_replaced(hit: Hit) -> bool:
+    return hit.fit >= STRONG and hit.record.kind not in MOMENTARY and hit.record.source != "starter"
 
 
 def _versions(hits: Sequence[Hit]) -> list[list[int]]:

@@ -25,7 +25,7 @@ from holdfast.model.text import counted, tokens_of
 from holdfast.policy.admission.admit import Similar
 from holdfast.policy.ranking.decay import WINDOW_DAYS
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
-from holdfast.policy.ranking.gate import LEADERS, SEVERE, bar, current_first, is_severe, labelled, passing
+from holdfast.policy.ranking.gate import LEADERS, SEVERE, bar, current_first, is_severe, labelled, passing, rivals
 from holdfast.policy.ranking.variants import variant_of
 from holdfast.policy.ranking.weight import weigh
 from holdfast.policy.secrets.find import masked
@@ -49,6 +49,7 @@ DECISION = 1.1  # factor for decisions if the question asks what was decided
 UNMERGED = 0.7  # factor for records from a branch that is not merged here
 # Leading hits that are compared with each other for contradictions: how many, from which share of the best score, how long.
 COMPARED, COMPARABLE, LONGEST_COMPARED = 3, 0.6, 300
+SAME_TOPIC = 1.0  # on the encoder's scale: from here on, of two hits that answer about as well, the newer comes first
 MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records at most that are embedded before a question is answered, if no background thread does it
 LEFT_OFF_TOKENS = 300  # of the answer to “where did we leave off?”
@@ -221,7 +222,8 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     current = [hit for hit in hits if past or hit.record.id not in superseded]
     replaced = len(hits) - len(current)
     current = _with_newer(memory, asked, _compared(current))
-    ordered = spread(current_first(current, past), query.limit)
+    versions = current_first(current, past)
+    ordered = spread(versions if past else _newest_first(memory, asked, versions), query.limit)
     most = max(query.limit, 2)  # the second decides whether the first leads
     foreign = asked.question.is_foreign or (bool(ordered) and is_foreign(ordered[0].record.body))
     page = [*labelled(ordered[:most], is_foreign=foreign), *ordered[most:]]
@@ -272,6 +274,25 @@ def _with_newer(memory: Memory, asked: _Asked, hits: list[Hit]) -> list[Hit]:
             for record in newer
         ]
         hits = _ranked([*hits, *added])
+    return hits
+
+
+def _newest_first(memory: Memory, asked: _Asked, hits: list[Hit]) -> list[Hit]:
+    """Return hits with a newer one first that answers about as well as the best and is about the same."""
+    newer = rivals(hits)
+    if not newer or asked.meaning.encoded is None:
+        return hits
+    import numpy as np  # noqa: PLC0415  loaded already: the question has a vector
+
+    best = hits[0].record.id
+    found = vectors.by_ids(memory.store, [best, *(hit.record.id for hit in newer)])
+    values = {about: np.frombuffer(raw, dtype=np.float16).astype(np.float32) for about, raw in found.items()}
+    floor, ceiling = asked.meaning.floor, asked.meaning.ceiling
+    for hit in newer:
+        if {best, hit.record.id} <= values.keys():
+            cosine = float(values[best] @ values[hit.record.id])
+            if cosine >= floor + SAME_TOPIC * (ceiling - floor):
+                return [hit, *(other for other in hits if other is not hit)]
     return hits
 
 
