@@ -102,6 +102,10 @@ def test_the_same_slot_in_other_words_contradicts(older: str, newer: str) -> Non
     ("older", "newer"),
     [
         ("Builds are kept for 14 days.", "A build takes 12 minutes."),
+        ("A password must have at least 8 characters.", "A password may have at most 64 characters."),
+        ("The minimum pool size is 5.", "The maximum pool size is 20."),
+        ("Retries wait at least 2 seconds.", "Retries wait at most 30 seconds."),
+        ("We keep at least 3 replicas.", "We run up to 10 replicas."),
         ("Access tokens expire after an hour.", "Refresh tokens expire after 30 days."),
         ("Python services log as JSON.", "Go services log in logfmt."),
         ("The newsletter goes out on Monday.", "The newsletter draft is reviewed on Fridays."),

@@ -12,7 +12,7 @@ from holdfast.model.patterns import lazy
 from holdfast.policy.language.change import Change, changes, mentions_now
 from holdfast.policy.language.lexicon import LABELS, MANY_VALUED, ONE_VALUED, OPEN_ENDED, SLOTS, TECHNOLOGIES
 from holdfast.policy.language.quantities import differ
-from holdfast.policy.language.slots import LONGEST, clash, period_of
+from holdfast.policy.language.slots import LONGEST, clash, differ_in_sense, sense_of
 from holdfast.policy.language.statements import Statement, Word, sentences, statements
 
 Reason = Literal["polarity", "value", "change"]
@@ -192,7 +192,7 @@ def _number(old: Statement, new: Statement) -> Contradiction | None:
     shared = old.keys & new.keys
     if not (first.quantity and second.quantity and differ(first.quantity, second.quantity)):
         return None
-    if first.quantity.measure == "time" and len({period_of(old.lead), period_of(new.lead)} - {""}) > 1:
+    if differ_in_sense(sense_of(old.lead), sense_of(new.lead)):
         return None
     if _labels(first, old) or _narrows(rest[0], old, shared) or _narrows(rest[1], new, shared):
         return None
@@ -223,6 +223,8 @@ def _after_slot(
         return None
     first, second = _value(old, same, new.keys), _value(new, same, old.keys)
     if not first or not second or _overlap(first, second) or (first[0].quantity and second[0].quantity):
+        return None
+    if differ_in_sense(sense_of(old.lead), sense_of(new.lead)):
         return None
     if any(word.key in keys_was for word in second) or any(word.key in keys_now for word in first):
         return None

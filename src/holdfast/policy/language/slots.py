@@ -1,9 +1,10 @@
 """Compare two short texts in any language by what they fill in: negation, numbers and technologies about the same topic."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from holdfast.model.patterns import lazy
 from holdfast.policy.language.lexicon import (
@@ -36,18 +37,13 @@ _OPEN = frozenset(
     "support supports supported accept accepts can may might also too either or both optional optionally and".split()
 )
 _WORD = lazy(r"[^\W\d_][\w+#'’]*(?:[-.][\w+#]+)*|\d[\d.,:]*\w*%?")
+_BOUNDED = r"(?:\b(?:may|can) )?(?:\b(?:be|have|take|last|contain|hold) )?\b"
 # The same in other words: what is replaced, and by what.
 _SAID_OTHERWISE = (
     (lazy(r"\btime[sd]? out\b", re.IGNORECASE), "timeout"),
     # A limit allows nothing beside it, unlike other things that may be.
-    (
-        lazy(
-            r"(?:\b(?:may|can) )?(?:\b(?:be|have|take|last|contain|hold) )?"
-            r"\b(?:up to|at most|no more than|at least|no less than|limited to|a (?:maximum|minimum) of)\b",
-            re.IGNORECASE,
-        ),
-        "limit",
-    ),
+    (lazy(_BOUNDED + r"(?:up to|at most|no more than|limited to|a maximum of)\b", re.IGNORECASE), "maximum"),
+    (lazy(_BOUNDED + r"(?:at least|no less than|a minimum of)\b", re.IGNORECASE), "minimum"),
     # Neither does the oldest version that something works with.
     (
         lazy(r"\bsupports?\b(?=[^;\n]*\d(?:\+|,? (?:and|or) (?:later|newer|up|above|higher)\b))", re.IGNORECASE),
@@ -96,7 +92,7 @@ class Filled:
     numbers: tuple[tuple[Quantity, str], ...]
     values: frozenset[tuple[str, str]]
     qualifier: str
-    period: str
+    sense: frozenset[str]
     denies: bool
     universal: bool
     stores: bool
@@ -174,7 +170,7 @@ def filled(sentence: str) -> Filled | None:
         numbers=numbers,
         values=values,
         qualifier=_qualifier(lowers),
-        period=period_of(lowers),
+        sense=sense_of(lowers),
         denies=denials > 0 if foreign else denials % 2 == 1,  # elsewhere two negations often make one
         universal=any(word in UNIVERSAL or word == "everything" for word in lowers),
         stores=any(stem(word) in ("stor", "keep", "kept", "sav", "persist", "liv") for word in lowers),
@@ -190,9 +186,16 @@ def _is_foreign(words: list[str]) -> bool:
     return 0 < foreign >= sum(word in FUNCTION_WORDS or word in LIGHT_VERBS for word in words)
 
 
-def period_of(words: Iterable[str]) -> str:
-    """Return what a time in a sentence with these words says: how long something is kept, takes, or how often it happens."""
-    return next((_PERIODS[word] for word in words if word in _PERIODS), "")
+def sense_of(words: Sequence[str]) -> frozenset[str]:
+    """Return what a number in a sentence with these words says: the most or the least, how long or how often."""
+    found = {_SENSES[word] for word in words if word in _SENSES}
+    return frozenset(found | {"most"} if ("up", "to") in pairwise(words) else found)
+
+
+def differ_in_sense(first: frozenset[str], second: frozenset[str]) -> bool:
+    """True if two numbers say different things: the least and the most, how long it is kept and how long it takes."""
+    bounds, periods = frozenset({"least", "most"}), frozenset({"lifetime", "duration", "interval"})
+    return any(first & group and second & group and not first & second & group for group in (bounds, periods))
 
 
 def _qualifier(words: list[str]) -> str:
@@ -276,7 +279,7 @@ def _by_number(first: Filled, second: Filled) -> Clash | None:
     about, other = (side.topic | {name for _, name in side.values} for side in (first, second))
     if first.open or second.open or not differ(left, right) or not _same_topic(first, second, about, other):
         return None
-    if left.measure == "time" and len({first.period, second.period} - {""}) > 1:
+    if differ_in_sense(first.sense, second.sense):
         return None
     return Clash(polarity=False, slot=" ".join(sorted(about & other)), older=older, newer=newer)
 
@@ -347,9 +350,11 @@ _NEWS = frozenset(
     agora atualmente adesso ora oramai теперь сейчас
     """.split()
 )
-_PERIODS = {
-    word: period
-    for period, words in {
+_SENSES = {
+    word: sense
+    for sense, words in {
+        "most": "maximum max most limit limited below under",
+        "least": "minimum min least above",
         "lifetime": "kept keep keeps expire expires valid live lives ttl lifetime retention retained deleted purged lasts last",
         "duration": "take takes took",
         "interval": "every each interval",
