@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from holdfast.engine.passages import MOST, SIZE, WHOLE, passages, pieces
 from holdfast.engine.search.lexical import fit
 from holdfast.engine.search.pack import pack, snippet
-from holdfast.engine.search.question import dates_in, named, past_asked_for, without
+from holdfast.engine.search.question import dates_in, listing_in, named, past_asked_for, without
 from holdfast.engine.search.sqlite_vectors import _close, first_look
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.model.query import Hit, Past
@@ -180,3 +180,33 @@ def test_the_codes_looked_at_are_the_nearest_and_as_many_as_promised() -> None:
     assert sorted(distance for distance, _ in found) == distances[: first_look(1_000)]
     assert (0, 5_007) in found
     assert len({number for _, number in found}) == len(found)
+
+
+ASKED_FOR_A_LIST = """
+what did we decide last week | what did we decide | which decisions did we make in October | recent decisions | latest decisions
+what have we learned this month | lessons from September | what happened on November 14 | what happened yesterday
+what changed last week | what did we do on Monday | anything new today? | list all decisions | what's new
+what was decided in october | show me the lessons of last month | was haben wir letzte Woche entschieden
+qué decidimos la semana pasada | what did we decide two days ago? | What has the team been working on this week?
+"""
+ASKED_FOR_MORE = """
+what did we decide about caching | what happened to the staging server last week | what changed in the parser
+who deployed last week | when did we decide to use redis | what is the latest version of node | decision log format
+why did we decide against kafka in october | what did the customer say on November 14 | new hire onboarding | release notes
+what happens when the queue is full | what do we do in case of a fire | notes | where do we keep records
+how do we make decisions | who decides on the roadmap | what should we do when a build fails | how do I add a note
+"""
+
+
+def questions(text: str) -> list[str]:
+    return [question.strip() for line in text.strip().splitlines() for question in line.split("|")]
+
+
+@pytest.mark.parametrize("text", questions(ASKED_FOR_A_LIST))
+def test_a_question_that_names_only_a_time_or_a_kind_asks_for_a_list(text: str) -> None:
+    assert listing_in(text, dates_in(text, "2026-11-16T12:00:00.000Z")) is not None
+
+
+@pytest.mark.parametrize("text", questions(ASKED_FOR_MORE))
+def test_a_question_that_names_more_asks_for_no_list(text: str) -> None:
+    assert listing_in(text, dates_in(text, "2026-11-16T12:00:00.000Z")) is None

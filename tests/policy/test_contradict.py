@@ -70,6 +70,7 @@ def test_the_same_amount_in_another_unit_is_no_contradiction(older: str, newer: 
     [
         ("The staging mailer sends at 06:00.", "The production mailer sends at 07:00."),
         ("Step 3 runs the linter.", "Step 4 runs the linter."),
+        ("Fact number 2 about the pool.", "Fact number 3 about the pool."),
         ("The worker is stateless.", "The worker is small."),
         ("Errors are logged.", "Validation errors are not logged."),
         ("Is the cache on?", "The cache is not on."),

@@ -498,6 +498,31 @@ def test_of_two_that_answer_about_as_well_and_are_about_the_same_the_newer_comes
         assert [hit.record.id for hit in by_words.hits] == [older.id, newer.id]
 
 
+def test_a_question_that_names_only_a_time_or_a_kind_lists_what_was_written(memory: Memory, time: Time) -> None:
+    old = keep(memory, "Pages are cached at the edge.", kind="decision", fields={"rationale": "measured"})
+    time.pass_days(40)
+    keep(memory, "The bread is good.")
+    new = keep(memory, "Search results are cached in Redis.", kind="decision", fields={"rationale": "measured"})
+    time.pass_days(8)
+    found = recall(memory, Query(text="what did we decide last week?"))
+    assert [(hit.record.id, hit.confidence, dict(hit.why)) for hit in found.hits] == [
+        (new.id, "strong", {"listed": 1.0})
+    ]
+    assert [hit.record.id for hit in recall(memory, Query(text="recent decisions")).hits] == [new.id, old.id]
+    first = recall(memory, Query(text="recent decisions", limit=1))
+    assert ([hit.record.id for hit in first.hits], first.cut) == ([new.id], 1)
+    everything = recall(memory, Query(text="what happened last week")).hits
+    assert [hit.record.title for hit in everything] == ["Search results are cached in Redis.", "The bread is good."]
+    link(memory, new.id, "supersedes", old.id)
+    assert [hit.record.id for hit in recall(memory, Query(text="list all decisions")).hits] == [new.id]
+    # Nothing was written then, or the question names more: what resembles it is found as usual.
+    assert (
+        recall(memory, Query(text="what did we decide yesterday about bread")).hits[0].record.title
+        == "The bread is good."
+    )
+    assert "listed" not in recall(memory, Query(text="what did we decide about search results")).hits[0].why
+
+
 def test_the_first_result_is_as_sure_alone_as_on_a_full_page(memory: Memory) -> None:
     keep(memory, "The payment service retries a charge three times.")
     keep(memory, "The payment service retries a refund three times.")

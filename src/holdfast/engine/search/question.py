@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from holdfast.engine.languages import FOREIGN, STOP
 from holdfast.engine.tokens import STOP_STEMS, tokens
 from holdfast.model.patterns import lazy
 from holdfast.model.query import Past
@@ -38,9 +39,26 @@ _DAYS = {
     (10, 0): "recently|the other day|neulich|recientemente|récemment|recentemente|最近|최근|недавно",
 }
 _PERIODS = [(days, lazy(rf"(?<![^\W_])(?:{words})(?![a-zа-я])")) for days, words in _DAYS.items()]
+DECISIONS, LESSONS = ("decision",), ("learning", "scar", "win", "pattern", "anti_pattern")
+_PLAIN = lazy(r"\w+")
 _DECIDED = lazy(
     r"\b(?:decid|decision|chose|choose|chosen|agreed? on|settled? on|entschied|entscheid|decidi|décid|elegi|escolh|choisi)"
     r"|决定|決定|决策|決め|결정|решили|выбрали"
+)
+_LEARNED = lazy(r"\b(?:learn|lesson|gelernt|aprend|appris|imparat|научились)")
+_HOW = lazy(r"\b(?:how|why|who|whose|where|when|if|should|must)\b")
+_NEWEST = lazy(r"\b(?:newest|latest|recent|new)\b")
+# Words of a question that only ask for what was written, not what about.
+_ASKING = (
+    STOP
+    | FOREIGN
+    | frozenset(
+        """
+    happen happened happens change changed changes going went list show tell give get got made make makes new newest latest
+    recent recently last anything everything something news note notes memory memories record records recorded write wrote
+    written store stored save saved remember remembered add added work worked working far team passiert was haben gab pasó
+    """.split()
+    )
 )
 _NOW = lazy(
     r"(?<![^\W_])(?:now|nowadays|current|currently|at the moment|these days|still|latest|today|aktuell|jetzt|derzeit|noch"
@@ -98,6 +116,13 @@ class Dates:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What a question asks to list: records of these kinds, or of any kind."""
+
+    kinds: tuple[str, ...]
+
+
 def dates_in(text: str, now: str = "") -> Dates:
     """Return the dates and periods that a question names; a year or day counts only with a month."""
     low = text.lower()
@@ -119,6 +144,22 @@ def dates_in(text: str, now: str = "") -> Dates:
 def asks_for_decision(text: str) -> bool:
     """True if a question asks what was decided."""
     return bool(_DECIDED.search(text.lower()))
+
+
+def listing_in(text: str, dates: Dates) -> Listing | None:
+    """Return what a question lists that names only a time or a kind, such as “what did we decide last week?”, else None."""
+    low = text.lower().replace("what's", "what")
+    if _HOW.search(low):
+        return None
+    asks = _DECIDED.search(low), _LEARNED.search(low)
+    for phrase in sorted(dates.named, key=len, reverse=True):
+        low = low.replace(phrase, " ")
+    rest = [word for word in _PLAIN.findall(low) if word not in _ASKING]
+    if any(not _DECIDED.match(word) and not _LEARNED.match(word) for word in rest):
+        return None
+    if not any(asks) and not dates.named and not _NEWEST.search(low):
+        return None
+    return Listing(kinds=DECISIONS if asks[0] else LESSONS if asks[1] else ())
 
 
 def past_asked_for(text: str, periods: Iterable[tuple[str, str]], now: str) -> Past | None:

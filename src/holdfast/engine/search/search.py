@@ -13,9 +13,11 @@ from holdfast.engine.languages import FOREIGN, is_foreign
 from holdfast.engine.search.lexical import Frequencies, Words, fit, look_up
 from holdfast.engine.search.question import (
     Dates,
+    Listing,
     asks_for_decision,
     dates_in,
     is_about_now,
+    listing_in,
     named,
     past_asked_for,
     without,
@@ -61,6 +63,7 @@ class Question:
     is_about_now: bool = False
     past: Past | None = None  # the earlier state that it asks for, if it does
     asks_for_decision: bool = False
+    listing: Listing | None = None  # if it names only a time or a kind: records of that are listed
     is_foreign: bool = False  # not in English
 
 
@@ -143,6 +146,7 @@ def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
         is_about_now=is_about_now(text) and past is None,
         past=past,
         asks_for_decision=asks_for_decision(text),
+        listing=None if people else listing_in(text, dates),
         is_foreign=foreign,
     )
 

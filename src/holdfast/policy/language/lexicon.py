@@ -211,7 +211,10 @@ TECHNOLOGIES: Mapping[str, str] = {name: kind for kind, names in _CLASSES.items(
 
 # Labels whose number is a name: step 3 and step 4 are two things, not two values.
 LABELS = frozenset(
-    "step phase shard issue pr ticket invoice chapter stage part rule section adr sprint case tier line day figure table example node replica test".split()
+    """
+    step phase shard issue pr ticket invoice chapter stage part rule section adr sprint case tier line day figure table
+    example node replica test number no item task point question note entry milestone
+    """.split()
 )
 # Names that are ordinary words too: they count only if they are not written in lower case.
 AMBIGUOUS = frozenset(

@@ -90,7 +90,7 @@ class _Asked:
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     """Return the best records for the query, best first, cut to its limit and budget; `surface` records impressions."""
     asked = _ask(memory, query)
-    found = _recall_as_of(memory, asked) if query.as_of else _recall(memory, asked)
+    found = _recall_as_of(memory, asked) if query.as_of else _listed(memory, asked) or _recall(memory, asked)
     found = replace(found, hits=_checked(memory, found.hits)) if not query.as_of else found
     found = _with_left_off(memory, query, found)
     unrecorded = _surface(memory, query, found) if surface else ""
@@ -241,6 +241,36 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
             else ""
         ),
     )
+
+
+def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
+    """Return the newest records of the time and the kinds that a question names, if it names nothing else.
+
+    None if it does, or if there are no such records: then what resembles the question is better than nothing.
+    """
+    listing, query, store = asked.question.listing, asked.query, memory.store
+    if listing is None or query.since or query.until:
+        return None
+    chosen = replace(asked.chosen, kinds=query.kinds or listing.kinds)
+    filters = [replace(chosen, since=since, until=until) for since, until in asked.question.periods or [("", "")]]
+    entries = {one.number: one.record for each in filters for one in records.page(store, each, limit=query.limit)}
+    if not entries:
+        return None
+    data = _ranking_data(memory, asked, list(entries.values()))
+    known = [
+        (Candidate(number=number, words=1.0, coverage=1.0), record)
+        for number, record in entries.items()
+        if record.id not in data.replaced
+    ]
+    hits = sorted(_weighed(memory, asked, known, data), key=lambda hit: hit.record.created_at, reverse=True)
+    packed, cut = pack(
+        labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits]),
+        {},
+        limit=query.limit,
+        budget=query.budget,
+    )
+    left = sum(records.counted(store, each) for each in filters) - len(entries)
+    return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
 
 
 def _compared(hits: list[Hit]) -> list[Hit]:

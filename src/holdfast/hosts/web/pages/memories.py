@@ -49,14 +49,16 @@ SORTS = {
 ORDERS: dict[str, Order] = {"changed": "changed", "used": "applied", "shown": "shown", "title": "title"}
 FILTERS = ("kind", "scope", "tag", "session", "since", "until", "as_of", "mode", "state")
 SAVED, MOST_SAVED, LONGEST_NAME, LONGEST_SEARCH = "holdfast-searches", 12, 40, 240
-ADDED = ("words", "meaning", "session", "person", "date")  # what a score is made of; the rest are factors near 1
 PUSH = 0.10  # how far one factor may push
-MEANINGS = {
+MEANINGS = {  # what a score is made of; the rest are factors near 1
     "words": "how well its words match",
     "meaning": "how close its meaning is",
+    "tokens": "how close it is word by word",
     "session": "its session matches",
-    "person": "its author matches",
+    "author": "its author matches",
     "date": "its date matches",
+    "listed": "the question asks for this time or kind",
+    "left off": "work was left off here",
 }
 
 
@@ -205,7 +207,7 @@ def signals_of(hit: Hit, most: float) -> tuple[Signal, ...]:
             label=f"{name} {hit.why[name]:.2f}: {MEANINGS[name]}",
         )
         for name in hit.why
-        if name in ADDED
+        if name in MEANINGS
     ]
     pushed = [
         Signal(
@@ -215,7 +217,7 @@ def signals_of(hit: Hit, most: float) -> tuple[Signal, ...]:
             way="up" if value > 1 else "down",
         )
         for name, value in hit.why.items()
-        if name not in ADDED
+        if name not in MEANINGS
     ]
     return (*added, *pushed)
 
@@ -281,7 +283,7 @@ def _answer(ask: Ask) -> dict[str, Any]:
 
 def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
     recalled = recall(ask.memory, query, surface=False)
-    most = max((hit.why[name] for hit in recalled.hits for name in hit.why if name in ADDED), default=0.0)
+    most = max((hit.why[name] for hit in recalled.hits for name in hit.why if name in MEANINGS), default=0.0)
     shown = [
         Found(hit=hit, snippet=_without_title(hit), badge=badge(hit.freshness), signals=signals_of(hit, most))
         for hit in recalled.hits
