@@ -4,8 +4,8 @@ import pytest
 
 from holdfast.model.event import Actor, ActorKind
 from holdfast.model.query import Hit, Query
-from holdfast.model.record import Record
-from holdfast.policy.ranking.gate import labelled, passing, rivals
+from holdfast.model.record import Record, Source
+from holdfast.policy.ranking.gate import current_first, labelled, passing, rivals
 
 ASKED = Query(text="how do I run a migration on the orders table?")
 
@@ -50,9 +50,27 @@ def test_only_a_first_hit_that_leads_is_strong() -> None:
     assert [hit.confidence for hit in labelled(hits)] == ["fair", "fair"]
 
 
-def made(number: int, score: float, at: str, *, kind: str = "fact", by: ActorKind = "user", fit: float = 0.9) -> Hit:
-    record = Record(id=str(number), kind=kind, title="t", body="b", created_at=at, by=Actor(kind=by, name="someone"))
-    return Hit(record=record, score=score, confidence="fair", why={}, fit=fit)
+def made(
+    number: int,
+    score: float,
+    at: str,
+    *,
+    kind: str = "fact",
+    by: ActorKind = "user",
+    source: Source = "explicit",
+    fit: float = 0.9,
+    contradicted_by: str = "",
+) -> Hit:
+    by_whom = Actor(kind=by, name="someone")
+    record = Record(id=str(number), kind=kind, title="t", body="b", created_at=at, by=by_whom, source=source)
+    return Hit(record=record, score=score, confidence="fair", why={}, fit=fit, contradicted_by=contradicted_by)
+
+
+def test_of_versions_the_newest_that_was_said_comes_first() -> None:
+    older, newer = made(1, 1.0, "2026-01-01", contradicted_by="2"), made(2, 0.9, "2026-02-01", by="agent")
+    assert current_first([older, newer]) == [newer, older]
+    concluded = made(2, 0.9, "2026-02-01", by="agent", source="observed")
+    assert current_first([older, concluded]) == [older, concluded]
 
 
 def test_a_newer_hit_that_answers_about_as_well_may_have_replaced_the_first() -> None:
@@ -69,9 +87,9 @@ def test_a_newer_hit_that_answers_about_as_well_may_have_replaced_the_first() ->
         made(2, 0.7, "2026-02-01"),
         made(2, 0.9, "2026-02-01", fit=0.5),
         made(2, 0.9, "2026-02-01", kind="observation"),
-        made(2, 0.9, "2026-02-01", by="agent"),
+        made(2, 0.9, "2026-02-01", by="agent", source="inferred"),
     ],
-    ids=["answers worse", "hardly fits", "true for a moment", "an agent's"],
+    ids=["answers worse", "hardly fits", "true for a moment", "an agent's conclusion"],
 )
 def test_others_leave_the_first_hit_where_it_is(other: Hit) -> None:
     assert rivals([made(1, 1.0, "2026-01-01"), other]) == []

@@ -10,6 +10,7 @@ from dataclasses import replace
 from holdfast.model.query import Confidence, Hit, Past, Query
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import MOMENTARY
+from holdfast.policy.ranking.standing import is_from_user
 
 SMALL = 30  # in a store of fewer records the best one is shown even below the bar, with its fit
 NOTHING = 0.05  # the fit of a record that has nothing to do with the question
@@ -87,11 +88,12 @@ def labelled(hits: Sequence[Hit], *, is_foreign: bool = False) -> list[Hit]:
 def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
     """Return hits with contradicting versions of one statement in the order that a question asks for; the rest stays.
 
-    The newest comes first, unless the question is about the past.
+    The newest comes first, unless the question is about the past; what was only concluded comes after what was said.
     """
     ordered = list(hits)
     for places in _versions(hits):
-        versions = sorted((hits[place] for place in places), key=lambda hit: hit.record.created_at, reverse=True)
+        found = [hits[place] for place in places]
+        versions = sorted(found, key=lambda hit: (not _is_concluded(hit), hit.record.created_at), reverse=True)
         if past and past.first:
             versions.reverse()
         elif past and past.until:
@@ -106,7 +108,7 @@ def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
 def rivals(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits, newest first, that answer about as well as the first one and are newer: they may have replaced it.
 
-    What an agent wrote is no rival of what a user said, and what is true only for a moment is not replaced.
+    What an agent concluded is no rival of what a user said, and what is true only for a moment is not replaced.
     """
     best = hits[0] if hits else None
     if best is None or not _may_be_replaced(best):
@@ -117,9 +119,13 @@ def rivals(hits: Sequence[Hit]) -> list[Hit]:
         if _may_be_replaced(hit)
         and hit.score >= NEARLY * best.score
         and hit.record.created_at > best.record.created_at
-        and (hit.record.by.kind == "user" or best.record.by.kind != "user")
+        and not (_is_concluded(hit) and is_from_user(best.record))
     ]
     return sorted(newer, key=lambda hit: hit.record.created_at, reverse=True)
+
+
+def _is_concluded(hit: Hit) -> bool:
+    return hit.record.source in ("inferred", "observed", "mined") and not is_from_user(hit.record)
 
 
 def _may_be_replaced(hit: Hit) -> bool:
