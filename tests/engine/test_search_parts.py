@@ -194,7 +194,7 @@ what did we decide about caching | what happened to the staging server last week
 who deployed last week | when did we decide to use redis | what is the latest version of node | decision log format
 why did we decide against kafka in october | what did the customer say on November 14 | new hire onboarding | release notes
 what happens when the queue is full | what do we do in case of a fire | notes | where do we keep records
-how do we make decisions | who decides on the roadmap | what should we do when a build fails | how do I add a note
+how do we make decisions | make a decision | add a new note | new notes | save the latest changes | who decides on the roadmap | what should we do when a build fails | how do I add a note
 """
 
 

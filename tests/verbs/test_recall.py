@@ -515,7 +515,12 @@ def test_a_question_that_names_only_a_time_or_a_kind_lists_what_was_written(memo
     assert [hit.record.title for hit in everything] == ["Search results are cached in Redis.", "The bread is good."]
     link(memory, new.id, "supersedes", old.id)
     assert [hit.record.id for hit in recall(memory, Query(text="list all decisions")).hits] == [new.id]
-    # Nothing was written then, or the question names more: what resembles it is found as usual.
+    none = recall(memory, Query(text="what did we decide yesterday"))
+    assert (none.hits, none.closest, none.notes) == ((), None, ("Nothing was written then.",))
+    lessons = recall(memory, Query(text="what did we learn last week"))
+    assert [hit.record.title for hit in lessons.hits] == [hit.record.title for hit in everything]
+    assert lessons.notes == ("No lesson was written then; this was.",)
+    # If the question names more, what resembles it is found as usual.
     assert (
         recall(memory, Query(text="what did we decide yesterday about bread")).hits[0].record.title
         == "The bread is good."

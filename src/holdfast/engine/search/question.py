@@ -39,15 +39,18 @@ _DAYS = {
     (10, 0): "recently|the other day|neulich|recientemente|récemment|recentemente|最近|최근|недавно",
 }
 _PERIODS = [(days, lazy(rf"(?<![^\W_])(?:{words})(?![a-zа-я])")) for days, words in _DAYS.items()]
-DECISIONS, LESSONS = ("decision",), ("learning", "scar", "win", "pattern", "anti_pattern")
+LESSONS = ("learning", "scar", "win", "pattern", "anti_pattern")
 _PLAIN = lazy(r"\w+")
 _DECIDED = lazy(
     r"\b(?:decid|decision|chose|choose|chosen|agreed? on|settled? on|entschied|entscheid|decidi|décid|elegi|escolh|choisi)"
     r"|决定|決定|决策|決め|결정|решили|выбрали"
 )
 _LEARNED = lazy(r"\b(?:learn|lesson|gelernt|aprend|appris|imparat|научились)")
-_HOW = lazy(r"\b(?:how|why|who|whose|where|when|if|should|must)\b")
-_NEWEST = lazy(r"\b(?:newest|latest|recent|new)\b")
+# Questions about a way or a reason, and requests to write something, ask for no list.
+_HOW = lazy(
+    r"\b(?:how|why|who|whose|where|when|if|should|must)\b|^(?:add|write|save|store|make|remember|record|note)\b"
+)
+_NEWEST = lazy(r"\b(?:newest|latest|recent)\b|\b(?:what|anything) (?:is |are )?new\b")
 # Words of a question that only ask for what was written, not what about.
 _ASKING = (
     STOP
@@ -118,9 +121,10 @@ class Dates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What a question asks to list: records of these kinds, or of any kind."""
+    """What a question asks to list: records of these kinds, or of any kind, and what to call one of them."""
 
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
+    name: str = "memory"
 
 
 def dates_in(text: str, now: str = "") -> Dates:
@@ -159,7 +163,9 @@ def listing_in(text: str, dates: Dates) -> Listing | None:
         return None
     if not any(asks) and not dates.named and not _NEWEST.search(low):
         return None
-    return Listing(kinds=DECISIONS if asks[0] else LESSONS if asks[1] else ())
+    if asks[0]:
+        return Listing(kinds=("decision",), name="decision")
+    return Listing(kinds=LESSONS, name="lesson") if asks[1] else Listing()
 
 
 def past_asked_for(text: str, periods: Iterable[tuple[str, str]], now: str) -> Past | None:

@@ -52,6 +52,7 @@ COMPARED, COMPARABLE, LONGEST_COMPARED = 3, 0.6, 300
 SAME_TOPIC = 1.0  # on the encoder's scale: from here on, of two hits that answer about as well, the newer comes first
 MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records at most that are embedded before a question is answered, if no background thread does it
+NOTHING_THEN = "Nothing was written then."
 LEFT_OFF_TOKENS = 300  # of the answer to “where did we leave off?”
 WEIGHED, FEWEST = 2, 20  # times the limit, and at least: how many of the best candidates are read in full and weighed
 LOOKED_AT = 10  # upper bound, as a multiple, while one source would fill the page
@@ -90,8 +91,12 @@ class _Asked:
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     """Return the best records for the query, best first, cut to its limit and budget; `surface` records impressions."""
     asked = _ask(memory, query)
-    found = _recall_as_of(memory, asked) if query.as_of else _listed(memory, asked) or _recall(memory, asked)
-    found = replace(found, hits=_checked(memory, found.hits)) if not query.as_of else found
+    if query.as_of:
+        found = _recall_as_of(memory, asked)
+    else:
+        listed = _listed(memory, asked)
+        found = _recall(memory, asked) if listed is None else listed
+        found = replace(found, hits=_checked(memory, found.hits))
     found = _with_left_off(memory, query, found)
     unrecorded = _surface(memory, query, found) if surface else ""
     found = replace(found, notes=_notes(*found.notes, unrecorded))
@@ -244,18 +249,24 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
 
 
 def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
-    """Return the newest records of the time and the kinds that a question names, if it names nothing else.
-
-    None if it does, or if there are no such records: then what resembles the question is better than nothing.
-    """
-    listing, query, store = asked.question.listing, asked.query, memory.store
+    """Return the newest records of the time and the kinds that a question names, if it names nothing else; else None."""
+    listing, query, periods = asked.question.listing, asked.query, asked.question.periods
     if listing is None or query.since or query.until:
         return None
     chosen = replace(asked.chosen, kinds=query.kinds or listing.kinds)
+    found = _list(memory, asked, chosen)
+    if found.hits or not periods:
+        return found if found.hits else None
+    others = _list(memory, asked, asked.chosen) if chosen != asked.chosen else found
+    note = f"No {listing.name} was written then; this was." if others.hits else NOTHING_THEN
+    return replace(others, notes=(note,))
+
+
+def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
+    """Return the newest records that a filter allows, written at the time that the question names if it names one."""
+    query, store = asked.query, memory.store
     filters = [replace(chosen, since=since, until=until) for since, until in asked.question.periods or [("", "")]]
     entries = {one.number: one.record for each in filters for one in records.page(store, each, limit=query.limit)}
-    if not entries:
-        return None
     data = _ranking_data(memory, asked, list(entries.values()))
     known = [
         (Candidate(number=number, words=1.0, coverage=1.0), record)
@@ -263,12 +274,8 @@ def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
         if record.id not in data.replaced
     ]
     hits = sorted(_weighed(memory, asked, known, data), key=lambda hit: hit.record.created_at, reverse=True)
-    packed, cut = pack(
-        labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits]),
-        {},
-        limit=query.limit,
-        budget=query.budget,
-    )
+    listed = labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits])
+    packed, cut = pack(listed, {}, limit=query.limit, budget=query.budget)
     left = sum(records.counted(store, each) for each in filters) - len(entries)
     return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
 
