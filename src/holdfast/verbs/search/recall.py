@@ -55,7 +55,8 @@ CATCH_UP = 16  # records at most that are embedded before a question is answered
 NOTHING_THEN = "Nothing was written then."
 LEFT_OFF_TOKENS = 300  # of the answer to “where did we leave off?”
 WEIGHED, FEWEST = 2, 20  # times the limit, and at least: how many of the best candidates are read in full and weighed
-LOOKED_AT = 10  # upper bound, as a multiple, while one source would fill the page
+LOOKED_AT = 10  # while one source would fill the page: how many times as many candidates are searched for
+MOST_WEIGHED = 16  # and how many times as many are weighed
 MOST_WAITING, SHOWN_HELD = 400, 2  # how many quarantined records are examined, and how many are returned
 ALL: Span = (0, 2**62)
 
@@ -392,7 +393,7 @@ def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tupl
     """
     query, found, kept, place, superseded = asked.query, list[Hit](), list[Hit](), 0, set[str]()
     step = max(FEWEST, WEIGHED * query.limit)
-    while place < len(fitting) and place < LOOKED_AT * step and not (kept and is_varied(kept, query.limit)):
+    while place < len(fitting) and place < MOST_WEIGHED * step and not (kept and is_varied(kept, query.limit)):
         best = fitting[place : place + step]
         read = records.by_numbers(memory.store, [one.number for one in best])
         known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], asked)]
