@@ -52,17 +52,12 @@ _HOW = lazy(
 )
 _NEWEST = lazy(r"\b(?:newest|latest|recent)\b|\b(?:what|anything) (?:is |are )?new\b")
 # Words of a question that only ask for what was written, not what about.
-_ASKING = (
-    STOP
-    | FOREIGN
-    | frozenset(
-        """
+_ASKING_WORDS = """
     happen happened happens change changed changes going went list show tell give get got made make makes new newest latest
     recent recently last anything everything something news note notes memory memories record records recorded write wrote
     written store stored save saved remember remembered add added work worked working far team passiert was haben gab pasó
-    """.split()
-    )
-)
+""".split()
+_ASKING = STOP | FOREIGN | frozenset(_ASKING_WORDS)
 _NOW = lazy(
     r"(?<![^\W_])(?:now|nowadays|current|currently|at the moment|these days|still|latest|today|aktuell|jetzt|derzeit|noch"
     r"|ahora|actualmente|todavía|actuellement|maintenant|encore|agora|atualmente|ainda|сейчас|现在|目前|今は|現在|지금|현재)(?![a-zа-я])"

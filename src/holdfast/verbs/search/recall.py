@@ -398,10 +398,7 @@ def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tupl
         read = records.by_numbers(memory.store, [one.number for one in best])
         known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], asked)]
         data = _ranking_data(memory, asked, [record for _, record in known])
-        hits = _weighed(memory, asked, known, data)
-        came = {about: senders_of(marks) for about, marks in data.arrivals.items()}
-        known_senders = (replace(hit, came=came[hit.record.id]) if hit.record.id in came else hit for hit in hits)
-        found = _ranked([*found, *known_senders])
+        found = _ranked([*found, *_weighed(memory, asked, known, data)])
         # Repetitions fill no page that would not be varied with them either, so comparing texts can wait.
         kept = collapsed(found) if is_varied(found, query.limit) else []
         superseded |= data.replaced
@@ -482,6 +479,7 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
     """Return hits ranked by score times the weights for age, trust, severity, scope, use and branch."""
     project = memory.project if asked.query.project is None else asked.query.project
     unmerged = outside(memory, [record for _, record in found])
+    came = {about: senders_of(marks) for about, marks in data.arrivals.items()}
     hits = []
     for candidate, record in found:
         factors = weigh(
@@ -510,6 +508,7 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
                 confidence="weak",
                 why=why,
                 fit=candidate.fit,
+                came=came.get(record.id, ""),
                 branch=branch,
                 hot=hot,
                 contradicted_by=_newest(record, data.contradicted),
