@@ -519,7 +519,7 @@ def test_a_question_that_names_only_a_time_or_a_kind_lists_what_was_written(memo
     assert (none.hits, none.closest, none.notes) == ((), None, ("Nothing was written then.",))
     lessons = recall(memory, Query(text="what did we learn last week"))
     assert [hit.record.title for hit in lessons.hits] == [hit.record.title for hit in everything]
-    assert lessons.notes == ("No lesson was written then; this was.",)
+    assert lessons.notes == ("No lesson was written then; these memories were.",)
     # If the question names more, what resembles it is found as usual.
     assert (
         recall(memory, Query(text="what did we decide yesterday about bread")).hits[0].record.title

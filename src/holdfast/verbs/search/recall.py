@@ -259,7 +259,7 @@ def _listed(memory: Memory, asked: _Asked) -> Recalled | None:
     if found.hits or not periods:
         return found if found.hits else None
     others = _list(memory, asked, asked.chosen) if chosen != asked.chosen else found
-    note = f"No {listing.name} was written then; this was." if others.hits else NOTHING_THEN
+    note = f"No {listing.name} was written then; these memories were." if others.hits else NOTHING_THEN
     return replace(others, notes=(note,))
 
 
