@@ -1,4 +1,4 @@
-"""The command that searches the store for secrets."""
+"""`holdfast store scan`: search the whole store for secrets, and mask them."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Commands that export and import memories."""
+"""`holdfast store export` and `import`: JSON lines, and the formats of other systems."""
 
 import io
 import os
@@ -29,7 +29,10 @@ from holdfast.verbs.upkeep.doctor import status
 if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
 
+
 SHOWN = 5  # examples for each reason
+
+
 _EVENTS = {
     "started": "session",
     "used": "use",

@@ -1,4 +1,4 @@
-"""Commands that check whether memories are still true."""
+"""`holdfast verify` and `holdfast check`: compare memories with the code."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -157,7 +157,7 @@ def _report_change(change: CheckedChange, base: str, form: str, output: Path | N
     if form == "text" or output:
         _show_change(change, base)
     if form != "text":
-        from holdfast.hosts.cli.reports import FORMATS
+        from holdfast.hosts.cli.check_reports import FORMATS
 
         report = FORMATS[form](change, base)
         if output is None:
@@ -193,7 +193,7 @@ def _show(checked: list[Checked], *, quiet: bool) -> None:
 
 
 def _show_change(change: CheckedChange, base: str) -> None:
-    from holdfast.hosts.cli.reports import summary
+    from holdfast.hosts.cli.check_reports import summary
 
     out = console()
     for item in change.broken:

@@ -1,59 +1,19 @@
-"""Commands that show and maintain the store: rebuild, status, doctor, config."""
+"""`holdfast doctor`, `status` and `config`: what works, what is stored and what is set."""
 
 import re
 from dataclasses import asdict, fields
-from pathlib import Path
 
 import click
 from rich.text import Text
 
 from holdfast.compose.settings import user_file
 from holdfast.hosts.cli.options import opened, settings
-from holdfast.hosts.cli.render import console, hanging, indented, json_option, print_json, progress, say, working
+from holdfast.hosts.cli.render import console, hanging, indented, json_option, print_json, working
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.text import counted
 from holdfast.model.trail import DAYS, MOST
-from holdfast.verbs.search.embed import catch_up
-from holdfast.verbs.upkeep.doctor import Check, Status, examine, rebuild_vectors, rebuild_views, status
-
-
-@click.command("rebuild")
-@click.argument("what", type=click.Choice(["views", "vectors"]), default="views")
-@click.option("--missing", is_flag=True, help="With vectors: only those that are missing.")
-@click.option(
-    "--from-markdown",
-    "markdown",
-    metavar="FOLDER",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Fill an empty store from a replica's markdown folder.",
-)
-@json_option
-def rebuild_command(what: str, missing: bool, markdown: Path | None, as_json: bool) -> None:
-    """Rebuild views from the journal (the default), or vectors with the current embedder.
-
-    --from-markdown fills an empty store from markdown files alone. For a `holdfast store export` use `holdfast store import`.
-    """
-    if markdown:
-        from holdfast.hosts.cli.recovery import fill_from_markdown
-
-        fill_from_markdown(markdown, as_json=as_json)
-        return
-    with opened() as memory:
-        if what == "views":
-            with progress("replaying the journal", None, quiet=as_json) as moved:
-                done = rebuild_views(memory, lambda done, _all: moved(done))
-        else:
-            if memory.embedder is None:
-                raise Invalid("No embedder is set.", hint='Set embedder to "local" or "http".')
-            now = status(memory)
-            total = now.lagging if missing else now.everywhere + now.retired + now.pending
-            with progress("embedding", total, quiet=as_json) as moved:
-                done = catch_up(memory, progress=moved) if missing else rebuild_vectors(memory, moved)
-    if as_json:
-        print_json({"rebuilt": what, "records": done})
-    else:
-        say(f"Rebuilt the {what} of {counted(done, 'memory')}.")
+from holdfast.verbs.upkeep.doctor import Check, Status, examine, status
 
 
 @click.command("status")

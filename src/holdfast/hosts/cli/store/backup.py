@@ -1,10 +1,9 @@
-"""Commands for backups, restoring them, and recovering a damaged store."""
+"""`holdfast store backup`, `restore` and `recover`: copies of a store, and what can be read from a damaged one."""
 
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,14 +11,12 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from holdfast.compose.adapters import markdown_folder
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
-from holdfast.hosts.cli.options import declined, opened, settings
+from holdfast.hosts.cli.options import declined, settings
 from holdfast.hosts.cli.render import agreed, console, json_option, local, print_json, say, working
-from holdfast.model.errors import Conflict, Invalid, NotFound, StoreBusy
+from holdfast.model.errors import Invalid, NotFound, StoreBusy
 from holdfast.model.text import counted
-from holdfast.verbs.exchange.sync import take_from
 from holdfast.verbs.upkeep import recovery
 from holdfast.verbs.upkeep.recovery import Saved
 
@@ -118,25 +115,6 @@ def recover_command(file: Path | None, output: Path | None, yes: bool, as_json: 
         print_json({"damaged": str(damaged), **asdict(saved)})
         return
     _show(saved, damaged)
-
-
-def fill_from_markdown(folder: Path, *, as_json: bool) -> None:
-    """Fill an empty store from a folder of markdown files."""
-    with opened() as memory, tempfile.TemporaryDirectory() as states, working("reading the files"):
-        if memory.store.last_seq():
-            hint = "Use an empty one: holdfast --home FOLDER store rebuild --from-markdown …; or merge with `holdfast sync`."
-            raise Conflict("This store is not empty.", hint=hint)
-        replica, sharing = markdown_folder(folder, Path(states), memory)
-        with closing(replica):
-            done = take_from(memory, replica, sharing)
-    if as_json:
-        print_json({"records": done.came, "left_alone": [asdict(remark) for remark in done.remarks]})
-        return
-    say(f"{counted(done.came, 'memory')} imported from {folder}.")
-    for remark in done.remarks[:SHOWN]:
-        console().print(f"left alone: {remark.where}: {remark.why}", markup=False, style="yellow")
-    if len(done.remarks) > SHOWN:
-        say(f"and {len(done.remarks) - SHOWN} more: --json lists them all")
 
 
 def _recover_store(store: Path) -> tuple[Saved, Path]:

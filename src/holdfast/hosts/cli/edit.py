@@ -1,4 +1,4 @@
-"""Commands that change memories: revise, retire, restore, link, and more."""
+"""Commands that change single memories: revise, forget, restore, link; and their history."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,13 @@ from holdfast.model.ids import short
 from holdfast.model.record import Record, record_to_json
 from holdfast.model.text import counted, shorten
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.lifecycle import Revision, link, rename_scope, restore, retire, revise, unlink
+from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, unlink
 from holdfast.verbs.records.read import history
 
 if TYPE_CHECKING:
     from holdfast.verbs.upkeep.backups import Backup
     from holdfast.verbs.upkeep.erasing import Erased
+
 
 _PLURALS = {
     "entry of the trail": "entries of the trail",
@@ -158,19 +159,6 @@ def unlink_command(source: str, relation: str, target: str, as_json: bool) -> No
     """Remove a link between two memories."""
     with opened() as memory:
         _done("unlinked", unlink(memory, source, relation, target), as_json=as_json)
-
-
-@click.command("rename-scope")
-@click.argument("old", type=SCOPE)
-@click.argument("new")
-@json_option
-def rename_scope_command(old: str, new: str, as_json: bool) -> None:
-    """Rename a scope, and scopes nested in it, in all memories."""
-    with opened() as memory:
-        renamed = rename_scope(memory, old, new)
-    print_json({"renamed": [record.id for record in renamed]}) if as_json else print(
-        f"{counted(len(renamed), 'memory')} moved from {old} to {new}."
-    )
 
 
 def _agrees_to_erase(memory: Memory, reference: str) -> bool:

@@ -1,0 +1,1 @@
+"""Commands of `holdfast store`: back up, export, import, move and repair it."""
