@@ -15,7 +15,7 @@ from bench.measure import table
 from bench.speed import open_bench
 from holdfast.engine.views import records
 from holdfast.model.trail import HookEvent
-from holdfast.policy.language.voice import stated
+from holdfast.policy.language.user_statements import stated
 from holdfast.verbs.capture.derive import derive
 
 LEAST_RECALL, MOST_FALSE, LEAST_CORRECTED = 0.85, 0.03, 0.85

@@ -10,7 +10,7 @@ from bench.measure import table
 from bench.naive import bare_patterns
 from holdfast.policy.language.contradict import contradicts
 from holdfast.policy.language.mine import FAMILIES, Found, mine
-from holdfast.policy.language.signals import KINDS, Signal, signals, tier
+from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier
 from holdfast.policy.language.statements import keys_of, sentences
 
 DATA = Path(__file__).parent / "data"

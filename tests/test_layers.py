@@ -88,7 +88,7 @@ OWN_JSON = {
     "hosts/mcp/offer.py",
     "hosts/mcp/stdio.py",
     "hosts/setup/checks.py",
-    "hosts/setup/removing.py",
+    "hosts/setup/remove.py",
 }
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.adapters.source.looking import Absent, Unreadable, look, only
-from holdfast.adapters.source.plain import essence
+from holdfast.adapters.source.cited_places import Absent, Unreadable, look, only
+from holdfast.adapters.source.normalise import essence
 from holdfast.model.anchor import (
     Anchor,
     CodeMark,

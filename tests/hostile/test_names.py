@@ -15,7 +15,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import lost
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.read import get
-from holdfast.verbs.truth.gate import check_change
+from holdfast.verbs.truth.check_change import check_change
 from holdfast.verbs.truth.hydrate import hydrate
 from holdfast.verbs.truth.verify import check_all
 from tests.conftest import Time, make_memory

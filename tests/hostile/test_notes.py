@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.replicas import note_trees
-from holdfast.adapters.replicas.lines import line_of
+from holdfast.adapters.replicas.event_lines import line_of
 from holdfast.model.errors import ReplicaError
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock

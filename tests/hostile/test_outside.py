@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters.replicas.lines import event_of
+from holdfast.adapters.replicas.event_lines import event_of
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.compose.adapters import IMPORTERS, foreign_items

@@ -14,7 +14,7 @@ from holdfast.policy.activity.commands import (
     written_by,
 )
 from holdfast.policy.activity.tools import VOCABULARY, command_argument, is_ours, path_arguments, role_of
-from holdfast.policy.activity.writes import patched
+from holdfast.policy.activity.written_files import patched
 
 
 @pytest.mark.parametrize(

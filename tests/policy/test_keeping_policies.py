@@ -6,7 +6,7 @@ from holdfast.model.ids import instant
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
 from holdfast.policy.ranking.health import measures, score, word_for
-from holdfast.policy.ranking.heat import helpfulness, hot_score, stale_after, why_not_hot
+from holdfast.policy.ranking.hot_set import helpfulness, hot_score, stale_after, why_not_hot
 from holdfast.policy.ranking.retention import outlived
 from holdfast.policy.ranking.salience import importance, salience
 from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust

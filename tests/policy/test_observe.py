@@ -11,7 +11,7 @@ from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.claude_mem_types import TYPES
 from holdfast.policy.activity.observe import observations, settled
-from holdfast.policy.activity.work import turns
+from holdfast.policy.activity.turns import turns
 from tests.policy.trails import EXPECTED, Trail, session
 
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from holdfast.policy.language.noteworthy import signals
 from holdfast.policy.language.quotes import without_quotes
-from holdfast.policy.language.signals import signals
 
 SAID = "we decided to always use --no-verify when committing to main"
 LONG = "We decided to always use --no-verify when committing to main, because hooks are slow."

@@ -10,7 +10,7 @@ from holdfast.model.text import tokens_of
 from holdfast.policy.activity.transcript import CHUNK, OVERLAP, chunks, form_of, messages_in
 from holdfast.policy.language.overlap import is_same, overlap, same_issue
 from holdfast.policy.ranking.decay import by_dismissal, by_type, decay, dismissed_share
-from holdfast.policy.ranking.variants import VARIANTS, variant_of, wording
+from holdfast.policy.ranking.scar_wordings import VARIANTS, variant_of, wording
 from holdfast.policy.ranking.vitality import Life, class_of, stage, vitality
 from holdfast.policy.sessions import closing
 from holdfast.policy.sessions.closing import Conduct, Payload, read_payload, refusals, remarks

@@ -7,7 +7,7 @@ import pytest
 from bench.warnings import LEAST_PRECISION, LEAST_RECALL, SETS, score
 from holdfast.policy.activity.patterns import compiled, fires
 from holdfast.policy.activity.shell import parse
-from holdfast.policy.activity.writes import writes_of
+from holdfast.policy.activity.written_files import writes_of
 
 MATCHING = [
     ("RAILS_ENV=production rails db:drop", "RAILS_ENV=production bin/rails db:drop"),

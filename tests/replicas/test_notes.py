@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from holdfast.adapters.replicas.event_lines import event_of, line_of
 from holdfast.adapters.replicas.git_notes import BASE, NAMESPACES, GitNotes
-from holdfast.adapters.replicas.lines import event_of, line_of
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock, short
 from holdfast.model.record import Record

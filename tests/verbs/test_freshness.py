@@ -14,7 +14,7 @@ from holdfast.model.ports import RemoteCheckout
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.policy.freshness import details, freshness_text
-from holdfast.surfaces.core.care import health_of
+from holdfast.surfaces.core.reports import health_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import lost, note_tips
 from holdfast.verbs.records.freshness import freshness
@@ -22,7 +22,7 @@ from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
-from holdfast.verbs.truth.gate import check_change
+from holdfast.verbs.truth.check_change import check_change
 from holdfast.verbs.truth.hydrate import MOST_FILES, hydrate
 from holdfast.verbs.truth.verify import check_all, verify
 from holdfast.verbs.upkeep.health import Sample, health

@@ -16,7 +16,7 @@ from holdfast.engine.raw import counters
 from holdfast.engine.sqlite import SQLite
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.observer import Declined, Observer, Observing, RateLimited, Rejected, TimedOut, Unreachable
-from holdfast.policy.activity.reply import Malformed
+from holdfast.policy.activity.observer_reply import Malformed
 from holdfast.verbs.capture.derive import derive, summarise
 from holdfast.verbs.capture.observer import Observed, Off, OverBudget, Waiting, observer_status
 from holdfast.verbs.memory import Memory

@@ -13,8 +13,8 @@ from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.records.write import WrittenPending, draft_event, write
+from holdfast.verbs.upkeep.inbox import SORTS, WaitingItem, waiting_items
 from holdfast.verbs.upkeep.review import CHOICES, approve, choices, decide, decide_all, reject
-from holdfast.verbs.upkeep.waiting import SORTS, WaitingItem, waiting_items
 from tests.conftest import Time, keep, make_memory
 
 

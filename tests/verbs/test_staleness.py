@@ -10,8 +10,8 @@ from holdfast.model.errors import Conflict
 from holdfast.model.ids import instant
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import Duplicate, Transient, Waivers
-from holdfast.surfaces.bettermemory.curate import chores, curated
 from holdfast.surfaces.bettermemory.feedback import drop_answered, feedback_of, mute, next_turn, shown, unmute
+from holdfast.surfaces.bettermemory.health_data import chores, curated
 from holdfast.surfaces.bettermemory.staleness import staleness_of, staleness_of_many
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.amend import amend

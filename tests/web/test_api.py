@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from holdfast.hosts.web.api import ENDPOINTS
-from holdfast.hosts.web.endpoint import Api, Endpoint, openapi
+from holdfast.hosts.web.openapi import Api, Endpoint, openapi
 from holdfast.hosts.web.pages.record import ACTS
 from holdfast.hosts.web.schemas import RESULTS
 from holdfast.hosts.web.viewer import Ask

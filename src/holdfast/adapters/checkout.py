@@ -7,8 +7,7 @@ from pathlib import Path
 
 from holdfast.adapters import branches, changes
 from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git_text, run_git
-from holdfast.adapters.source.defined import defined
-from holdfast.adapters.source.looking import (
+from holdfast.adapters.source.cited_places import (
     GONE,
     UNKNOWN,
     Absent,
@@ -19,6 +18,7 @@ from holdfast.adapters.source.looking import (
     look,
     only,
 )
+from holdfast.adapters.source.definitions import defined
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
 from holdfast.model.history import BranchStatus
 from holdfast.model.ids import instant

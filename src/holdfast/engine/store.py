@@ -15,7 +15,7 @@ from holdfast.engine.views import (
     heat,
     labels,
     links,
-    privates,
+    private_owners,
     records,
     recreate,
     sessions,
@@ -45,7 +45,7 @@ ALL_VIEWS: tuple[View, ...] = (
     sessions,
     words,
     vectors,
-    privates,
+    private_owners,
 )
 MOVING = "moving"  # name of the setting while a store is being filled from another
 

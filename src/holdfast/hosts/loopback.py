@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope
 
-from holdfast.hosts.heads import heads_within
+from holdfast.hosts.header_timeout import heads_within
 from holdfast.model.errors import Invalid
 
 HOST = "127.0.0.1"

@@ -29,7 +29,7 @@ from holdfast.hosts.hooks.places import (
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.recap import handover
+from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.capture.derive import derive, summarise
 from holdfast.verbs.capture.mining import log_output, mine_outputs

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from holdfast.hosts.setup.apply import Planned, carry_out, planned
 from holdfast.hosts.setup.clients import BY_NAME
 from holdfast.hosts.setup.installation import Installation
 from holdfast.hosts.setup.manifest import read_manifest
 from holdfast.hosts.setup.places import Machine
-from holdfast.hosts.setup.placing import Planned, carry_out, planned
-from holdfast.hosts.setup.removing import removals, take_out
-from holdfast.hosts.setup.wanted import Choices, wanted
+from holdfast.hosts.setup.plan import Choices, wanted
+from holdfast.hosts.setup.remove import removals, take_out
 
 
 @dataclass

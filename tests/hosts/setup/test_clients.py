@@ -11,9 +11,9 @@ from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed, is
 from holdfast.hosts.setup.edits import Table, standing
 from holdfast.hosts.setup.installation import check_lasting
 from holdfast.hosts.setup.manifest import read_manifest
-from holdfast.hosts.setup.own import command_line, own_hooks, words_of
+from holdfast.hosts.setup.ours import command_line, own_hooks, words_of
 from holdfast.hosts.setup.places import Level, Machine
-from holdfast.hosts.setup.wanted import Choices, file_of, has_hooks, wanted
+from holdfast.hosts.setup.plan import Choices, file_of, has_hooks, wanted
 from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.hosts.setup.conftest import Place
@@ -334,7 +334,7 @@ def test_what_a_client_wrote_in_the_meantime_is_not_lost(place: Place) -> None:
     path.write_text('{"starts": 1}')
     plan, chosen = place.plan("claude-code")
     path.write_text('{"starts": 2}')
-    from holdfast.hosts.setup.placing import carry_out
+    from holdfast.hosts.setup.apply import carry_out
 
     carry_out(plan, wanted(chosen, place.machine, place.made), read_manifest(place.store), place.store, private=True)
     assert json.loads(path.read_text())["starts"] == 2

@@ -73,5 +73,5 @@ def test_a_file_that_cannot_be_written_as_it_was_is_left_alone() -> None:
 
 
 def test_tomlkit_is_imported_only_to_edit() -> None:
-    code = "import sys; from holdfast.hosts.setup import checks, placing; import holdfast.compose.settings; sys.exit('tomlkit' in sys.modules)"
+    code = "import sys; from holdfast.hosts.setup import apply, checks; import holdfast.compose.settings; sys.exit('tomlkit' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 
 from holdfast.adapters.replicas.authors import authors_of_lines
+from holdfast.adapters.replicas.event_lines import line_of
 from holdfast.adapters.replicas.git import NETWORK_SECONDS, Repository, complaint
-from holdfast.adapters.replicas.lines import line_of
 from holdfast.adapters.replicas.note_trees import (
     Move,
     Note,

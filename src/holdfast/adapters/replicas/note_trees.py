@@ -12,8 +12,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from holdfast.adapters.git import objects
+from holdfast.adapters.replicas.event_lines import event_of, line_of
 from holdfast.adapters.replicas.git import Repository
-from holdfast.adapters.replicas.lines import event_of, line_of
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Event
 from holdfast.model.fold import scrub

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from holdfast.adapters.source.grammars import definitions, knows
-from holdfast.adapters.source.plain import digest, essence, extension_of
+from holdfast.adapters.source.normalise import digest, essence, extension_of
 from holdfast.model.anchor import bare_value
 
 SLACK = 8  # characters that layout may add, such as commas at the end of lines

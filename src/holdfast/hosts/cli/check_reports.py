@@ -7,11 +7,11 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from holdfast import __version__
-from holdfast.hosts.plain import plain
+from holdfast.hosts.to_json import plain
 from holdfast.model.fence import escaped, visible
 from holdfast.model.ids import short
 from holdfast.model.text import counted
-from holdfast.verbs.truth.gate import CheckedChange, Falsified, place_of
+from holdfast.verbs.truth.check_change import CheckedChange, Falsified, place_of
 
 RULE = "memory-untrue"
 REMEDY = "Revise, verify or forget the memory in the same change."

@@ -8,7 +8,7 @@ from holdfast.hosts.cli.render import json_option, show
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import Conflict
 from holdfast.policy.ranking.trust import REASONS
-from holdfast.surfaces.core import care
+from holdfast.surfaces.core import reports
 from holdfast.surfaces.core import text as shown
 from holdfast.verbs.sessions.judge import VERDICTS, judge
 from holdfast.verbs.sessions.scars import Answer, unanswered
@@ -53,4 +53,4 @@ def trust_command(id: str, raises: bool | None, reason: str, delta: float | None
             if direction is None and not reason
             else change_trust(memory, id, reason, raises=direction is not False, delta=delta, note=note)
         )
-    show(trust, care.trust_of(trust, PERSON), as_json=as_json)
+    show(trust, reports.trust_of(trust, PERSON), as_json=as_json)

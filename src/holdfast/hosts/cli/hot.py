@@ -8,7 +8,7 @@ from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.hosts.cli.values import MEMORY
-from holdfast.surfaces.core import care
+from holdfast.surfaces.core import reports
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import Hot, demote, hot_set, pin, promote, suggested, unpin
 
@@ -21,7 +21,7 @@ def hot_command(ctx: click.Context, as_json: bool) -> None:
     if ctx.invoked_subcommand is None:
         with opened() as memory:
             hot = hot_set(memory)
-        show(hot, care.hot_of(hot, PERSON), as_json=as_json)
+        show(hot, reports.hot_of(hot, PERSON), as_json=as_json)
 
 
 @hot_command.command("suggest")
@@ -30,7 +30,7 @@ def suggest_command(as_json: bool) -> None:
     """Show memories that are used but not in the set, and why."""
     with opened() as memory:
         candidates = suggested(memory)
-    show(candidates, care.suggested_of(candidates, PERSON), as_json=as_json)
+    show(candidates, reports.suggested_of(candidates, PERSON), as_json=as_json)
 
 
 def _hot_action(verb: Callable[[Memory, str], list[Hot]], help_text: str) -> None:
@@ -42,7 +42,7 @@ def _hot_action(verb: Callable[[Memory, str], list[Hot]], help_text: str) -> Non
     def act(id: str, as_json: bool) -> None:  # noqa: A002
         with opened() as memory:
             hot = verb(memory, id)
-        show(hot, care.hot_of(hot, PERSON), as_json=as_json)
+        show(hot, reports.hot_of(hot, PERSON), as_json=as_json)
 
 
 _hot_action(promote, "Add a memory.")

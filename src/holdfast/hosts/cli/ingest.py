@@ -10,14 +10,14 @@ from holdfast.hosts.cli.options import opened, stdin_text, text_or_stdin
 from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import console, json_option, print_json, say, show, working
 from holdfast.hosts.cli.values import DATE
-from holdfast.hosts.plain import plain
+from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import parse_instant, short
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Draft
 from holdfast.model.text import counted
-from holdfast.surfaces.core import knowledge, work
+from holdfast.surfaces.core import review_text, session_text
 from holdfast.surfaces.memory_mcp.memory_types import TYPES, draft_of
 from holdfast.verbs.capture.learn import LIMIT, MOST, Learned, learn
 from holdfast.verbs.capture.mining import drop_outputs, log_output, mine_outputs, output_status
@@ -177,7 +177,7 @@ def mine_run_command(as_json: bool) -> None:
     """Mine what was logged since the last run."""
     with opened() as memory, working("mining"):
         run = mine_outputs(memory)
-    show(run, knowledge.run_of(run, PERSON), as_json=as_json)
+    show(run, review_text.run_of(run, PERSON), as_json=as_json)
 
 
 @mine_command.command("status")
@@ -186,7 +186,7 @@ def mine_status_command(as_json: bool) -> None:
     """Show how much output is stored, its limits, and how much was mined."""
     with opened() as memory:
         status = output_status(memory)
-    show(status, knowledge.outputs_of(status, PERSON), as_json=as_json)
+    show(status, review_text.outputs_of(status, PERSON), as_json=as_json)
 
 
 @mine_command.command("drop")
@@ -228,7 +228,7 @@ def absorb_command(
     with opened() as memory:
         if only_candidates:
             possible = candidates(memory)
-            show(possible, work.candidates_of(possible, PERSON), as_json=as_json)
+            show(possible, session_text.candidates_of(possible, PERSON), as_json=as_json)
             return
         if not file and not text:
             raise Invalid("The observation is empty.", hint="Pass what was observed, or --file with a JSON list.")
@@ -236,7 +236,7 @@ def absorb_command(
             _observations(file) if file else [{"text": " ".join(text), "source": source, "severity": severity}]
         )
         absorbed = absorb(memory, observations, task=task)
-    show(absorbed, work.absorbed_of(absorbed, PERSON), as_json=as_json)
+    show(absorbed, session_text.absorbed_of(absorbed, PERSON), as_json=as_json)
 
 
 def _observations(file: Path) -> list[Any]:

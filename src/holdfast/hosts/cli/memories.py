@@ -25,7 +25,7 @@ from holdfast.hosts.cli.render import (
     working,
 )
 from holdfast.hosts.cli.values import DATE, KIND, MEMORY, SCOPE
-from holdfast.hosts.plain import plain
+from holdfast.hosts.to_json import plain
 from holdfast.model.fence import visible
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import MODES, Query

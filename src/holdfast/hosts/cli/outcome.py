@@ -6,7 +6,7 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.render import console, hanging, icon, indented, print_json
-from holdfast.hosts.plain import plain
+from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Conflict
 from holdfast.model.ids import SHORT, short
 from holdfast.model.record import Record, record_to_json

@@ -18,7 +18,7 @@ from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
-from holdfast.hosts.plain import plain
+from holdfast.hosts.to_json import plain
 from holdfast.model.event import Event, in_words
 from holdfast.model.fence import escaped, visible
 from holdfast.model.fold import fold, set_aside

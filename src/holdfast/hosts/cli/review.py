@@ -31,15 +31,15 @@ from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import SHORT, short
 from holdfast.model.record import Record, record_to_json
 from holdfast.model.text import counted
-from holdfast.surfaces.core import knowledge
+from holdfast.surfaces.core import review_text
 from holdfast.surfaces.core.text import line
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.quarantine import authors
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
 from holdfast.verbs.truth.contradictions import HOWS, conflicts, mark, open_contradictions, resolve
 from holdfast.verbs.upkeep import review
+from holdfast.verbs.upkeep.inbox import MOST, SORTS, Sort, WaitingItem, waiting_items
 from holdfast.verbs.upkeep.review import Choice, Decision, choices, decide
-from holdfast.verbs.upkeep.waiting import MOST, SORTS, Sort, WaitingItem, waiting_items
 
 ESCAPE_WAIT = 0.05  # seconds
 KEYS: dict[str, Choice] = {"y": "approve", "x": "reject", "b": "both", "a": "author", "e": "edit"}
@@ -196,12 +196,12 @@ def contradictions_command(id: str, limit: int, as_json: bool) -> None:  # noqa:
         if id:
             record = find(memory, id).record
             clashes = conflicts(memory, record.id)
-            show(clashes, knowledge.likely_conflicts_of(record, clashes, PERSON), as_json=as_json)
+            show(clashes, review_text.likely_conflicts_of(record, clashes, PERSON), as_json=as_json)
             return
         with working("comparing memories"):
             found = open_contradictions(memory, limit=limit)
     shown = replace(found, found=found.found[:limit])
-    show(shown, knowledge.disputes_of(shown, PERSON), as_json=as_json)
+    show(shown, review_text.disputes_of(shown, PERSON), as_json=as_json)
 
 
 @review_command.command("mark")
@@ -213,7 +213,7 @@ def mark_command(first: str, second: str, note: str, as_json: bool) -> None:
     """Mark two memories as contradicting each other."""
     with opened() as memory:
         marked = mark(memory, first, second, note=note)
-    show(marked, knowledge.dispute_lines(marked, PERSON), as_json=as_json)
+    show(marked, review_text.dispute_lines(marked, PERSON), as_json=as_json)
 
 
 @review_command.command("resolve")
@@ -233,7 +233,7 @@ def resolve_command(first: str, second: str, how: str, keep: str, note: str, as_
     """
     with opened() as memory:
         done = resolve(memory, first, second, how, keep=keep, note=note)
-    show(done, knowledge.resolved_of(done, PERSON), as_json=as_json)
+    show(done, review_text.resolved_of(done, PERSON), as_json=as_json)
 
 
 @review_command.command("duplicates")
@@ -243,7 +243,7 @@ def duplicates_command(limit: int, as_json: bool) -> None:
     """Show near-duplicates, each group with a proposed merged text. Changes nothing."""
     with opened() as memory, working("comparing memories"):
         groups = proposals(memory, limit=limit)
-    show(groups, knowledge.proposals_of(groups, PERSON), as_json=as_json)
+    show(groups, review_text.proposals_of(groups, PERSON), as_json=as_json)
 
 
 @review_command.command("merge")
@@ -256,7 +256,7 @@ def merge_command(ids: tuple[str, ...], text: str, dry_run: bool, as_json: bool)
     with opened() as memory:
         proposal = proposal_of(memory, ids)
         if dry_run:
-            show(proposal, knowledge.proposal_lines(proposal), as_json=as_json)
+            show(proposal, review_text.proposal_lines(proposal), as_json=as_json)
             return
         merged = consolidate(memory, proposal, text=text)
     show({"record": merged, "proposal": proposal}, f"Saved {line(merged, PERSON)}", as_json=as_json)

@@ -11,7 +11,7 @@ from holdfast.hosts.cli.render import json_option, show
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import short
-from holdfast.surfaces.core import work
+from holdfast.surfaces.core import session_text
 from holdfast.surfaces.core.text import waiting_for
 from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
 from holdfast.verbs.sessions.scars import unanswered
@@ -49,7 +49,7 @@ def start_command(title: str, issue: str, session: str, force: bool, as_json: bo
     with opened() as memory:
         started, opening = start(memory, session=session, title=title, issue=issue, force=force)
         file = payload_file(started, opening.session.id)
-        text = work.opening_of(opening, PERSON, payload_file=str(file or ""))
+        text = session_text.opening_of(opening, PERSON, payload_file=str(file or ""))
     show(opening, f"{text}\n\nexport HOLDFAST_SESSION={opening.session.id}", as_json=as_json)
 
 
@@ -60,7 +60,7 @@ def refresh_command(session: str | None, as_json: bool) -> None:
     """Show the opening of the session again."""
     with opened(session=session) as memory:
         opening = refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
-        show(opening, work.opening_of(opening, PERSON), as_json=as_json)
+        show(opening, session_text.opening_of(opening, PERSON), as_json=as_json)
 
 
 @session_command.command("close")
@@ -82,7 +82,7 @@ def close_command(
         session_id = find_session(memory, session).id if session else ""
         banner = waiting_for(unanswered(memory, session_id), PERSON)
         outcome = close(memory, session=session_id, close_type=close_type or "standard", payload=content)
-    show(outcome, "\n".join([*banner, work.closing_of(outcome, PERSON)]), as_json=as_json)
+    show(outcome, "\n".join([*banner, session_text.closing_of(outcome, PERSON)]), as_json=as_json)
     if isinstance(outcome, NotClosed):
         raise click.exceptions.Exit(Conflict.exit_code)
 
@@ -95,7 +95,7 @@ def list_command(limit: int, everywhere: bool, as_json: bool) -> None:
     """List sessions, latest first."""
     with opened() as memory:
         sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
-    lines = [work.session_line(session, PERSON) for session in sessions]
+    lines = [session_text.session_line(session, PERSON) for session in sessions]
     show(
         sessions,
         "\n".join(lines) or "No sessions yet: agents start them, or `holdfast session start`.",
@@ -111,7 +111,7 @@ def show_command(id: str | None, as_json: bool) -> None:  # noqa: A002
     with opened() as memory:
         session_id = id or only_open(memory).id
         left, topics = contents_of(memory, session_id), topics_of(memory, session_id)
-    show({"left": left, "topics": topics}, work.left_of(left, topics, PERSON), as_json=as_json)
+    show({"left": left, "topics": topics}, session_text.left_of(left, topics, PERSON), as_json=as_json)
 
 
 @session_command.command("patterns")
@@ -122,7 +122,7 @@ def patterns_command(days: int, least: int, as_json: bool) -> None:
     """Show memories and topics that recur across sessions."""
     with opened() as memory:
         recurring = patterns(memory, days=days, least=least)
-    show(recurring, work.patterns_of(recurring, PERSON), as_json=as_json)
+    show(recurring, session_text.patterns_of(recurring, PERSON), as_json=as_json)
 
 
 @session_command.group("transcript")
@@ -164,7 +164,7 @@ def search_command(text: tuple[str, ...], limit: int, everywhere: bool, as_json:
     """Search transcripts."""
     with opened() as memory:
         pieces = search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
-    show(pieces, work.pieces_of(pieces, PERSON), as_json=as_json)
+    show(pieces, session_text.pieces_of(pieces, PERSON), as_json=as_json)
 
 
 @transcript_group.command("drop")

@@ -16,15 +16,15 @@ from holdfast.hosts.cli.options import settings
 from holdfast.hosts.cli.render import console, hanging, json_option, print_json, say
 from holdfast.hosts.cli.values import CLIENT
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
+from holdfast.hosts.setup.apply import Planned, carry_out, diff_of, planned, snippet
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed
 from holdfast.hosts.setup.edits import Member
 from holdfast.hosts.setup.installation import check_lasting
-from holdfast.hosts.setup.own import NAME
+from holdfast.hosts.setup.ours import NAME
 from holdfast.hosts.setup.places import Machine
-from holdfast.hosts.setup.placing import Planned, carry_out, diff_of, planned, snippet
-from holdfast.hosts.setup.removing import removals, take_out
+from holdfast.hosts.setup.plan import Choices, Wanted, covered, has_plugin, wanted
+from holdfast.hosts.setup.remove import removals, take_out
 from holdfast.hosts.setup.shapes import stdio
-from holdfast.hosts.setup.wanted import Choices, Wanted, covered, has_plugin, wanted
 from holdfast.model.errors import Invalid
 from holdfast.model.text import counted
 

@@ -11,12 +11,12 @@ from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import ago, console, json_option, local, print_json, show, working
 from holdfast.hosts.cli.values import KIND, MEMORY
-from holdfast.hosts.plain import plain
+from holdfast.hosts.to_json import plain
 from holdfast.model.event import event_to_json
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.text import counted
-from holdfast.surfaces.core import care, work
+from holdfast.surfaces.core import reports, session_text
 from holdfast.surfaces.core import text as shown
 from holdfast.verbs.capture.observer import ObserverStatus, observer_status
 from holdfast.verbs.records.read import list_records
@@ -39,7 +39,7 @@ def health_command(days: int, limit: int, as_json: bool) -> None:
     """Show the health of this project's memory, and what to do first."""
     with opened() as memory, working("looking at every memory"):
         report = health(memory, days=days)
-    text = care.health_of(replace(report, queue=report.queue[:limit]), PERSON)
+    text = reports.health_of(replace(report, queue=report.queue[:limit]), PERSON)
     more = len(report.queue) - limit
     show(report, f"{text}\n({more} more: --limit)" if more > 0 else text, as_json=as_json)
 
@@ -51,7 +51,7 @@ def quality_command(days: int, as_json: bool) -> None:
     """Show the cost and success of recent recalls."""
     with opened() as memory:
         report = quality(memory, days=days)
-    show(report, care.quality_of(report, days), as_json=as_json)
+    show(report, reports.quality_of(report, days), as_json=as_json)
 
 
 @click.command("receipts")
@@ -98,19 +98,27 @@ def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
             report = activity(memory, days=days, agent=agent)
             compared = wordings(memory, days=days)
             value = {"activity": report, "blind_spots": spots, "wordings": compared}
-            show(value, work.activity_of(report, spots, compared, days, PERSON), as_json=as_json)
+            show(value, session_text.activity_of(report, spots, compared, days, PERSON), as_json=as_json)
         elif lens == "reflections":
             replies = reflections(memory, days=days, agent=agent)
-            show(replies, work.replies_of(replies, PERSON), as_json=as_json)
+            show(replies, session_text.replies_of(replies, PERSON), as_json=as_json)
         elif lens == "scars":
             seen = effects(memory, days=days)
-            show(seen, work.effects_of(seen, PERSON), as_json=as_json)
+            show(seen, session_text.effects_of(seen, PERSON), as_json=as_json)
         elif lens == "blind-spots":
             scars = [*spots.ignored, *spots.in_vain, *spots.review]
-            show(spots, "\n".join(dict.fromkeys(map(work.effect_line, scars))) or "No blind spots.", as_json=as_json)
+            show(
+                spots,
+                "\n".join(dict.fromkeys(map(session_text.effect_line, scars))) or "No blind spots.",
+                as_json=as_json,
+            )
         else:
             compared = wordings(memory, days=days)
-            show(compared, "\n".join(map(work.wording_line, compared)) or "No scar was shown yet.", as_json=as_json)
+            show(
+                compared,
+                "\n".join(map(session_text.wording_line, compared)) or "No scar was shown yet.",
+                as_json=as_json,
+            )
 
 
 @click.command("learnings")
@@ -141,7 +149,7 @@ def audit_command(days: int, verb: str, limit: int, as_json: bool) -> None:
     """Show what was retired, erased or restored, by whom and why."""
     with opened() as memory:
         events = audit(memory, days=days, verb=verb, limit=limit)
-    show([event_to_json(event) for event in events], care.audit_of(events, PERSON), as_json=as_json)
+    show([event_to_json(event) for event in events], reports.audit_of(events, PERSON), as_json=as_json)
 
 
 @click.command("graph")
@@ -168,7 +176,7 @@ def graph_command(node: str, lens: str, predicate: str, depth: int, limit: int, 
     """
     with opened() as memory:
         traversal = traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
-    show(traversal, care.traversal_of(traversal, PERSON), as_json=as_json)
+    show(traversal, reports.traversal_of(traversal, PERSON), as_json=as_json)
 
 
 @click.command("metrics")
@@ -177,7 +185,7 @@ def metrics_command(as_json: bool) -> None:
     """Show counters: the hot set, background work and its failures."""
     with opened() as memory:
         counters = metrics(memory)
-    show(counters, care.metrics_of(counters, PERSON), as_json=as_json)
+    show(counters, reports.metrics_of(counters, PERSON), as_json=as_json)
 
 
 @click.command("next")
@@ -190,7 +198,7 @@ def next_command(id: str, warming: bool, as_json: bool) -> None:  # noqa: A002
         predictions = predict(memory, id)
         if warming:
             warm(memory, id)
-    show(predictions, care.predictions_of(predictions, PERSON), as_json=as_json)
+    show(predictions, reports.predictions_of(predictions, PERSON), as_json=as_json)
 
 
 @click.command("observer")

@@ -7,7 +7,7 @@ from holdfast.hosts.cli.outcome import refuse
 from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.hosts.cli.values import MEMORY
-from holdfast.surfaces.core import work
+from holdfast.surfaces.core import session_text
 from holdfast.verbs.sessions.thread import (
     Known,
     Opened,
@@ -44,7 +44,7 @@ def open_command(text: tuple[str, ...], issues: tuple[str, ...], force: bool, as
         outcome = open_thread(memory, " ".join(text), issues=issues, force=force)
     if not isinstance(outcome, Opened | Known):
         refuse(outcome, as_json=as_json)
-    show(outcome, work.opened_thread(outcome, PERSON), as_json=as_json)
+    show(outcome, session_text.opened_thread(outcome, PERSON), as_json=as_json)
 
 
 @thread_command.command("list")
@@ -55,7 +55,7 @@ def list_command(archived: bool, only_resolved: bool, as_json: bool) -> None:
     """List threads, most active first."""
     with opened() as memory:
         threads = resolved_threads(memory) if only_resolved else open_threads(memory, archived=archived)
-    lines = [work.thread_line(thread, PERSON) for thread in threads]
+    lines = [session_text.thread_line(thread, PERSON) for thread in threads]
     nothing = "No resolved threads." if only_resolved else 'No open threads. Open one: holdfast thread open "…"'
     show(threads, "\n".join(lines) or nothing, as_json=as_json)
 
@@ -66,7 +66,7 @@ def triage_command(as_json: bool) -> None:
     """Show all open threads by stage."""
     with opened() as memory:
         stages = triage(memory)
-    show(stages, work.triage_of(stages, PERSON), as_json=as_json)
+    show(stages, session_text.triage_of(stages, PERSON), as_json=as_json)
 
 
 @thread_command.command("touch")
@@ -76,7 +76,7 @@ def touch_command(thread: str, as_json: bool) -> None:
     """Record that a thread was worked on."""
     with opened() as memory:
         touched = touch(memory, thread)
-    show(touched, f"Touched {work.thread_line(touched, PERSON)}", as_json=as_json)
+    show(touched, f"Touched {session_text.thread_line(touched, PERSON)}", as_json=as_json)
 
 
 @thread_command.command("resolve")
@@ -87,7 +87,7 @@ def resolve_command(thread: str, note: str, as_json: bool) -> None:
     """Resolve a thread."""
     with opened() as memory:
         resolved = resolve(memory, thread, note)
-    show(resolved, f"Resolved {work.thread_line(resolved, PERSON)}", as_json=as_json)
+    show(resolved, f"Resolved {session_text.thread_line(resolved, PERSON)}", as_json=as_json)
 
 
 @thread_command.command("reopen")
@@ -97,4 +97,4 @@ def reopen_command(id: str, as_json: bool) -> None:  # noqa: A002
     """Reopen a resolved thread."""
     with opened() as memory:
         reopened = reopen(memory, id)
-    show(reopened, f"Reopened {work.thread_line(reopened, PERSON)}", as_json=as_json)
+    show(reopened, f"Reopened {session_text.thread_line(reopened, PERSON)}", as_json=as_json)

@@ -24,13 +24,13 @@ from holdfast.hosts.cli.render import (
     working,
 )
 from holdfast.hosts.cli.values import MEMORY
-from holdfast.hosts.plain import plain
+from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import SHORT, short
 from holdfast.model.record import record_to_json
 from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.truth.gate import CheckedChange, check_change
+from holdfast.verbs.truth.check_change import CheckedChange, check_change
 from holdfast.verbs.truth.verify import Checked, check_all, verify
 
 FOUND = 1  # the exit code of a check that found something

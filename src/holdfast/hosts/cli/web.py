@@ -95,7 +95,7 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
     if as_json:
         import json
 
-        from holdfast.hosts.web.answers import item_json
+        from holdfast.hosts.web.endpoints import item_json
         from holdfast.model.fence import escaped
 
         print(escaped(json.dumps(item_json(item), ensure_ascii=False)), flush=True)

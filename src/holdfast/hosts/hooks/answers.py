@@ -249,7 +249,7 @@ def triggered_by(triggers: Iterable[Json], command: str, edited: list[str], cwd:
         return [item for item in near if any(_matches(path, file) for path in item.get("paths", ()) for file in edited)]
     from holdfast.policy.activity.patterns import fires  # only for a command that may need a warning
     from holdfast.policy.activity.shell import parse
-    from holdfast.policy.activity.writes import patched, writes_of
+    from holdfast.policy.activity.written_files import patched, writes_of
 
     calls = parse(command)
     written = [(how, _in_checkout(path, cwd)) for how, path in (*writes_of(calls), *patched(command))]

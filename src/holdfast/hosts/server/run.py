@@ -15,7 +15,7 @@ import uvicorn
 from holdfast.compose import guarded_store, keys_store, open_memory
 from holdfast.compose.settings import Settings, store_folder
 from holdfast.compose.team import protect, role_of_server
-from holdfast.hosts.heads import heads_within
+from holdfast.hosts.header_timeout import heads_within
 from holdfast.hosts.loopback import Announcing
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.mcp.serving import offered, surface_named

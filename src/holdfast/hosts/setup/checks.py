@@ -14,9 +14,9 @@ from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, Server, insta
 from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, standing
 from holdfast.hosts.setup.files import text_of
 from holdfast.hosts.setup.manifest import Manifest
-from holdfast.hosts.setup.own import NAME, command_line, own_hooks, runs_holdfast, words_of
+from holdfast.hosts.setup.ours import NAME, command_line, own_hooks, runs_holdfast, words_of
 from holdfast.hosts.setup.places import Level, Machine
-from holdfast.hosts.setup.wanted import file_of, has_hooks, has_plugin
+from holdfast.hosts.setup.plan import file_of, has_hooks, has_plugin
 from holdfast.model.errors import InvalidFile
 from holdfast.verbs.upkeep.doctor import Check
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from holdfast.hosts.setup import shapes
 from holdfast.hosts.setup.installation import Installation
-from holdfast.hosts.setup.own import NAME
+from holdfast.hosts.setup.ours import NAME
 from holdfast.hosts.setup.places import Level, Machine
 from holdfast.model.trail import CLIENT_EVENTS
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.hosts.setup import jsontext, tomltext
-from holdfast.hosts.setup.own import agrees, own_hooks, repaired, runs_holdfast, works_by_name
+from holdfast.hosts.setup.ours import agrees, own_hooks, repaired, runs_holdfast, works_by_name
 from holdfast.model.errors import InvalidFile
 
 Standing = Literal["missing", "held", "stale", "foreign"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.hosts.setup.edits import SIGN
 from holdfast.hosts.setup.installation import Installation
-from holdfast.hosts.setup.own import NAME
+from holdfast.hosts.setup.ours import NAME
 from holdfast.model.presets import preset_of
 from holdfast.model.trail import CLIENT_EVENTS
 

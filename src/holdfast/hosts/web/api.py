@@ -9,16 +9,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from holdfast.hosts.web import answers
-from holdfast.hosts.web.endpoint import Endpoint, openapi
+from holdfast.hosts.web import endpoints
 from holdfast.hosts.web.live import sent
+from holdfast.hosts.web.openapi import Endpoint, openapi
 from holdfast.hosts.web.pages.activity import wanted_of
 from holdfast.hosts.web.viewer import Ask, asked, is_our_form, viewer_of
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.verbs.upkeep.stream import place_of
 
-ENDPOINTS = tuple(answers.API.endpoints)
+ENDPOINTS = tuple(endpoints.API.endpoints)
 
 
 def routes() -> list[Route]:
@@ -80,7 +80,7 @@ async def stream(request: Request) -> Response:
             if page is None:
                 yield b": still here\n\n"
             else:
-                items = [answers.item_json(item) for item in reversed(page.items)]
+                items = [endpoints.item_json(item) for item in reversed(page.items)]
                 yield sent("happened", {"items": items, "after": str(page.place)})
 
     return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})

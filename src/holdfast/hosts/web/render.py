@@ -16,15 +16,15 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from holdfast import __version__
-from holdfast.hosts.web.done import FLASH, SECONDS, Done, Flash, flash_out, keep_undo
+from holdfast.hosts.web.flash import FLASH, SECONDS, Done, Flash, flash_out, keep_undo
 from holdfast.hosts.web.viewer import EVERYWHERE, Ask
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import days_between, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, shorten
+from holdfast.verbs.upkeep.inbox import URGENT
 from holdfast.verbs.upkeep.overview import start_of_day
-from holdfast.verbs.upkeep.waiting import URGENT
 
 HERE = Path(__file__).parent
 LONGEST_SHOWN = 20_000  # characters of a text on one page

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from starlette.requests import Request
 
 from holdfast.compose.settings import Settings
-from holdfast.hosts.web.done import FLASH, Flash, Undo, flash_in
+from holdfast.hosts.web.flash import FLASH, Flash, Undo, flash_in
 from holdfast.hosts.web.guard import FORM_FIELD, FORM_HEADER, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.model.errors import Invalid

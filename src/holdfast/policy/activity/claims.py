@@ -5,11 +5,11 @@ from typing import Literal
 
 from holdfast.model.patterns import lazy
 from holdfast.policy.activity.digest import digest
-from holdfast.policy.activity.work import Turn
+from holdfast.policy.activity.turns import Turn
+from holdfast.policy.language.noteworthy import Signal, signals
 from holdfast.policy.language.overlap import words
-from holdfast.policy.language.signals import Signal, signals
-from holdfast.policy.language.voice import objection
-from holdfast.policy.language.voice_words import QUESTION, TASK
+from holdfast.policy.language.user_statement_words import QUESTION, TASK
+from holdfast.policy.language.user_statements import objection
 
 Standing = Literal["confirmed", "open", "refuted"]
 

@@ -8,7 +8,7 @@ from holdfast.model.foreign_json import json_or_none
 from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
 from holdfast.policy.activity.shell import parse
-from holdfast.policy.activity.writes import writes_of
+from holdfast.policy.activity.written_files import writes_of
 
 LONGEST_ERROR, LONGEST_NAME = 200, 60
 

@@ -11,8 +11,8 @@ from holdfast.model.record import Draft
 from holdfast.model.text import counted, shorten
 from holdfast.policy.language.documents import releases
 from holdfast.policy.language.headlines import joined, sentences_of, subject_of
+from holdfast.policy.language.noteworthy import signals
 from holdfast.policy.language.overlap import overlap, words
-from holdfast.policy.language.signals import signals
 
 CHAIN_DAYS, CHAIN_LEAST, CHAIN_SHOWN = 7.0, 2, 10
 ALIKE = 0.5  # share of common words at which the second subject continues the first

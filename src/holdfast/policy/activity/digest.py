@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from holdfast.policy.activity.work import Changed, Committed, Delegated, FileRead, Ran, Searched, Step, Turn
+from holdfast.policy.activity.turns import Changed, Committed, Delegated, FileRead, Ran, Searched, Step, Turn
 from holdfast.policy.language.headlines import outcome_of, request_of
-from holdfast.policy.language.signals import Signal, signals
+from holdfast.policy.language.noteworthy import Signal, signals
 
 # Temporary files, and commands whose name alone says nothing about the work.
 _SCRATCH = re.compile(r"^(?:/private)?(?:/var)?/tmp/|^/dev/|^/var/folders/|^[A-Z]:/.*/Temp/", re.IGNORECASE)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.model.text import shorten
 from holdfast.policy.activity.digest import Broke, Work
-from holdfast.policy.activity.work import Changed
+from holdfast.policy.activity.turns import Changed
 from holdfast.policy.language.headlines import answer_of, joined, one_line
 
 _NAMED = re.compile(

@@ -8,7 +8,7 @@ from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.digest import Work, digest, pieces
 from holdfast.policy.activity.narrate import facts_of, narrative_of, subtitle_of
-from holdfast.policy.activity.work import Turn, turns
+from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language.headlines import TITLE, answer_of, finding_of, joined, one_line, subject_of
 
 MOST_FILES, MOST_FACTS, MOST_ANCHORS = 30, 12, 5

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from holdfast.policy.language import cues
+from holdfast.policy.language import mining_patterns
 from holdfast.policy.language.lexicon import TECHNOLOGIES
 from holdfast.policy.language.prose import Passage, passages
 from holdfast.policy.language.statements import keys_of, statements
@@ -31,7 +31,14 @@ FAMILIES: Mapping[str, str] = {
     "decision": "decision",
     "api_endpoint": "api_endpoint",
 }
-_SKIPPED = (cues.UNFINISHED, cues.NO_VERB, cues.VAGUE, cues.MOMENTARY, cues.SUPPOSED, cues.TASK)
+_SKIPPED = (
+    mining_patterns.UNFINISHED,
+    mining_patterns.NO_VERB,
+    mining_patterns.VAGUE,
+    mining_patterns.MOMENTARY,
+    mining_patterns.SUPPOSED,
+    mining_patterns.TASK,
+)
 _Verdict = tuple[str, float] | None
 
 
@@ -84,7 +91,7 @@ def _judge(passage: Passage) -> Found | None:
     if verdict is None:
         return None
     text = passage.text
-    if verdict[0] == "command" and passage.form == "sentence" and cues.FAILING.search(text):
+    if verdict[0] == "command" and passage.form == "sentence" and mining_patterns.FAILING.search(text):
         text = _command_in(text)  # how one run of it ended does not last
     return Found(kind=verdict[0], text=text, confidence=verdict[1], span=(passage.start, passage.end))
 
@@ -95,69 +102,81 @@ def _is_lasting(sentence: str) -> bool:
         return False
     if any(cue.search(sentence) for cue in _SKIPPED):
         return False
-    if cues.DANGLING.search(sentence) and not cues.ENDPOINT.search(sentence):
+    if mining_patterns.DANGLING.search(sentence) and not mining_patterns.ENDPOINT.search(sentence):
         return False
-    textbook = cues.TEXTBOOK.match(sentence)
+    textbook = mining_patterns.TEXTBOOK.match(sentence)
     if textbook and textbook[1].lower() in TECHNOLOGIES:
         return False
-    return bool(cues.DECIDED.search(sentence)) or not (cues.CHATTER.search(sentence) or cues.ASIDE.search(sentence))
+    return bool(mining_patterns.DECIDED.search(sentence)) or not (
+        mining_patterns.CHATTER.search(sentence) or mining_patterns.ASIDE.search(sentence)
+    )
 
 
 def _typed_command(command: str) -> _Verdict:
-    is_useful = cues.COMMAND.match(command) and not cues.TRIVIAL.search(command) and len(command) <= 200
+    is_useful = (
+        mining_patterns.COMMAND.match(command) and not mining_patterns.TRIVIAL.search(command) and len(command) <= 200
+    )
     return ("command", 0.6) if is_useful else None
 
 
 def _decision(sentence: str) -> _Verdict:
-    if not cues.DECIDED.search(sentence) or cues.NO_DECISION.search(sentence):
+    if not mining_patterns.DECIDED.search(sentence) or mining_patterns.NO_DECISION.search(sentence):
         return None
-    grounds = bool(cues.ALTERNATIVE.search(sentence)) + bool(cues.REASON.search(sentence))
+    grounds = bool(mining_patterns.ALTERNATIVE.search(sentence)) + bool(mining_patterns.REASON.search(sentence))
     return "decision", (0.7, 0.8, 0.9)[grounds]
 
 
 def _endpoint(sentence: str) -> _Verdict:
-    return ("api_endpoint", 0.9) if cues.ENDPOINT.search(sentence) and not cues.ACCESS_LOG.search(sentence) else None
+    return (
+        ("api_endpoint", 0.9)
+        if mining_patterns.ENDPOINT.search(sentence) and not mining_patterns.ACCESS_LOG.search(sentence)
+        else None
+    )
 
 
 def _insight(sentence: str) -> _Verdict:
-    return ("insight", 0.8) if cues.INSIGHT.search(sentence) and _is_concrete(sentence) else None
+    return ("insight", 0.8) if mining_patterns.INSIGHT.search(sentence) and _is_concrete(sentence) else None
 
 
 def _command(sentence: str) -> _Verdict:
-    quoted = cues.QUOTED_COMMAND.search(sentence)
-    return ("command", 0.8) if quoted and not cues.TRIVIAL.search(quoted[1]) else None
+    quoted = mining_patterns.QUOTED_COMMAND.search(sentence)
+    return ("command", 0.8) if quoted and not mining_patterns.TRIVIAL.search(quoted[1]) else None
 
 
 def _configuration(sentence: str) -> _Verdict:
-    if cues.SET_TO.search(sentence):
+    if mining_patterns.SET_TO.search(sentence):
         return "configuration", 0.8
-    if cues.BY_ENVIRONMENT.search(sentence):
+    if mining_patterns.BY_ENVIRONMENT.search(sentence):
         return "configuration", 0.75
-    return ("configuration", 0.65) if cues.BY_DEFAULT.search(sentence) else None
+    return ("configuration", 0.65) if mining_patterns.BY_DEFAULT.search(sentence) else None
 
 
 def _dependency(sentence: str) -> _Verdict:
-    if cues.VERSIONED.search(sentence):
+    if mining_patterns.VERSIONED.search(sentence):
         return "dependency", 0.85
-    return ("dependency", 0.65) if cues.INSTALLED.search(sentence) else None
+    return ("dependency", 0.65) if mining_patterns.INSTALLED.search(sentence) else None
 
 
 def _explanation(sentence: str) -> _Verdict:
-    return ("explanation", 0.65) if cues.BECAUSE.search(sentence) and _is_concrete(sentence) else None
+    return ("explanation", 0.65) if mining_patterns.BECAUSE.search(sentence) and _is_concrete(sentence) else None
 
 
 def _tech_stack(sentence: str) -> _Verdict:
-    return ("tech_stack", 0.8) if cues.STACK.search(sentence) and _names_technology(sentence) else None
+    return ("tech_stack", 0.8) if mining_patterns.STACK.search(sentence) and _names_technology(sentence) else None
 
 
 def _architecture(sentence: str) -> _Verdict:
-    return ("architecture", 0.7) if cues.ARCHITECTURE.search(sentence) and _is_concrete(sentence) else None
+    return ("architecture", 0.7) if mining_patterns.ARCHITECTURE.search(sentence) and _is_concrete(sentence) else None
 
 
 def _fact(sentence: str) -> _Verdict:
-    if cues.RULE.search(sentence) and _is_concrete(sentence, least=3) and not cues.FAILING.search(sentence):
+    if (
+        mining_patterns.RULE.search(sentence)
+        and _is_concrete(sentence, least=3)
+        and not mining_patterns.FAILING.search(sentence)
+    ):
         return "fact", 0.7
-    return ("fact", 0.6) if cues.STATE.search(sentence) and _is_concrete(sentence) else None
+    return ("fact", 0.6) if mining_patterns.STATE.search(sentence) and _is_concrete(sentence) else None
 
 
 # The most specific wording first: a decision that gives its reason is a decision.
@@ -177,7 +196,7 @@ _RULES: tuple[Callable[[str], _Verdict], ...] = (
 
 def _is_concrete(sentence: str, least: int = 4) -> bool:
     """True if a sentence names something: code, a number, a technology, or enough content words."""
-    return bool(cues.CODE.search(sentence)) or _names_technology(sentence) or len(keys_of(sentence)) >= least
+    return bool(mining_patterns.CODE.search(sentence)) or _names_technology(sentence) or len(keys_of(sentence)) >= least
 
 
 def _names_technology(sentence: str) -> bool:
@@ -185,13 +204,13 @@ def _names_technology(sentence: str) -> bool:
 
 
 def _command_in(text: str) -> str:
-    quoted = cues.QUOTED_COMMAND.search(text)
-    return quoted[1] if quoted else text if cues.COMMAND.match(text) else ""
+    quoted = mining_patterns.QUOTED_COMMAND.search(text)
+    return quoted[1] if quoted else text if mining_patterns.COMMAND.match(text) else ""
 
 
 def _endpoint_in(text: str) -> str:
     """Return method and path, without the names of parameters."""
-    for match in chain(cues.ENDPOINT.finditer(text), cues.ROUTE.finditer(text)):
+    for match in chain(mining_patterns.ENDPOINT.finditer(text), mining_patterns.ROUTE.finditer(text)):
         path = re.sub(r"\{[^}]*\}|:\w+|<[^>]*>", "{}", match[2].partition("?")[0]).rstrip("/.")
         return f"{match[1].upper()} {path}"
     return ""

@@ -26,9 +26,9 @@ from holdfast.policy.language.lexicon import (
     UNIVERSAL,
     VERBS,
 )
-from holdfast.policy.language.names import plain_names
 from holdfast.policy.language.quantities import Quantity, differ, read_quantity
 from holdfast.policy.language.statements import stem
+from holdfast.policy.language.technologies import plain_names
 
 LONGEST = 300  # characters of a sentence that is compared as a whole
 # Share of topic words in common for a negation (English has finer rules in `contradict`), and for a value.

@@ -10,7 +10,7 @@ from dataclasses import replace
 from holdfast.model.query import Confidence, Hit, Past, Query
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import MOMENTARY
-from holdfast.policy.ranking.standing import is_from_user
+from holdfast.policy.ranking.brief_order import is_from_user
 
 SMALL = 30  # in a store of fewer records the best one is shown even below the bar, with its fit
 NOTHING = 0.05  # the fit of a record that has nothing to do with the question

@@ -7,7 +7,7 @@ from holdfast.model.fence import defused
 from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.text import headline, shorten, tokens_of
-from holdfast.policy.ranking.variants import wording
+from holdfast.policy.ranking.scar_wordings import wording
 
 FORMATS = ("full", "compact", "gate")
 BUDGETS = {"full": 4_000, "compact": 500, "gate": 100}

@@ -9,8 +9,8 @@ from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.text import counted, flat, shorten, tokens_of
 from holdfast.policy.language.overlap import words
+from holdfast.policy.ranking.brief_order import SHOWN_FROM
 from holdfast.policy.ranking.diversity import shared_out
-from holdfast.policy.ranking.standing import SHOWN_FROM
 from holdfast.policy.sessions.plan_brief import clipped
 
 # (records, tokens, characters of a text): for a project with fewer records than this. A hook's answer holds 9,500 characters.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from holdfast.model.record import Record
 from holdfast.policy.activity.patterns import compiled
-from holdfast.policy.sessions.sites import sites_in
+from holdfast.policy.sessions.warned_places import sites_in
 
 LONGEST, MOST_SET = 200, 20  # characters of a trigger, and triggers of a record
 MOST_WILDCARDS = 6

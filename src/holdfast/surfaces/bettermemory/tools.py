@@ -5,9 +5,9 @@ from typing import Any
 
 from holdfast.model.query import Query
 from holdfast.model.record import Record
-from holdfast.surfaces.bettermemory import arguments, curation, shapes
-from holdfast.surfaces.bettermemory.curate import chores, curated
+from holdfast.surfaces.bettermemory import arguments, health_shapes, shapes
 from holdfast.surfaces.bettermemory.feedback import drop_answered, feedback_of, mute, next_turn, shown, unmute
+from holdfast.surfaces.bettermemory.health_data import chores, curated
 from holdfast.surfaces.bettermemory.staleness import staleness_of, staleness_of_many
 from holdfast.surfaces.bettermemory.tombstones import tombstones
 from holdfast.surfaces.contract import read_contract
@@ -152,7 +152,7 @@ def memory_health(call: Call, window_days: int, heavily_used_top_k: int, min_app
     """Report what makes this memory less useful."""
     memory = next_turn(call.memory)
     curation_ = curated(memory, arguments.KNOWN, days=window_days, top=heavily_used_top_k, least=min_applied)
-    return curation.report(memory, curation_)
+    return health_shapes.report(memory, curation_)
 
 
 def memory_scope_overview(call: Call, auto_scope: bool) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def memory_scope_overview(call: Call, auto_scope: bool) -> dict[str, Any]:
         browse(memory, request).total,
     )
     todo, muted = chores(memory, arguments.KNOWN), list(feedback_of(memory).muted)
-    return curation.overview(memory, scopes, total, todo, muted, auto_scope=auto_scope)
+    return health_shapes.overview(memory, scopes, total, todo, muted, auto_scope=auto_scope)
 
 
 def memory_scope_disable(call: Call, scope: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.model.query import Query
 from holdfast.model.text import counted
-from holdfast.surfaces.core import care, knowledge, work
+from holdfast.surfaces.core import reports, review_text, session_text
 from holdfast.surfaces.core.reader import MODEL
 from holdfast.surfaces.core.text import line, waiting_for, within
 from holdfast.surfaces.tool import Call
@@ -55,33 +55,36 @@ Action = Callable[[Memory, Arguments], str]
 def _start(call: Call, args: Arguments) -> str:
     memory, opened = start(call.memory, session=args.id, title=args.title, issue=args.issue, force=args.force)
     call.acting.context = memory.context
-    return work.opening_of(opened, payload_file=str(payload_file(memory, opened.session.id) or ""))
+    return session_text.opening_of(opened, payload_file=str(payload_file(memory, opened.session.id) or ""))
 
 
 def _refresh(call: Call, _: Arguments) -> str:
-    return work.opening_of(refresh(call.memory))
+    return session_text.opening_of(refresh(call.memory))
 
 
 def _close(call: Call, args: Arguments) -> str:
     banner = waiting_for(unanswered(call.memory, args.id and contents_of(call.memory, args.id).session.id))
     outcome = close(call.memory, session=args.id, close_type=args.close_type, payload=args.payload)
-    return "\n".join([*banner, work.closing_of(outcome)])
+    return "\n".join([*banner, session_text.closing_of(outcome)])
 
 
 def _sessions(call: Call, args: Arguments) -> str:
     sessions = list_sessions(call.memory, limit=args.limit)
     return within(
-        MODEL.budget, [f"{counted(len(sessions), 'session')}:"], map(work.session_line, sessions), "a smaller limit"
+        MODEL.budget,
+        [f"{counted(len(sessions), 'session')}:"],
+        map(session_text.session_line, sessions),
+        "a smaller limit",
     )
 
 
 def _session(call: Call, args: Arguments) -> str:
     session = args.id or only_open(call.memory).id
-    return work.left_of(contents_of(call.memory, session), topics_of(call.memory, session))
+    return session_text.left_of(contents_of(call.memory, session), topics_of(call.memory, session))
 
 
 def _patterns(call: Call, args: Arguments) -> str:
-    return work.patterns_of(patterns(call.memory, days=args.days))
+    return session_text.patterns_of(patterns(call.memory, days=args.days))
 
 
 def _save_transcript(call: Call, args: Arguments) -> str:
@@ -91,7 +94,7 @@ def _save_transcript(call: Call, args: Arguments) -> str:
 
 
 def _search_transcripts(call: Call, args: Arguments) -> str:
-    return work.pieces_of(search_transcripts(call.memory, args.text, limit=min(args.limit, 50)))
+    return session_text.pieces_of(search_transcripts(call.memory, args.text, limit=min(args.limit, 50)))
 
 
 SESSION: dict[str, Callable[[Call, Arguments], str]] = {
@@ -107,32 +110,32 @@ SESSION: dict[str, Callable[[Call, Arguments], str]] = {
 
 
 def _threads(memory: Memory, _: Arguments) -> str:
-    return work.threads_of(open_threads(memory), nothing="No thread is open. thread(open, text) creates one.")
+    return session_text.threads_of(open_threads(memory), nothing="No thread is open. thread(open, text) creates one.")
 
 
 def _resolved(memory: Memory, args: Arguments) -> str:
-    return work.threads_of(resolved_threads(memory, limit=args.limit), nothing="No thread was resolved yet.")
+    return session_text.threads_of(resolved_threads(memory, limit=args.limit), nothing="No thread was resolved yet.")
 
 
 def _open(memory: Memory, args: Arguments) -> str:
     issues = (args.issue,) if args.issue else ()
-    return work.opened_thread(open_thread(memory, args.text, issues=issues, force=args.force))
+    return session_text.opened_thread(open_thread(memory, args.text, issues=issues, force=args.force))
 
 
 def _touch(memory: Memory, args: Arguments) -> str:
-    return f"Touched {work.thread_line(touch(memory, args.id or args.text))}"
+    return f"Touched {session_text.thread_line(touch(memory, args.id or args.text))}"
 
 
 def _resolve(memory: Memory, args: Arguments) -> str:
-    return f"Resolved {work.thread_line(resolve(memory, args.id or args.text, args.note))}"
+    return f"Resolved {session_text.thread_line(resolve(memory, args.id or args.text, args.note))}"
 
 
 def _reopen(memory: Memory, args: Arguments) -> str:
-    return f"Reopened {work.thread_line(reopen(memory, args.id))}"
+    return f"Reopened {session_text.thread_line(reopen(memory, args.id))}"
 
 
 def _triage(memory: Memory, _: Arguments) -> str:
-    return work.triage_of(triage(memory))
+    return session_text.triage_of(triage(memory))
 
 
 def _suggestions(memory: Memory, _: Arguments) -> str:
@@ -186,38 +189,40 @@ def _log(memory: Memory, args: Arguments) -> str:
 
 
 def _graph(memory: Memory, args: Arguments) -> str:
-    return work.graph_of(connected(memory, args.id))
+    return session_text.graph_of(connected(memory, args.id))
 
 
 def _analytics(memory: Memory, args: Arguments) -> str:
     spots = blind_spots(memory, days=args.days)
-    return work.activity_of(activity(memory, days=args.days), spots, wordings(memory, days=args.days), args.days)
+    return session_text.activity_of(
+        activity(memory, days=args.days), spots, wordings(memory, days=args.days), args.days
+    )
 
 
 def _reflections(memory: Memory, args: Arguments) -> str:
-    return work.replies_of(reflections(memory, days=args.days))
+    return session_text.replies_of(reflections(memory, days=args.days))
 
 
 def _scars(memory: Memory, args: Arguments) -> str:
-    return work.effects_of(effects(memory, days=args.days))
+    return session_text.effects_of(effects(memory, days=args.days))
 
 
 def _candidates(memory: Memory, _: Arguments) -> str:
-    return work.candidates_of(candidates(memory))
+    return session_text.candidates_of(candidates(memory))
 
 
 def _contradictions(memory: Memory, args: Arguments) -> str:
     if args.id:
-        return knowledge.likely_conflicts_of(find(memory, args.id).record, conflicts(memory, args.id))
-    return knowledge.disputes_of(open_contradictions(memory, limit=args.limit))
+        return review_text.likely_conflicts_of(find(memory, args.id).record, conflicts(memory, args.id))
+    return review_text.disputes_of(open_contradictions(memory, limit=args.limit))
 
 
 def _duplicates(memory: Memory, args: Arguments) -> str:
-    return knowledge.proposals_of(proposals(memory, limit=args.limit))
+    return review_text.proposals_of(proposals(memory, limit=args.limit))
 
 
 def _mined(memory: Memory, args: Arguments) -> str:
-    return knowledge.mined_of(mined(memory, limit=args.limit))
+    return review_text.mined_of(mined(memory, limit=args.limit))
 
 
 def _scopes(memory: Memory, _: Arguments) -> str:
@@ -226,20 +231,20 @@ def _scopes(memory: Memory, _: Arguments) -> str:
 
 
 def _health(memory: Memory, args: Arguments) -> str:
-    report = care.health_of(health(memory, days=args.days))
-    return "\n".join([work.health_of(status(memory), unanswered(memory)), report])
+    report = reports.health_of(health(memory, days=args.days))
+    return "\n".join([session_text.health_of(status(memory), unanswered(memory)), report])
 
 
 def _hot(memory: Memory, _: Arguments) -> str:
-    return care.hot_of(hot_set(memory))
+    return reports.hot_of(hot_set(memory))
 
 
 def _next(memory: Memory, args: Arguments) -> str:
-    return care.predictions_of(predict(memory, args.id))
+    return reports.predictions_of(predict(memory, args.id))
 
 
 def _quality(memory: Memory, args: Arguments) -> str:
-    return care.quality_of(quality(memory, days=args.days), args.days)
+    return reports.quality_of(quality(memory, days=args.days), args.days)
 
 
 EXPLORE: dict[str, Action] = {

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from holdfast.model.text import counted
 from holdfast.policy.sessions.closing import QUESTIONS
-from holdfast.surfaces.core import work
+from holdfast.surfaces.core import session_text
 from holdfast.surfaces.core.table import surface
 from holdfast.surfaces.core.text import line, waiting_for
 from holdfast.surfaces.tool import Call
@@ -27,7 +27,13 @@ def start_work(call: Call, task: Annotated[str, "What you are about to work on."
         "Then say what you will do, and which memories it rests on.",
     ]
     return "\n".join(
-        [f"{intro}This is what the project's memory contains:", "", work.context_of(context(call.memory)), "", *steps]
+        [
+            f"{intro}This is what the project's memory contains:",
+            "",
+            session_text.context_of(context(call.memory)),
+            "",
+            *steps,
+        ]
     )
 
 
@@ -51,7 +57,7 @@ def close_work(call: Call) -> str:
 def review_candidates(call: Call) -> str:
     """Go through what needs a decision: lessons from observations, pending memories, suggested threads."""
     memory = call.memory
-    parts = [work.candidates_of(candidates(memory))]
+    parts = [session_text.candidates_of(candidates(memory))]
     pending = waiting_records(memory)
     parts += (
         [

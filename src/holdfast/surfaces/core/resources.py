@@ -1,6 +1,6 @@
 """MCP resources of the native surface: the hot set, the project, a memory, a session."""
 
-from holdfast.surfaces.core import care, work
+from holdfast.surfaces.core import reports, session_text
 from holdfast.surfaces.core import text as shown
 from holdfast.surfaces.core.table import surface
 from holdfast.surfaces.tool import Call
@@ -13,13 +13,13 @@ from holdfast.verbs.sessions.topics import topics_of
 @surface.resource("holdfast://hot", "Hot set")
 def hot(call: Call) -> str:
     """The memories of this project that matter most now: used recently and often, trusted, important."""
-    return care.hot_of(hot_set(call.memory))
+    return reports.hot_of(hot_set(call.memory))
 
 
 @surface.resource("holdfast://project", "Project context")
 def project(call: Call) -> str:
     """The state of the project: last session, threads, decisions, how the human likes to work."""
-    return work.context_of(context(call.memory))
+    return session_text.context_of(context(call.memory))
 
 
 @surface.resource("holdfast://record/{id}", "A memory")
@@ -31,4 +31,4 @@ def record(call: Call, id: str) -> str:  # noqa: A002
 @surface.resource("holdfast://session/{id}", "A session")
 def session(call: Call, id: str) -> str:  # noqa: A002
     """One session with what it left, by its id."""
-    return work.left_of(contents_of(call.memory, id), topics_of(call.memory, id))
+    return session_text.left_of(contents_of(call.memory, id), topics_of(call.memory, id))

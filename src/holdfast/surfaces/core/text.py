@@ -14,7 +14,7 @@ from holdfast.model.text import counted, listed, shorten, tokens_of
 from holdfast.policy.admission.admit import Refused, how_near
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.policy.freshness import details, freshness_text
-from holdfast.policy.ranking.variants import variant_of, wording
+from holdfast.policy.ranking.scar_wordings import variant_of, wording
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.core.reader import MODEL, Reader

@@ -8,7 +8,7 @@ from holdfast.model.record import GLOBAL, Draft, Link
 from holdfast.model.text import tokens_of
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.sessions.plan_brief import clipped
-from holdfast.surfaces.core import actions, care, work
+from holdfast.surfaces.core import actions, reports, session_text
 from holdfast.surfaces.core import text as texts
 from holdfast.surfaces.core.actions import Arguments
 from holdfast.surfaces.core.table import surface
@@ -65,7 +65,7 @@ def recall(
         related=True,
     )
     recalled = find(call.memory, request)
-    guidance_ = care.guidance_of(recalled)
+    guidance_ = reports.guidance_of(recalled)
     return texts.index_of(
         recalled, who=call.memory.actor.name, budget=budget, guidance=guidance_, waiting=unanswered(call.memory)
     )
@@ -276,7 +276,7 @@ def brief(
     budget: Annotated[int, "Most tokens.", {"minimum": 0, "maximum": 20000}] = 0,
 ) -> str:
     """Return what is known about a plan, for a sub-agent's prompt: it has no memory of its own."""
-    return work.brief_of(briefs.brief(call.memory, plan, form=form, budget=budget))
+    return session_text.brief_of(briefs.brief(call.memory, plan, form=form, budget=budget))
 
 
 SEEN = {
@@ -297,7 +297,7 @@ def absorb(
     task: str = "",
 ) -> str:
     """Save what sub-agents observed; names what should become a scar."""
-    return work.absorbed_of(absorb_all(call.memory, observations, task=task))
+    return session_text.absorbed_of(absorb_all(call.memory, observations, task=task))
 
 
 @surface.tool("Explore the memory", read_only=True)
@@ -316,4 +316,4 @@ def explore(
 @surface.tool("Help", read_only=True)
 def help(call: Call, topic: Annotated[str, "A tool, a kind, or confirm, closing, writing."] = "") -> str:  # noqa: A001, ARG001
     """Explain a tool, a kind and its fields, or a topic."""
-    return work.help_of([(tool.name, tool.description) for tool in surface.tools.values()], topic)
+    return session_text.help_of([(tool.name, tool.description) for tool in surface.tools.values()], topic)

@@ -9,7 +9,7 @@ from holdfast.model.ids import short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.ranking.variants import variant_of, wording
+from holdfast.policy.ranking.scar_wordings import variant_of, wording
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import Brief, is_blocking
 from holdfast.surfaces.gitmem.shapes import REMEDIES, ago, tagged

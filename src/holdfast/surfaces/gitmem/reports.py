@@ -7,7 +7,7 @@ from typing import Any
 from holdfast import __version__
 from holdfast.model.ids import short
 from holdfast.model.text import counted, shorten
-from holdfast.policy.sessions.triples import Stats, Triple
+from holdfast.policy.sessions.graph import Stats, Triple
 from holdfast.surfaces.contract import Contract
 from holdfast.surfaces.phrases import tallies
 from holdfast.verbs.search.graph import Traversal

@@ -9,7 +9,7 @@ from holdfast.model.errors import Ambiguous, HoldfastError, Invalid, NotFound
 from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.text import shorten
-from holdfast.policy.ranking.variants import VARIANTS
+from holdfast.policy.ranking.scar_wordings import VARIANTS
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import USE_OF, problem_with_reflection
 from holdfast.verbs.memory import Memory, find

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import Duplicate
-from holdfast.surfaces.memory_mcp.join import REMEDIES, Joined
 from holdfast.surfaces.memory_mcp.memory_types import draft_of
+from holdfast.surfaces.memory_mcp.save import REMEDIES, Joined
 from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.capture.mining import Mined, approve, mined, reject
 from holdfast.verbs.memory import Memory

@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast.model.session import Session
 from holdfast.model.text import shorten
-from holdfast.policy.ranking.heat import helpfulness, uses_of
+from holdfast.policy.ranking.hot_set import helpfulness, uses_of
 from holdfast.surfaces.memory_mcp import shapes
 from holdfast.surfaces.memory_mcp.digest import Digest, Ended
 from holdfast.surfaces.memory_mcp.memory_types import category_of, type_of

@@ -11,13 +11,13 @@ from holdfast.model.ids import days_between
 from holdfast.model.query import Hit, Query, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.ranking.heat import uses_of
+from holdfast.policy.ranking.hot_set import uses_of
 from holdfast.surfaces.contract import read_contract, text_or_json
-from holdfast.surfaces.memory_mcp.join import Joined
 from holdfast.surfaces.memory_mcp.memory_types import EPISODIC, kinds_of, tags_of, type_of
 from holdfast.surfaces.memory_mcp.numbered import id_of, numbers_of
 from holdfast.surfaces.memory_mcp.relations import Relation
 from holdfast.surfaces.memory_mcp.relations import related as relations_of
+from holdfast.surfaces.memory_mcp.save import Joined
 from holdfast.surfaces.phrases import content
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import LikelyConflict

@@ -11,11 +11,11 @@ from holdfast.model.event import Actor
 from holdfast.model.record import Confidence, Draft, Link, Record, Source
 from holdfast.model.text import shorten
 from holdfast.policy.activity.claims import claims_of, is_echo, is_guess, is_proven, standing_of, takes_back
-from holdfast.policy.activity.work import Turn
+from holdfast.policy.activity.turns import Turn
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
+from holdfast.policy.language.noteworthy import NOVEL, Signal, signals, tier, worth
 from holdfast.policy.language.overlap import overlap, words
-from holdfast.policy.language.signals import NOVEL, Signal, signals, tier, worth
-from holdfast.policy.language.voice import Said, objection, stated
+from holdfast.policy.language.user_statements import Said, objection, stated
 from holdfast.verbs.capture.derived_records import derived_event, derived_id, novelty, preview
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import claim_of, is_comparable

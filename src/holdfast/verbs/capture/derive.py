@@ -10,8 +10,8 @@ from holdfast.model.record import Draft, Record
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.claims import is_disputed
 from holdfast.policy.activity.observe import observations_of
-from holdfast.policy.activity.recap import summary
-from holdfast.policy.activity.work import Turn, turns
+from holdfast.policy.activity.session_summary import summary
+from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language.overlap import overlap
 from holdfast.verbs.capture.claims import Known, keep_claims, keep_statements, settle
 from holdfast.verbs.capture.derived_records import derived_event, derived_id, preview

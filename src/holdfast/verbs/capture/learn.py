@@ -11,7 +11,7 @@ from holdfast.model.history import History
 from holdfast.model.ids import fixed_id
 from holdfast.model.record import Draft, Record
 from holdfast.policy.activity.commits import is_of_changelog, learnable, needs_approval, without_commit
-from holdfast.policy.language.signals import NOVEL
+from holdfast.policy.language.noteworthy import NOVEL
 from holdfast.verbs.capture.derived_records import novelty
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import draft_event

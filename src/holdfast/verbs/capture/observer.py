@@ -21,10 +21,10 @@ from holdfast.model.observer import (
 )
 from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.asking import most_spent, question_of
-from holdfast.policy.activity.recap import handover
-from holdfast.policy.activity.reply import Malformed, ParsedReply, drafts_of, read_reply, summary_draft
-from holdfast.policy.activity.work import Turn
+from holdfast.policy.activity.observer_prompt import most_spent, question_of
+from holdfast.policy.activity.observer_reply import Malformed, ParsedReply, drafts_of, read_reply, summary_draft
+from holdfast.policy.activity.session_summary import handover
+from holdfast.policy.activity.turns import Turn
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 

@@ -8,7 +8,7 @@ from holdfast.engine.search.similar import holding
 from holdfast.engine.views import links
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import MOMENTARY, Similar
-from holdfast.policy.language.names import rivals
+from holdfast.policy.language.technologies import rivals
 from holdfast.verbs.memory import Memory
 
 if TYPE_CHECKING:

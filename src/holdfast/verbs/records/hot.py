@@ -9,7 +9,7 @@ from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between
 from holdfast.model.query import Usage
 from holdfast.model.record import GLOBAL, Record
-from holdfast.policy.ranking.heat import hot_score, stale_after, uses_of, why_not_hot
+from holdfast.policy.ranking.hot_set import hot_score, stale_after, uses_of, why_not_hot
 from holdfast.policy.ranking.salience import importance, salience
 from holdfast.policy.ranking.trust import trust
 from holdfast.verbs.memory import Memory, find, is_at_hand

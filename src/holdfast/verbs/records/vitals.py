@@ -7,7 +7,7 @@ from holdfast.engine.views import Entry, heat, records, trusts, usage
 from holdfast.model.ids import days_between
 from holdfast.model.query import Usage
 from holdfast.model.record import GLOBAL, Record
-from holdfast.policy.ranking.heat import hot_score, uses_of, why_not_hot
+from holdfast.policy.ranking.hot_set import hot_score, uses_of, why_not_hot
 from holdfast.policy.ranking.salience import importance, salience
 from holdfast.policy.ranking.trust import decayed, trust
 from holdfast.policy.ranking.weight import freshness

@@ -8,7 +8,7 @@ from holdfast.engine.views.links import Arrow
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid
 from holdfast.model.record import Record
-from holdfast.policy.sessions.triples import (
+from holdfast.policy.sessions.graph import (
     LENSES,
     PREDICATES,
     Hop,

@@ -26,7 +26,7 @@ from holdfast.policy.admission.admit import Similar
 from holdfast.policy.ranking.decay import WINDOW_DAYS
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
 from holdfast.policy.ranking.gate import LEADERS, SEVERE, bar, current_first, is_severe, labelled, passing, rivals
-from holdfast.policy.ranking.variants import variant_of
+from holdfast.policy.ranking.scar_wordings import variant_of
 from holdfast.policy.ranking.weight import weigh
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.left_off import asks_for_it, named_in, plain

@@ -10,7 +10,7 @@ from holdfast.model.event import Event
 from holdfast.model.ids import days_before
 from holdfast.model.record import Record
 from holdfast.model.session import Session
-from holdfast.policy.ranking.variants import VARIANTS
+from holdfast.policy.ranking.scar_wordings import VARIANTS
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.scars import Effect, effects
 

@@ -10,8 +10,8 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.admission.admit import Similar
 from holdfast.policy.freshness import details
+from holdfast.policy.ranking.brief_order import Facts, standing
 from holdfast.policy.ranking.diversity import shared_out
-from holdfast.policy.ranking.standing import Facts, standing
 from holdfast.policy.sessions.left_off import LeftOff, fenced
 from holdfast.policy.sessions.session_brief import (
     HEADING,

@@ -9,7 +9,7 @@ from holdfast.model.ids import days_between
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
 from holdfast.model.text import check_text
-from holdfast.policy.ranking.heat import uses_of
+from holdfast.policy.ranking.hot_set import uses_of
 from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory, find

@@ -21,7 +21,7 @@ from holdfast.verbs.sessions.suggest import dismiss, promote
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of
 from holdfast.verbs.truth.contradictions import resolve
 from holdfast.verbs.truth.verify import verify
-from holdfast.verbs.upkeep.waiting import MOST_AT_ONCE, Sort, WaitingItem, waiting_items
+from holdfast.verbs.upkeep.inbox import MOST_AT_ONCE, Sort, WaitingItem, waiting_items
 
 Choice = Literal["approve", "reject", "both", "author", "edit"]
 # What each choice does, by sort; a sort without a choice does not offer it.

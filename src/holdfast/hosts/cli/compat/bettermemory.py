@@ -11,19 +11,19 @@ from holdfast.hosts.cli.compat.running import run, version_option
 from holdfast.hosts.cli.here import look_around
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import json_option, print_json
+from holdfast.hosts.setup.apply import snippet
 from holdfast.hosts.setup.clients import CLIENTS
 from holdfast.hosts.setup.edits import Member
-from holdfast.hosts.setup.placing import snippet
+from holdfast.hosts.setup.plan import file_of
 from holdfast.hosts.setup.shapes import instructions, stdio
-from holdfast.hosts.setup.wanted import file_of
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.fence import visible
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
 from holdfast.model.scope import check_scopes, project_of_remote
 from holdfast.model.text import counted
-from holdfast.surfaces.bettermemory import arguments, curation, shapes
-from holdfast.surfaces.bettermemory.curate import curated
+from holdfast.surfaces.bettermemory import arguments, health_shapes, shapes
+from holdfast.surfaces.bettermemory.health_data import curated
 from holdfast.surfaces.bettermemory.tombstones import Tombstone, tombstones
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
@@ -88,7 +88,7 @@ def doctor(as_json: bool) -> None:
 def health(days: int, top_k: int, min_applied: int, as_json: bool) -> None:
     """Report what makes the memory less useful: the data of memory_health."""
     with opened() as memory:
-        report = curation.report(memory, curated(memory, arguments.KNOWN, days=days, top=top_k, least=min_applied))
+        report = health_shapes.report(memory, curated(memory, arguments.KNOWN, days=days, top=top_k, least=min_applied))
     if as_json:
         print_json(report)
         return

@@ -12,7 +12,7 @@ from holdfast.hosts.cli.render import print_json
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import visible
 from holdfast.model.query import Query
-from holdfast.surfaces.memory_mcp import ledger, reports
+from holdfast.surfaces.memory_mcp import reports, upkeep_reports
 from holdfast.surfaces.memory_mcp.memory_types import type_of_kind
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.records.browse import census
@@ -88,7 +88,7 @@ def log(ctx: click.Context, content: str | None, file: Path | None) -> None:
 def mining(ctx: click.Context, hours: int) -> None:  # noqa: ARG001
     """Find patterns in logged output."""
     with opened() as memory:
-        done = ledger.mining_run(mine_outputs(memory))
+        done = upkeep_reports.mining_run(mine_outputs(memory))
     if _json(ctx):
         print_json(done)
         return

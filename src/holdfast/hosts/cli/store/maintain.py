@@ -15,7 +15,7 @@ from holdfast.hosts.cli.values import SCOPE
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.fence import visible
 from holdfast.model.text import counted
-from holdfast.surfaces.core import care
+from holdfast.surfaces.core import reports
 from holdfast.verbs.exchange.sync import take_from
 from holdfast.verbs.records.lifecycle import rename_scope
 from holdfast.verbs.records.project import move
@@ -34,7 +34,7 @@ def maintain_command(dry_run: bool, as_json: bool) -> None:
     """Retire expired memories, trim the hot set and free space. Nothing is deleted."""
     with opened() as memory, working("maintaining the store"):
         report = maintain(memory, dry_run=dry_run)
-    show(report, care.upkeep_of(report, PERSON), as_json=as_json)
+    show(report, reports.upkeep_of(report, PERSON), as_json=as_json)
 
 
 @click.command("rebuild")

@@ -15,9 +15,9 @@ from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import open_sessions
 from holdfast.verbs.upkeep.health import health
+from holdfast.verbs.upkeep.inbox import URGENT, waiting_counts
 from holdfast.verbs.upkeep.overview import saved_by_day
 from holdfast.verbs.upkeep.stream import Place, Wanted, newer, older, place_of
-from holdfast.verbs.upkeep.waiting import URGENT, waiting_counts
 
 DAYS, CHANGES, SESSIONS = 90, 12, 6
 NEW = ("record", "change")

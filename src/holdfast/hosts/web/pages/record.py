@@ -8,7 +8,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.done import Done, forgetting_use, going_back, hot_as_before, together, trusting_again
+from holdfast.hosts.web.flash import Done, forgetting_use, going_back, hot_as_before, together, trusting_again
 from holdfast.hosts.web.freshness import badge, cited_by
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Conflict, HoldfastError, Invalid

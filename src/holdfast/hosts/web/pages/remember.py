@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.done import Done
+from holdfast.hosts.web.flash import Done
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.kinds import KINDS

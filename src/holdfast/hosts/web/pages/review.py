@@ -7,7 +7,8 @@ from typing import Any
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.done import (
+from holdfast.hosts.web.download import MOST_ROWS, download, is_wanted
+from holdfast.hosts.web.flash import (
     Done,
     Undo,
     forgetting_use,
@@ -17,7 +18,6 @@ from holdfast.hosts.web.done import (
     together,
     trusting_again,
 )
-from holdfast.hosts.web.download import MOST_ROWS, download, is_wanted
 from holdfast.hosts.web.freshness import Cited, cited_by
 from holdfast.hosts.web.pages.record import home_of
 from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
@@ -38,7 +38,7 @@ from holdfast.verbs.truth.consolidate import consolidate, proposal_of, split
 from holdfast.verbs.truth.contradictions import resolve
 from holdfast.verbs.truth.verify import update_value, verify
 from holdfast.verbs.upkeep.health import Health, health
-from holdfast.verbs.upkeep.waiting import URGENT, Sort, Waiting, WaitingItem, compared, waiting, waiting_counts
+from holdfast.verbs.upkeep.inbox import URGENT, Sort, Waiting, WaitingItem, compared, waiting, waiting_counts
 
 PAGE, FEW, MOST_MARKED, MOST_RENAMED = 20, 3, 200, 1_000
 LABELS: Mapping[Sort, tuple[str, str]] = {

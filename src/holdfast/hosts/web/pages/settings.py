@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from holdfast.compose.settings import keep_settings, put_settings_back, user_file
 from holdfast.hosts.web import render
-from holdfast.hosts.web.done import Done
+from holdfast.hosts.web.flash import Done
 from holdfast.hosts.web.viewer import Ask, Viewer
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.done import Done, Undo, going_back, together
 from holdfast.hosts.web.download import MOST_ROWS, download, is_wanted
+from holdfast.hosts.web.flash import Done, Undo, going_back, together
 from holdfast.hosts.web.pages.review import dismiss_suggestion, open_suggestion
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid

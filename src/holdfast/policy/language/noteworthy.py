@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from holdfast.policy.language import wording
+from holdfast.policy.language import statement_patterns
 from holdfast.policy.language.markers import Mark, blocks, inline
 from holdfast.policy.language.prose import Passage, own_words, passages
 from holdfast.policy.language.quotes import without_quotes
@@ -148,7 +148,7 @@ def _is_wrapped(text: str, current: Passage, after: Passage) -> bool:
 
 
 def _pointed_back(passage: Passage, before: Passage | None) -> Signal | None:
-    if before is None or not wording.POINTS_BACK.match(passage.text) or not _says_something(before.text):
+    if before is None or not statement_patterns.POINTS_BACK.match(passage.text) or not _says_something(before.text):
         return None
     return Signal(kind="explicit", text=before.text, confidence=0.92, span=(before.start, passage.end), how="wording")
 
@@ -157,7 +157,9 @@ def _stated(passage: Passage, masked: str) -> Signal | None:
     sentence = passage.text
     if not SHORTEST <= len(sentence) <= LONGEST or sentence.endswith((":", "...", "…")):
         return None
-    if any(cue.search(masked) for cue in (wording.ASKED, wording.PASSING, wording.LOOKING)):
+    if any(
+        cue.search(masked) for cue in (statement_patterns.ASKED, statement_patterns.PASSING, statement_patterns.LOOKING)
+    ):
         return None
     best = max(_readings(sentence, masked), default=None)
     if best is None:
@@ -168,9 +170,9 @@ def _stated(passage: Passage, masked: str) -> Signal | None:
 
 def _readings(sentence: str, masked: str) -> Iterator[tuple[float, str]]:
     """Yield (confidence, signal) for every signal the sentence could be."""
-    for cue in wording.CUES:
+    for cue in statement_patterns.CUES:
         match = cue.pattern.search(masked)
-        if not match or wording.SUPPOSED.search(masked[: match.start()]):
+        if not match or statement_patterns.SUPPOSED.search(masked[: match.start()]):
             continue  # what leads up to the wording makes it a supposition
         if _says_something(sentence, match.span()):
             yield _adjusted(cue.confidence, sentence), cue.signal
@@ -181,6 +183,6 @@ def _says_something(sentence: str, cue: tuple[int, int] = (0, 0)) -> bool:
 
 
 def _adjusted(confidence: float, sentence: str) -> float:
-    bonus = 0.02 * sentence.endswith((".", "!")) + 0.03 * bool(wording.STRONG.search(sentence))
-    bonus += 0.02 * bool(wording.GROUNDS.search(sentence)) - 0.05 * (len(sentence) < 2 * SHORTEST)
+    bonus = 0.02 * sentence.endswith((".", "!")) + 0.03 * bool(statement_patterns.STRONG.search(sentence))
+    bonus += 0.02 * bool(statement_patterns.GROUNDS.search(sentence)) - 0.05 * (len(sentence) < 2 * SHORTEST)
     return round(min(confidence + bonus, SUREST_WORDING), 2)

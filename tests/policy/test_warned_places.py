@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.policy.sessions.sites import sites_in
+from holdfast.policy.sessions.warned_places import sites_in
 
 TEXTS = [
     ("`make test` passed locally, but `make deploy` then broke prod.", ["make deploy"]),

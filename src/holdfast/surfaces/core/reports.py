@@ -8,7 +8,7 @@ from holdfast.model.ids import short
 from holdfast.model.query import Recalled
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.health import word_for
-from holdfast.policy.sessions.triples import Triple
+from holdfast.policy.sessions.graph import Triple
 from holdfast.surfaces.core.reader import MODEL, Reader
 from holdfast.surfaces.core.text import line, within
 from holdfast.verbs.records.hot import Hot, Suggested

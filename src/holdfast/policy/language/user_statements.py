@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.model.patterns import lazy
-from holdfast.policy.language import voice_words as words
+from holdfast.policy.language import user_statement_words as words
 from holdfast.policy.language.prose import own_words, without_output
 from holdfast.policy.language.quotes import without_quotes
 from holdfast.policy.language.statements import statements

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from holdfast.adapters.source.grammars import definitions, knows
-from holdfast.adapters.source.plain import extension_of
+from holdfast.adapters.source.normalise import extension_of
 from holdfast.adapters.source.spans import targets, tree_of
 
 _CONFIGURATION = frozenset("toml yaml yml json jsonc ini cfg conf env".split())

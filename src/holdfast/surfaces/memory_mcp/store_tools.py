@@ -4,7 +4,7 @@ from typing import Any
 
 from holdfast.model.query import Query
 from holdfast.model.text import counted
-from holdfast.surfaces.memory_mcp import ledger, reports, shapes
+from holdfast.surfaces.memory_mcp import reports, shapes, upkeep_reports
 from holdfast.surfaces.memory_mcp.candidates import approve_as, reject_sort
 from holdfast.surfaces.memory_mcp.memory_types import type_of_kind
 from holdfast.surfaces.memory_mcp.numbered import numbers_of, pattern_of
@@ -31,13 +31,15 @@ def log_output(call: Call, content: str, session_id: str = "") -> dict[str, Any]
 
 def run_mining(call: Call, **_: Any) -> dict[str, Any]:
     """Mine the output logged since the last run."""
-    return ledger.mining_run(mining.mine_outputs(call.memory))
+    return upkeep_reports.mining_run(mining.mine_outputs(call.memory))
 
 
 def mining_status(call: Call) -> dict[str, Any]:
     """Return the state of mining."""
     recent = mining.outputs_logged(call.memory, days=1)
-    return ledger.mining(mining.output_status(call.memory), _candidates(call.memory), least=ENOUGH, recent=recent)
+    return upkeep_reports.mining(
+        mining.output_status(call.memory), _candidates(call.memory), least=ENOUGH, recent=recent
+    )
 
 
 def review_candidates(call: Call) -> list[dict[str, Any]]:
@@ -82,26 +84,26 @@ def db_maintenance(call: Call) -> dict[str, Any]:
     memory = call.memory
     done = maintain(memory, retiring=False)
     numbers = numbers_of(memory, [record.id for record in done.cooled])
-    return ledger.maintained(done, keeping.status(memory), numbers, _schema(memory))
+    return upkeep_reports.maintained(done, keeping.status(memory), numbers, _schema(memory))
 
 
 def run_cleanup(call: Call) -> dict[str, Any]:
     """Retire memories whose retention ended."""
     before = mining.output_status(call.memory).waiting
     done = maintain(call.memory)
-    return ledger.cleaned(done, max(0, before - mining.output_status(call.memory).waiting))
+    return upkeep_reports.cleaned(done, max(0, before - mining.output_status(call.memory).waiting))
 
 
 def validate_embeddings(call: Call) -> dict[str, Any]:
     """Return whether the stored vectors match the embedder."""
-    return ledger.embeddings(keeping.status(call.memory), call.memory.store.setting("embedder"))
+    return upkeep_reports.embeddings(keeping.status(call.memory), call.memory.store.setting("embedder"))
 
 
 def db_info(call: Call) -> dict[str, Any]:
     """Return where the store is and what it contains."""
     memory = call.memory
     counted = reports.stats(census(memory, Query(text="")), len(hot_ids(memory)), type_of_kind)
-    return ledger.database(keeping.status(memory), counted, _schema(memory))
+    return upkeep_reports.database(keeping.status(memory), counted, _schema(memory))
 
 
 def embedding_info(call: Call) -> dict[str, Any]:
@@ -114,35 +116,37 @@ def embedding_info(call: Call) -> dict[str, Any]:
 
 def audit_history(call: Call, limit: int, operation: str = "") -> dict[str, Any]:
     """Return what was removed or restored."""
-    events = [event for event in removals(call.memory) if operation in ("", ledger.operation(event))][:limit]
-    return ledger.audited(events, numbers_of(call.memory, [event.about for event in events]))
+    events = [event for event in removals(call.memory) if operation in ("", upkeep_reports.operation(event))][:limit]
+    return upkeep_reports.audited(events, numbers_of(call.memory, [event.about for event in events]))
 
 
 def db_rebuild_vectors(call: Call, **_: Any) -> dict[str, Any]:
     """Rebuild all vectors."""
     before = keeping.status(call.memory)
     done = keeping.rebuild_vectors(call.memory, call.progress)
-    return ledger.rebuilt(before, keeping.status(call.memory), done, call.memory.store.setting("embedder"))
+    return upkeep_reports.rebuilt(before, keeping.status(call.memory), done, call.memory.store.setting("embedder"))
 
 
 def metrics_status(call: Call) -> dict[str, Any]:
     """Return the counters."""
     memory, session = call.memory, current_session(call.memory)
     began, capacity = session.started_at if session else "", memory.config.hot_capacity
-    return ledger.metrics(metrics(memory), hot_set(memory), capacity=capacity, began=began, now=memory.clock.now())
+    return upkeep_reports.metrics(
+        metrics(memory), hot_set(memory), capacity=capacity, began=began, now=memory.clock.now()
+    )
 
 
 def _candidates(memory: Memory) -> list[dict[str, Any]]:
     candidates = mining.mined(memory)
     numbers = numbers_of(memory, [candidate.record.id for candidate in candidates])
-    return [ledger.mined(candidate, numbers[candidate.record.id]) for candidate in candidates]
+    return [upkeep_reports.mined(candidate, numbers[candidate.record.id]) for candidate in candidates]
 
 
 def _merged(memory: Memory, memory_type: str, *, keep: bool) -> dict[str, Any]:
-    proposals = ledger.of_type(consolidate.proposals(memory), memory_type)
+    proposals = upkeep_reports.of_type(consolidate.proposals(memory), memory_type)
     merged = [consolidate.consolidate(memory, proposal) for proposal in proposals.found] if keep else []
     ids = [record.id for record in (*merged, *(source for proposal in proposals.found for source in proposal.sources))]
-    return ledger.consolidation(proposals, merged, numbers_of(memory, ids))
+    return upkeep_reports.consolidation(proposals, merged, numbers_of(memory, ids))
 
 
 def _schema(memory: Memory) -> int:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.observers.modes import load_mode
 from holdfast.model.kinds import KINDS, check_fields
-from holdfast.policy.activity.asking import MOST_CHARACTERS, most_spent, question_of
-from holdfast.policy.activity.reply import (
+from holdfast.policy.activity.observer_prompt import MOST_CHARACTERS, most_spent, question_of
+from holdfast.policy.activity.observer_reply import (
     Malformed,
     ParsedObservation,
     ParsedReply,
@@ -17,7 +17,7 @@ from holdfast.policy.activity.reply import (
     read_reply,
     summary_draft,
 )
-from holdfast.policy.activity.work import turns
+from holdfast.policy.activity.turns import turns
 from tests.policy.trails import Trail, session
 
 CODE = load_mode("code", None)

@@ -108,7 +108,7 @@ def test_long_lists_keep_to_their_budget(memory: Memory) -> None:
 
 def test_the_policies_of_text_are_imported_only_when_they_are_asked() -> None:
     code = (
-        "import sys, holdfast.surfaces.core, holdfast.hosts.cli.mining, holdfast.hosts.cli.review\n"
+        "import sys, holdfast.surfaces.core, holdfast.hosts.cli.ingest, holdfast.hosts.cli.review\n"
         "late = ('contradict', 'mine', 'merge')\n"
         "assert not [one for one in late if f'holdfast.policy.language.{one}' in sys.modules], sys.modules\n"
         "assert 'numpy' not in sys.modules"

@@ -12,12 +12,12 @@ from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.claims import claims_of, is_guess, is_proven, standing_of, takes_back
 from holdfast.policy.activity.digest import Work
 from holdfast.policy.activity.observe import title_of, type_of, works
+from holdfast.policy.activity.prompts import conditions, is_limit, requests, said_in
 from holdfast.policy.activity.tools import open_steps
-from holdfast.policy.activity.wishes import conditions, is_limit, requests, said_in
-from holdfast.policy.activity.work import Turn, turns
+from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language.headlines import is_vague, joined, one_line, request_of, sentences_of
-from holdfast.policy.language.signals import Signal, signals
-from holdfast.policy.language.voice import objection
+from holdfast.policy.language.noteworthy import Signal, signals
+from holdfast.policy.language.user_statements import objection
 from holdfast.policy.sessions.left_off import SAID, THEN, packed
 
 MOST_FILES, MOST_LINES, LINE = 30, 12, 300

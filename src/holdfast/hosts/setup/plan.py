@@ -10,7 +10,7 @@ from holdfast.hosts.setup.clients import BY_NAME, Client, Guide, Hooks, Plugin, 
 from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, Whole
 from holdfast.hosts.setup.files import text_of
 from holdfast.hosts.setup.installation import Installation
-from holdfast.hosts.setup.own import NAME, own_hooks
+from holdfast.hosts.setup.ours import NAME, own_hooks
 from holdfast.hosts.setup.places import Level, Machine
 from holdfast.hosts.setup.shapes import instructions
 from holdfast.model.errors import InvalidFile

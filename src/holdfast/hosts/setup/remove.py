@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from holdfast.hosts.setup import jsontext
+from holdfast.hosts.setup.apply import LeftAlone, Planned
 from holdfast.hosts.setup.edits import Element, Whole, taken_out
 from holdfast.hosts.setup.files import check_writable, mark_of, remove_file, replace_file, text_of
 from holdfast.hosts.setup.manifest import Manifest, Placed, Splice, Touched, write_manifest
-from holdfast.hosts.setup.own import HOOK
-from holdfast.hosts.setup.placing import LeftAlone, Planned
+from holdfast.hosts.setup.ours import HOOK
 from holdfast.model.errors import InvalidFile
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from holdfast.adapters.source.plain import digest, essence, extension_of
+from holdfast.adapters.source.normalise import digest, essence, extension_of
 from holdfast.adapters.source.spans import Span, moved_lines, symbol_spans, text_in, value_of, whole
 from holdfast.adapters.source.versions import is_version, version_of
 from holdfast.model.anchor import Anchor, CodeMark, bare_value

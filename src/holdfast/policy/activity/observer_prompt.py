@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from holdfast.model.observer import Mode, ModeType, Question
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.tools import role_of
-from holdfast.policy.activity.work import Turn
+from holdfast.policy.activity.turns import Turn
 
 MOST_CHARACTERS, MOST_TOKENS = 48_000, 2_000
 # Parameters and results are cut to the first of these sizes at which the whole text fits.

@@ -9,7 +9,7 @@ from holdfast.model.patterns import lazy
 from holdfast.model.text import tokens_of
 from holdfast.model.trail import OBSERVER_FOLDER, HookEvent
 from holdfast.policy.activity import commands, tools
-from holdfast.policy.activity.writes import patched
+from holdfast.policy.activity.written_files import patched
 from holdfast.policy.language.prose import tagged
 from holdfast.policy.secrets.find import drop_private, texts_of
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from holdfast import __version__
-from holdfast.hosts.plain import plain
-from holdfast.hosts.web.endpoint import Api, Json
+from holdfast.hosts.to_json import plain
+from holdfast.hosts.web.openapi import Api, Json
 from holdfast.hosts.web.pages.record import ACTS, home_of, versions_of
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid

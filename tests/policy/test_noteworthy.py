@@ -16,7 +16,7 @@ from bench.labelled import (
 )
 from bench.naive import bare_patterns
 from holdfast.model.kinds import KINDS as RECORD_KINDS
-from holdfast.policy.language.signals import KINDS, Signal, signals, tier, worth
+from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier, worth
 
 
 def found(text: str) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 
 from holdfast.hosts import loopback
-from holdfast.hosts.heads import heads_within
+from holdfast.hosts.header_timeout import heads_within
 from holdfast.hosts.server import run
 
 HALVES = (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"POST /mcp HTTP/1.1\r\nContent-Le")

@@ -10,7 +10,7 @@ from holdfast.model.record import Draft
 from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.digest import digest
-from holdfast.policy.activity.work import Turn
+from holdfast.policy.activity.turns import Turn
 
 MOST, MOST_ITEMS = 20, 20
 LONGEST, LONGEST_TITLE = 200_000, 200

@@ -4,9 +4,9 @@ from typing import Any
 
 from holdfast.model.query import Query
 from holdfast.surfaces.memory_mcp import reports, shapes
-from holdfast.surfaces.memory_mcp.join import keep_or_join
 from holdfast.surfaces.memory_mcp.memory_types import draft_of, kinds_of, tags_of, type_of_kind
 from holdfast.surfaces.memory_mcp.numbered import id_of
+from holdfast.surfaces.memory_mcp.save import keep_or_join
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.exchange.bootstrap import bootstrap, confined, seed_file, seed_text
 from holdfast.verbs.records import hot

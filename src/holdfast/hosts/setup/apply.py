@@ -12,7 +12,7 @@ from holdfast.hosts.setup import tomltext
 from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, Whole, depth_of, put, standing
 from holdfast.hosts.setup.files import check_writable, mark_of, missing_folders, replace_file, text_of
 from holdfast.hosts.setup.manifest import Manifest, Placed, Splice, Touched, write_manifest
-from holdfast.hosts.setup.wanted import Choices, Wanted
+from holdfast.hosts.setup.plan import Choices, Wanted
 from holdfast.model.errors import InvalidFile
 
 LONGEST_LINE = 200  # characters of a line in a diff: some files are one line

@@ -4,8 +4,8 @@ import pytest
 
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.text import tokens_of
-from holdfast.policy.activity.recap import ahead_in, handover, summary
-from holdfast.policy.activity.wishes import conditions
+from holdfast.policy.activity.prompts import conditions
+from holdfast.policy.activity.session_summary import ahead_in, handover, summary
 from tests.policy.trails import EXPECTED, Trail, session
 
 

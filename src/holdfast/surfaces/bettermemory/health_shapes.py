@@ -6,8 +6,8 @@ from typing import Any
 from holdfast.model.text import shorten
 from holdfast.surfaces.bettermemory import shapes
 from holdfast.surfaces.bettermemory.arguments import category_of
-from holdfast.surfaces.bettermemory.curate import Chores, Curation, Row, ScopeHealth
 from holdfast.surfaces.bettermemory.drift import STALE_DAYS
+from holdfast.surfaces.bettermemory.health_data import Chores, Curation, Row, ScopeHealth
 from holdfast.verbs.memory import Memory
 
 ROWS = 20

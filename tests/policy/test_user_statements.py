@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bench.capture import LEAST_RECALL, MOST_FALSE, judge_prompts
 from bench.labelled import SPLITS
-from holdfast.policy.language.voice import Said, objection, stated
+from holdfast.policy.language.user_statements import Said, objection, stated
 
 
 @pytest.mark.parametrize("split", SPLITS)
