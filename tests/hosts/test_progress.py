@@ -19,8 +19,8 @@ class Heard:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.told: list[dict[str, Any]] = []
-        self.progress = Progress("t", lambda _, params: self.told.append(params), lambda: self.now)
+        self.sent: list[dict[str, Any]] = []
+        self.progress = Progress("t", lambda _, params: self.sent.append(params), lambda: self.now)
 
     def report_at(self, now: float, done: float, total: float | None = 100, message: str = "") -> None:
         self.now = now
@@ -31,32 +31,32 @@ def test_nothing_is_told_in_the_first_second() -> None:
     heard = Heard()
     heard.report_at(0.0, 1)
     heard.report_at(0.99, 2)
-    assert heard.told == []
+    assert heard.sent == []
     heard.report_at(1.0, 3, message="half way")
-    assert heard.told == [{"progressToken": "t", "progress": 3, "total": 100, "message": "half way"}]
+    assert heard.sent == [{"progressToken": "t", "progress": 3, "total": 100, "message": "half way"}]
 
 
 def test_a_few_reports_a_second_are_told_each_further_than_the_last() -> None:
     heard = Heard()
     for step in range(100):
         heard.report_at(1 + step / 128, step + 1, None)
-    assert [told["progress"] for told in heard.told] == [1, 40, 79]
+    assert [sent["progress"] for sent in heard.sent] == [1, 40, 79]
     heard.report_at(5, 79)
     heard.report_at(6, 12)
-    assert len(heard.told) == 3
+    assert len(heard.sent) == 3
 
 
 def test_that_everything_is_done_is_left_to_the_answer() -> None:
     heard = Heard()
     heard.report_at(2, 100)
-    assert heard.told == []
+    assert heard.sent == []
 
 
 def test_nothing_is_told_after_the_answer() -> None:
     heard = Heard()
     heard.progress.close()
     heard.report_at(60, 50)
-    assert heard.told == []
+    assert heard.sent == []
 
 
 @pytest.mark.parametrize("params", [{}, {"_meta": None}, {"_meta": {}}, {"_meta": {"progressToken": [1]}}])

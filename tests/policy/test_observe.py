@@ -73,7 +73,7 @@ def test_an_observation_tells_what_was_asked_changed_broke_and_was_answered() ->
     trail.use("Bash", "3 passed", command="pytest -q tests").stop(
         "Fixed the total of empty carts. It divided by their size."
     )
-    assert observations(trail.told) == [
+    assert observations(trail.events) == [
         Draft(
             kind="observation",
             title="Fixed the total of empty carts",
@@ -104,23 +104,23 @@ def test_a_check_that_failed_and_passed_without_a_change_was_not_fixed() -> None
     trail.use("Bash", "1 failed", failed=True, command="pytest e2e").use(
         "Bash", "9 passed", command="pytest e2e"
     ).stop()
-    assert observations(trail.told) == []
+    assert observations(trail.events) == []
 
 
 def test_a_turn_that_still_goes_on_is_left_for_later_and_then_keeps_its_key() -> None:
     trail = Trail().ask("add a footer").use("Write", file_path="/repo/web/footer.tsx", content="x")
-    assert observations(trail.told) == []
-    assert settled(trail.told) == ""
-    (unfinished,) = observations(trail.told, include_open=True)
+    assert observations(trail.events) == []
+    assert settled(trail.events) == ""
+    (unfinished,) = observations(trail.events, include_open=True)
     trail.stop("Added a footer to every page.")
-    (finished,) = observations(trail.told)
-    assert settled(trail.told) == "h003"
+    (finished,) = observations(trail.events)
+    assert settled(trail.events) == "h003"
     assert finished.extra["trail"] == unfinished.extra["trail"] == "h001"
 
 
 def test_what_is_settled_ends_before_the_first_turn_that_still_goes_on() -> None:
     trail = Trail().ask("one").stop().ask("two").use("Read", file_path="/repo/a.py")
-    assert settled(trail.told) == "h002"
+    assert settled(trail.events) == "h002"
     assert settled([]) == ""
 
 
@@ -132,7 +132,7 @@ def test_the_work_of_a_sub_agent_is_told_as_its_own() -> None:
     trail = Trail().ask("tidy up").tell("SubagentStart", agent="fixer")
     trail.use("Edit", agent="fixer", file_path="/repo/a.py", old_string="a", new_string="b")
     trail.tell("SubagentStop", agent="fixer", text="Removed the dead branch in a.py.").stop("All done.")
-    (found,) = observations(trail.told)
+    (found,) = observations(trail.events)
     assert (found.title, found.extra["agent"]) == ("Removed the dead branch in a.py", "fixer")
     assert "Done by the sub-agent fixer." in found.body
 
@@ -150,8 +150,8 @@ def test_the_work_of_a_sub_agent_is_told_as_its_own() -> None:
 )
 def test_our_own_tools_are_never_observed(tool: str, client: str) -> None:
     trail = Trail(client).ask("keep this").use(tool, "We decided to keep everything.", text="x")
-    assert [len(turn.steps) for turn in turns(trail.told)] == [0]
-    assert observations(trail.stop("Kept.").told) == []
+    assert [len(turn.steps) for turn in turns(trail.events)] == [0]
+    assert observations(trail.stop("Kept.").events) == []
 
 
 def test_what_hooks_and_clients_put_in_is_no_request() -> None:
@@ -159,14 +159,14 @@ def test_what_hooks_and_clients_put_in_is_no_request() -> None:
         "<system-reminder>fix all bugs</system-reminder><holdfast-brief>We decided on X.</holdfast-brief> bump the version"
     )
     trail.use("Edit", file_path="/repo/pyproject.toml", old_string="1", new_string="2").stop()
-    (found,) = observations(trail.told)
+    (found,) = observations(trail.events)
     assert (found.title, found.body) == ("Bump the version", "Asked: bump the version. Changed pyproject.toml.")
 
 
 def test_tags_that_people_write_themselves_are_part_of_their_request() -> None:
     trail = Trail().ask("make <my-button> wider, <command-name>/x</command-name><command-args>and blue</command-args>")
     trail.use("Edit", file_path="/repo/b.ts", old_string="1", new_string="2").stop()
-    (found,) = observations(trail.told)
+    (found,) = observations(trail.events)
     assert found.body.startswith("Asked: make <my-button> wider, <command-args>and blue</command-args>.")
 
 
@@ -182,7 +182,7 @@ def test_hostile_texts_are_read_in_no_time(piece: str) -> None:
         .use("Edit", file_path="/repo/a", old_string=text, new_string=text)
     )
     start = process_time()
-    observations(trail.stop(text).told)
+    observations(trail.stop(text).events)
     assert process_time() - start < 4
 
 
@@ -199,13 +199,13 @@ def test_sessions_that_run_at_once_are_kept_apart() -> None:
         .use("Write", file_path="/repo/footer.ts", content="x")
         .stop("Added a footer.")
     )
-    mixed = [happening for pair in zip(one.told, two.told, strict=True) for happening in pair]
+    mixed = [happening for pair in zip(one.events, two.events, strict=True) for happening in pair]
     assert brief(observations(mixed)) == [("feature", "Added a header"), ("feature", "Added a footer")]
 
 
 def test_scratch_files_are_not_part_of_the_work() -> None:
     trail = Trail().ask("try something").use("Write", file_path="/tmp/try.py", content="print(1)").stop("It prints 1.")
-    assert observations(trail.told) == []
+    assert observations(trail.events) == []
 
 
 def test_any_happenings_can_be_read() -> None:

@@ -20,7 +20,7 @@ def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
     trail.ask("yes").use("Read", file_path="/repo/docs/mail.md").use(
         "Bash", "E   AssertionError: 3 != 4", failed=True, command="pytest -q"
     )
-    found = summary(trail.told)
+    found = summary(trail.events)
     assert found is not None
     assert found.title == "Add retries to the mailer"
     assert found.fields == {
@@ -55,7 +55,7 @@ def test_the_summary_of_a_recorded_session_can_be_kept_as_it_is(name: str) -> No
 def test_a_session_in_which_nothing_happened_has_no_summary_and_no_hand_over() -> None:
     assert summary([]) is None
     assert handover([], 500) == ""
-    assert summary(Trail().ask("thanks").stop("You're welcome!").told) is None
+    assert summary(Trail().ask("thanks").stop("You're welcome!").events) is None
 
 
 @pytest.mark.parametrize("name", [name for name, wanted in EXPECTED.items() if wanted])
@@ -75,7 +75,7 @@ def test_a_hand_over_leaves_room_for_every_section() -> None:
         trail.ask(f"port part number {place} of the importer to the new interface")
         trail.use("Edit", file_path=f"/repo/src/part{place}.py", old_string="", new_string="")
         trail.stop(f"Ported. Renamed part {place} on the way. Next I'd look at part {place + 1}. Remaining: the rest.")
-    text = handover(trail.told, 150)
+    text = handover(trail.events, 150)
     assert tokens_of(text) <= 150
     assert [line.partition(":")[0] for line in text.splitlines() if line[0] != "-"] == [
         "Where this session stands",
@@ -103,7 +103,7 @@ def test_a_handover_keeps_every_constraint_of_a_long_session() -> None:
         trail.ask(f"now part {place}").use("Edit", file_path=f"/repo/part{place}.py", old_string="", new_string="")
         trail.stop(f"Part {place} is split. Remaining: part {place + 1}.")
     trail.ask("fine, but the session table stays where it is and never delete a public class without asking")
-    text = handover(trail.told, 1_200)
+    text = handover(trail.events, 1_200)
     for constraint in ("must pass CI", "No circular imports", "session table stays", "never delete a public class"):
         assert constraint in text
     assert tokens_of(text) <= 1_200
@@ -133,13 +133,13 @@ def test_the_open_steps_of_a_plan_come_next_and_an_unanswered_turn_is_interrupte
         {"content": "Remove settings.css", "status": "pending"},
     ]
     trail = Trail().ask("Move the settings page").use("TodoWrite", todos=todos)
-    found = summary(trail.use("Edit", file_path="/repo/a.tsx", old_string="", new_string="").told)
+    found = summary(trail.use("Edit", file_path="/repo/a.tsx", old_string="", new_string="").events)
     assert found is not None
     assert found.fields["next_steps"] == "Remove settings.css"
     assert found.extra["interrupted"] is True
 
 
 def test_a_request_that_nobody_answered_has_a_summary() -> None:
-    found = summary(Trail().ask("Rename OrderService to CheckoutService").told)
+    found = summary(Trail().ask("Rename OrderService to CheckoutService").events)
     assert found is not None
     assert found.title == "Rename OrderService to CheckoutService"

@@ -22,13 +22,13 @@ class Trail:
     def __init__(self, client: str = "claude-code", session: str = "s1") -> None:
         self.client = client
         self.session = session
-        self.told: list[HookEvent] = []
+        self.events: list[HookEvent] = []
 
     def tell(self, event: str, **given: Any) -> "Trail":
-        place = len(self.told) + 1
+        place = len(self.events) + 1
         at = f"2026-03-02T10:00:{place:02d}.000Z"
         base: dict[str, Any] = {"id": f"h{place:03d}", "at": at, "session": self.session, "client": self.client}
-        self.told.append(HookEvent(**(base | {"cwd": "/repo", "event": event} | given)))
+        self.events.append(HookEvent(**(base | {"cwd": "/repo", "event": event} | given)))
         return self
 
     def ask(self, text: str) -> "Trail":

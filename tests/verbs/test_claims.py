@@ -27,7 +27,7 @@ def talk(memory: Memory, *lines: str) -> Trail:
     trail = Trail()
     for place, line in enumerate(lines):
         (trail.stop if place % 2 else trail.ask)(line)
-        derive(memory, trail.told)
+        derive(memory, trail.events)
     return trail
 
 
@@ -53,9 +53,9 @@ def test_a_guess_that_a_check_proved_is_kept_at_once_and_still_dies_when_the_use
     trail.use("Bash", "E  AssertionError: 1 != 2\n1 failed", failed=True, command="pytest -q")
     trail.use("Edit", file_path="/repo/log.py", old_string="a", new_string="b")
     trail.use("Bash", "12 passed", command="pytest -q").stop(GUESS)
-    derive(memory, trail.told)
+    derive(memory, trail.events)
     assert lessons(memory) == [GUESS]
-    derive(memory, trail.ask("no, that was luck").told)
+    derive(memory, trail.ask("no, that was luck").events)
     assert lessons(memory) == []
 
 
@@ -67,9 +67,9 @@ def test_an_agent_that_takes_its_guess_back_retires_it(memory: Memory) -> None:
 def test_a_finding_that_the_user_refutes_is_no_observation(memory: Memory) -> None:
     trail = Trail().ask("Why is the export slow?").use("Read", file_path="/repo/export.py")
     trail.use("Read", file_path="/repo/db.py").stop("The export is slow since it opens one connection for each row.")
-    (found,) = derive(memory, trail.told).observations
+    (found,) = derive(memory, trail.events).observations
     assert found.title == "The export is slow since it opens one connection for each row"
-    derive(memory, trail.ask("no, it opens one connection in total").told)
+    derive(memory, trail.ask("no, it opens one connection in total").events)
     assert find(memory, found.id).record.state == "retired"
 
 
@@ -135,7 +135,7 @@ def test_a_prompt_is_read_before_its_turn_is_over(memory: Memory) -> None:
 def test_derived_again_nothing_changes(memory: Memory) -> None:
     trail = talk(memory, "why?", GUESS, "nope, two tests share the same port", "Understood.", "thanks")
     before = list(memory.store.journal())
-    derive(memory, trail.told)
+    derive(memory, trail.events)
     assert list(memory.store.journal()) == before
 
 

@@ -40,8 +40,8 @@ def test_a_retired_observation_stays_retired(memory: Memory) -> None:
 
 def test_an_unfinished_turn_waits_and_is_kept_when_it_is_over(memory: Memory) -> None:
     trail = Trail().ask("add a footer").use("Write", file_path="/repo/web/footer.tsx", content="x")
-    assert derive(memory, trail.told) == Derived()
-    assert titles(derive(memory, trail.stop("Added a footer.").told).observations) == ["Added a footer"]
+    assert derive(memory, trail.events) == Derived()
+    assert titles(derive(memory, trail.stop("Added a footer.").events).observations) == ["Added a footer"]
 
 
 def test_secrets_in_the_trail_are_masked(memory: Memory) -> None:
@@ -50,7 +50,7 @@ def test_secrets_in_the_trail_are_masked(memory: Memory) -> None:
         .ask("set the key to ghp_" + "a1B2" * 9)
         .use("Edit", file_path="/repo/x.py", old_string="", new_string="")
     )
-    (found,) = derive(memory, trail.stop("Done.").told).observations
+    (found,) = derive(memory, trail.stop("Done.").events).observations
     assert "ghp_a1B2" not in f"{found.title} {found.text}"
     assert "[redacted GitHub token]" in found.body
 
@@ -62,7 +62,7 @@ def test_the_users_word_is_kept_at_once_and_an_agents_conclusion_is_pending(memo
     trail.stop(
         "Understood. It turns out that the router already supports versions in paths. Interestingly, the docs generator reads the same table twice."
     )
-    found = derive(memory, trail.told)
+    found = derive(memory, trail.events)
     assert [(one.kind, one.source, one.by.kind, one.body) for one in found.kept] == [
         ("decision", "explicit", "user", "The API is versioned in the path."),
         ("preference", "explicit", "user", "I prefer tabs in Makefiles and spaces elsewhere."),
@@ -85,7 +85,7 @@ def test_what_is_known_or_was_retired_is_not_kept_again(memory: Memory) -> None:
             "We decided to print labels on the server because browsers differ."
         )
     )
-    assert derive(memory, trail.told).kept == ()
+    assert derive(memory, trail.events).kept == ()
 
 
 def test_what_was_kept_and_then_reworded_or_erased_does_not_come_back(memory: Memory) -> None:
@@ -96,33 +96,33 @@ def test_what_was_kept_and_then_reworded_or_erased_does_not_come_back(memory: Me
             "We decided to keep the monolith until the order volume doubles. TIL that `git stash` leaves untracked files alone."
         )
     )
-    one, two = derive(memory, trail.told).held
+    one, two = derive(memory, trail.events).held
     revise(memory, one.id, Revision(body="No services before the volume doubles, whatever anybody says."))
     erase(memory, two.id)
-    assert derive(memory, trail.told) == Derived()
+    assert derive(memory, trail.events) == Derived()
 
 
 def test_only_turns_that_something_new_belongs_to_are_looked_at(memory: Memory) -> None:
     trail = Trail().ask("add a header").use("Write", file_path="/repo/h.ts", content="x").stop("Added a header.")
     trail.ask("add a footer").use("Write", file_path="/repo/f.ts", content="x").stop("Added a footer.")
-    assert titles(derive(memory, trail.told, since="h004").observations) == ["Added a footer"]
-    assert titles(derive(memory, trail.told, since="h007").observations) == []
-    assert titles(derive(memory, trail.told).observations) == ["Added a header"]
+    assert titles(derive(memory, trail.events, since="h004").observations) == ["Added a footer"]
+    assert titles(derive(memory, trail.events, since="h007").observations) == []
+    assert titles(derive(memory, trail.events).observations) == ["Added a header"]
 
 
 def test_a_summary_follows_its_session_until_somebody_retires_it(memory: Memory) -> None:
     trail = Trail().ask("add a header").use("Write", file_path="/repo/h.ts", content="x").stop("Added a header.")
-    first = summarise(memory, trail.told)
+    first = summarise(memory, trail.events)
     assert first is not None
-    assert summarise(memory, trail.told) == first
+    assert summarise(memory, trail.events) == first
     trail.ask("add a footer").use("Write", file_path="/repo/f.ts", content="x").stop("Added a footer.")
-    second = summarise(memory, trail.told)
+    second = summarise(memory, trail.events)
     assert second is not None
     assert (second.id, second.revision) == (first.id, 2)
     assert second.fields["completed"] == "Added a header\nAdded a footer"
     retire(memory, first.id, "noise")
     trail.ask("add a menu").use("Write", file_path="/repo/m.ts", content="x").stop("Added a menu.")
-    last = summarise(memory, trail.told)
+    last = summarise(memory, trail.events)
     assert last is not None
     assert (last.state, last.revision) == ("retired", 3)
 
@@ -134,7 +134,7 @@ def test_what_a_person_wrote_into_a_derived_record_is_not_undone(memory: Memory)
     told = summarise(memory, session("bugfix-tests"))
     assert told is not None
     revise(memory, told.id, Revision(title="My own summary"))
-    summarise(memory, [*session("bugfix-tests"), *Trail(session="claude-code-bugfix-tests").ask("more").stop().told])
+    summarise(memory, [*session("bugfix-tests"), *Trail(session="claude-code-bugfix-tests").ask("more").stop().events])
     kept = [memory.store.folded(id_) for id_ in (found.id, told.id)]
     assert [record.title for record in kept if record] == ["My own words", "My own summary"]
 

@@ -52,7 +52,7 @@ def work(name: str = "s1") -> list[Any]:
         .ask("fix it")
         .use("Edit", file_path="/repo/a.py", old_string="", new_string="")
         .stop("Fixed the sum.")
-        .told
+        .events
     )
 
 
@@ -230,10 +230,10 @@ def test_the_end_of_a_session_is_summed_up_from_what_it_came_to(memory: Memory, 
     trail = (
         Trail().ask("fix it").use("Edit", file_path="/repo/a.py", old_string="", new_string="").stop("Fixed the sum.")
     )
-    derive(memory, trail.told)
+    derive(memory, trail.events)
     stub.text = "<summary><request>Sums</request></summary>"
     trail.tell("SessionEnd")
-    found = derive(memory, trail.told, since="h004", include_open=True)
+    found = derive(memory, trail.events, since="h004", include_open=True)
     assert isinstance(found.observer, Observed)
     assert found.observer.summary is not None
     assert (
@@ -248,14 +248,14 @@ def test_a_summary_that_was_told_stands_until_the_session_goes_on(memory: Memory
         Trail().ask("fix it").use("Edit", file_path="/repo/a.py", old_string="", new_string="").stop("Fixed the sum.")
     )
     trail.tell("SessionEnd")
-    found = derive(memory, trail.told)
+    found = derive(memory, trail.events)
     assert isinstance(found.observer, Observed)
-    told = summarise(memory, trail.told, found.observer.summary)
-    assert told is not None
-    assert told.title == "Why sums differ"
+    summarised = summarise(memory, trail.events, found.observer.summary)
+    assert summarised is not None
+    assert summarised.title == "Why sums differ"
     assert "<summary>" in stub.asked[0][2]["system"]
-    assert summarise(memory, trail.told) == told
+    assert summarise(memory, trail.events) == summarised
     trail.ask("and a test").use("Write", file_path="/repo/t.py", content="x").stop("Added a test.")
-    later = summarise(memory, trail.told)
+    later = summarise(memory, trail.events)
     assert later is not None
-    assert (later.id, later.fields["completed"]) == (told.id, "Fixed the sum\nAdded a test")
+    assert (later.id, later.fields["completed"]) == (summarised.id, "Fixed the sum\nAdded a test")

@@ -57,8 +57,8 @@ def routine(number: int) -> Trail:
 def test_a_hundred_routine_sessions_leave_little_and_nothing_false(memory: Memory) -> None:
     for number in range(100):
         trail = routine(number)
-        derive(memory, trail.told)
-        summarise(memory, trail.told)
+        derive(memory, trail.events)
+        summarise(memory, trail.events)
     entries = records.page(memory.store, Filter(states=("active",)), limit=1_000)
     kinds = Counter(entry.record.kind for entry in entries)
     assert len(entries) <= 20, [(entry.record.kind, entry.record.title) for entry in entries]
@@ -73,6 +73,6 @@ def test_a_hundred_routine_sessions_leave_little_and_nothing_false(memory: Memor
 
 def test_a_routine_that_is_derived_again_is_not_counted_again(memory: Memory) -> None:
     for number in (2, 12, 12, 2):
-        derive(memory, routine(number).told)
+        derive(memory, routine(number).events)
     (found,) = (entry.record for entry in records.page(memory.store, Filter(states=("active",)), limit=10))
     assert found.extra["count"] == 2

@@ -262,10 +262,10 @@ class Store(Journal):
         if not abouts:
             return {}
         sql = f"select {COLUMNS} from events where about in ({ABOUTS}) and {FOLDING_ONLY} order by about, id"
-        told: dict[str, list[Event]] = {}
+        events: dict[str, list[Event]] = {}
         for row in self.db.query(sql, {"abouts": json.dumps(abouts)}):
-            told.setdefault(row["about"], []).append(event_of(row))
-        return {about: record for about in abouts if (record := fold_all(told.get(about, [])))}
+            events.setdefault(row["about"], []).append(event_of(row))
+        return {about: record for about in abouts if (record := fold_all(events.get(about, [])))}
 
     def setting(self, name: str) -> str:
         """Return a setting of the store itself, empty if it is not set."""

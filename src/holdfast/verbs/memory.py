@@ -255,19 +255,19 @@ def _signed(memory: Memory, event: Event) -> Event:
     """Return an event with the requesting user's name, if there is one, and with the visibility they chose."""
     if not memory.user:
         return event
-    told: dict[str, Any] = dict(event.data)
+    data: dict[str, Any] = dict(event.data)
     if memory.context.shares and event.verb == "recorded":
-        told["visibility"] = "team"
+        data["visibility"] = "team"
     elif not memory.context.shares and event.verb == "started":
-        told["private"] = True
-    return replace(event, by=replace(event.by, name=memory.user), data=told)
+        data["private"] = True
+    return replace(event, by=replace(event.by, name=memory.user), data=data)
 
 
 def _without_secrets(event: Event) -> Event:
     """Return an event with every credential masked, including in parts its author did not check."""
-    told = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": event.data}
-    clean = masked(told)
-    if clean is told:
+    stored = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": event.data}
+    clean = masked(stored)
+    if clean is stored:
         return event
     by = replace(event.by, name=clean["name"], session=clean["session"])
     return replace(event, about=clean["about"], by=by, data=clean["data"])

@@ -245,8 +245,8 @@ end $$
 
 def _digest() -> str:
     """Return a hash that changes whenever the policies, grants or functions change."""
-    told = "".join(_policies(table) + _keeping(table) for table in sorted({*VISIBLE, *OPEN, *_HIDDEN})) + _FUNCTIONS
-    return blake2b(told.encode(), digest_size=8).hexdigest()
+    policies = "".join(_policies(table) + _keeping(table) for table in sorted({*VISIBLE, *OPEN, *_HIDDEN})) + _FUNCTIONS
+    return blake2b(policies.encode(), digest_size=8).hexdigest()
 
 
 def _keeping(table: str) -> str:

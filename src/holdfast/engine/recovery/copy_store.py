@@ -87,7 +87,7 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
             _copy(source.db, target.db, table, progress)
         for table in CHANGING:
             _replace(source.db, target.db, table, progress)
-        told = _compare(source, target, progress)
+        digest = _compare(source, target, progress)
     records = target.rebuild(
         [view for view in ALL_VIEWS if view is not vectors], lambda done, total: progress("views", done, total)
     )
@@ -99,7 +99,7 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
         fill_checksums(target.db)
         target.note(MOVING, "")
         target.note(MOVED, identity)
-    return Moved(events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=told)
+    return Moved(events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=digest)
 
 
 def raw_rows(store: Journal) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -125,13 +125,13 @@ def put_raw_rows(store: Journal, given: Iterable[tuple[str, Mapping[str, Any]]])
 
 def journal_hash(db: Database, progress: Callable[[int], None] = lambda _: None) -> str:
     """Return one SHA-256 over every column of every event, in order of arrival."""
-    told, done = sha256(), 0
+    digest, done = sha256(), 0
     for rows in _pages(db, EVENTS, None):
         for row in rows:
-            told.update(json.dumps(list(row), ensure_ascii=False).encode())
+            digest.update(json.dumps(list(row), ensure_ascii=False).encode())
         done += len(rows)
         progress(done)
-    return told.hexdigest()
+    return digest.hexdigest()
 
 
 def _claim(source: Store, target: Store) -> str:
@@ -210,8 +210,8 @@ def _put(target: Database, table: Table, rows: Sequence[Row | Mapping[str, Any]]
 
 def _compare(source: Store, target: Store, progress: Progress) -> str:
     total = _count(source.db, "events")
-    told = journal_hash(source.db, lambda done: progress("hash of the source", done, total))
-    if told != journal_hash(target.db, lambda done: progress("hash of the target", done, total)):
+    digest = journal_hash(source.db, lambda done: progress("hash of the source", done, total))
+    if digest != journal_hash(target.db, lambda done: progress("hash of the target", done, total)):
         hint = (
             "The source was changed behind what was copied: empty the target and move again. The source is as it was."
         )
@@ -219,7 +219,7 @@ def _compare(source: Store, target: Store, progress: Progress) -> str:
     for table in GROWING[1:]:
         if _count(source.db, table.name) != _count(target.db, table.name):
             raise StoreError(f"Not every row of {table.name} arrived.", hint="Empty the target and move again.")
-    return told
+    return digest
 
 
 def _count(db: Database, table: str) -> int:

@@ -143,9 +143,9 @@ def read_pages(path: Path) -> Pages:
         body = mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""
     wal = path.with_name(path.name + "-wal")
     logged, log = _log(wal.read_bytes() if wal.exists() else b"")
-    said = int.from_bytes(body[16:18], "big") if body[:16] == HEADER else 0
-    told = 65536 if said == 1 else said
-    size = told if 512 <= told <= 65536 and not told & (told - 1) else logged
+    declared = int.from_bytes(body[16:18], "big") if body[:16] == HEADER else 0
+    declared = 65536 if declared == 1 else declared
+    size = declared if 512 <= declared <= 65536 and not declared & (declared - 1) else logged
     return Pages(size=size, body=body, log=log if size == logged else {})
 
 

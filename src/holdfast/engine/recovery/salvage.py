@@ -199,8 +199,8 @@ def _settle(store: Store, found: _Found, settings: Mapping[Any, Any]) -> None:
     for name, value in settings.items():
         if name != "schema" and isinstance(name, str) and isinstance(value, str):
             store.note(name, value)
-    told = {values[0]: values[1] for _, values in found.rows("counters") if len(values) == 2}
-    for name, value in told.items():
+    counters = {values[0]: values[1] for _, values in found.rows("counters") if len(values) == 2}
+    for name, value in counters.items():
         if isinstance(name, str) and isinstance(value, int):
             _raise(store, name, value)
     for name, place in _COUNTERS.items():

@@ -33,7 +33,7 @@ def status_command(as_json: bool) -> None:
         "search": f"words and meaning ({now.embedder}), {now.lagging} without vectors yet"
         if not now.note
         else now.note,
-        "hooks": f"{now.told:,} events stored (at most {MOST:,} or {DAYS:.0f} days), {now.waiting} to process, {now.spooled} in the spool",
+        "hooks": f"{now.trail_events:,} events stored (at most {MOST:,} or {DAYS:.0f} days), {now.waiting} to process, {now.spooled} in the spool",
         "injected": f"{counted(now.receipts, 'time')} in the last week, {now.injected:,} tokens"
         + (f"; {', '.join(f'{count} {outcome}' for outcome, count in now.became.items())}" if now.became else ""),
     }

@@ -73,7 +73,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
     async def ready(_: Request) -> Response:
         return await to_thread.run_sync(_ready, members)
 
-    async def told(request: Request) -> Response:
+    async def show_metrics(request: Request) -> Response:
         visit: Visit = request.scope[SCOPE]
         if visit.access.role != "admin":
             return PlainTextResponse("Metrics are for keys of the role admin.\n", 403)
@@ -82,7 +82,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
     routes = [
         Route("/healthz", lambda _: PlainTextResponse("ok\n")),
         Route("/readyz", ready),
-        Route("/metrics", told),
+        Route("/metrics", show_metrics),
         Route(login.PATH, passes.enter, methods=["GET", "POST"]),
         *inner.routes,
         *([Mount("/", site)] if site else []),
@@ -188,8 +188,8 @@ class Door:
         if scope["method"] in SAFE and "text/html" in headers.get("accept", "") and "authorization" not in headers:
             self.metrics.count("holdfast_refused_total", reason="key")
             return login.sent_to_login(scope["path"], scope.get("query_string", b"").decode("latin-1"))
-        told = {"www-authenticate": "Bearer"}
-        return self._refused("key", "The key is missing, wrong, expired or revoked.", 401, **told)
+        challenge = {"www-authenticate": "Bearer"}
+        return self._refused("key", "The key is missing, wrong, expired or revoked.", 401, **challenge)
 
     def _at_the_form(self, scope: Scope, headers: Headers) -> Response | None:
         """Admit the login form, but not from another site, nor too often."""
@@ -245,12 +245,17 @@ class Door:
         path = scope["path"] if scope["path"] in (*OPEN, PATH, "/metrics") else "other"
         self.metrics.count("holdfast_requests_total", path=path, status=str(status))
         self.metrics.took(seconds)
-        told: dict[str, Any] = {"id": uuid.uuid4().hex[:12], "method": scope["method"], "path": path, "status": status}
-        told["ms"] = round(seconds * 1000, 1)
+        fields: dict[str, Any] = {
+            "id": uuid.uuid4().hex[:12],
+            "method": scope["method"],
+            "path": path,
+            "status": status,
+        }
+        fields["ms"] = round(seconds * 1000, 1)
         if visit:
-            told |= {"user": visit.access.user, "key": visit.key, "project": visit.project}
+            fields |= {"user": visit.access.user, "key": visit.key, "project": visit.project}
             if visit.did:
-                told["did"] = visit.did
+                fields["did"] = visit.did
                 self.metrics.count("holdfast_tools_total", tool=visit.did.removeprefix("tools/call "))
         if path not in OPEN:
-            log.info("request", extra={"told": told})
+            log.info("request", extra={"fields": fields})

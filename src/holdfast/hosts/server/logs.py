@@ -13,16 +13,16 @@ class Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Write time, level, what happened and the fields given with it."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        told = {"at": at, "level": record.levelname.lower(), "event": record.getMessage()}
-        told |= getattr(record, "told", {})
+        fields = {"at": at, "level": record.levelname.lower(), "event": record.getMessage()}
+        fields |= getattr(record, "fields", {})
         if record.exc_info and record.exc_info[0]:
             # The type and place of a failure: its message may quote stored text.
             trace = record.exc_info[2]
             while trace and trace.tb_next:
                 trace = trace.tb_next
             place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
-            told |= {"error": record.exc_info[0].__name__, "place": place}
-        return json.dumps(told, ensure_ascii=False)
+            fields |= {"error": record.exc_info[0].__name__, "place": place}
+        return json.dumps(fields, ensure_ascii=False)
 
 
 def log_as_json() -> None:

@@ -26,9 +26,9 @@ class Metrics:
 
     def count(self, name: str, **labels: str) -> None:
         """Add one to a counter."""
-        told = ",".join(f'{key}="{_escaped(value)}"' for key, value in labels.items())
+        label_text = ",".join(f'{key}="{_escaped(value)}"' for key, value in labels.items())
         with self._lock:
-            self.counts[name, told] += 1
+            self.counts[name, label_text] += 1
 
     def took(self, seconds: float) -> None:
         """Add the duration of a request."""
@@ -42,7 +42,11 @@ class Metrics:
         lines: list[str] = []
         for name, meaning in HELP.items():
             lines += [f"# HELP {name} {meaning}", f"# TYPE {name} counter"]
-            lines += [f"{one}{{{told}}} {value}" for (one, told), value in sorted(self.counts.items()) if one == name]
+            lines += [
+                f"{one}{{{label_text}}} {value}"
+                for (one, label_text), value in sorted(self.counts.items())
+                if one == name
+            ]
         lines += [
             "# HELP holdfast_request_seconds How long requests took.",
             "# TYPE holdfast_request_seconds histogram",

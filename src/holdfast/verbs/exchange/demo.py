@@ -176,9 +176,9 @@ class Shipped:
     @cached_property
     def _read(self) -> tuple[dict[str, Any], dict[bytes, int], bytes]:
         head, _, rest = gzip.decompress(VECTORS.read_bytes()).partition(b"\n")
-        told = json.loads(head)
-        end = told["texts"] * KEY
-        return told, {rest[at : at + KEY]: at // KEY for at in range(0, end, KEY)}, rest[end:]
+        header = json.loads(head)
+        end = header["texts"] * KEY
+        return header, {rest[at : at + KEY]: at // KEY for at in range(0, end, KEY)}, rest[end:]
 
 
 def packed_vectors(embedder: Embedder, texts: Sequence[str]) -> bytes:

@@ -36,7 +36,7 @@ class Status:
     bytes: int
     embedder: str
     lagging: int
-    told: int = 0  # events in the trail
+    trail_events: int = 0  # events in the trail
     waiting: int = 0  # sessions not processed yet
     spooled: int = 0  # files of hooks not drained yet
     injected: int = 0  # tokens injected in the last 7 days
@@ -75,7 +75,7 @@ def status(memory: Memory) -> Status:
         bytes=store.db.size,
         embedder=memory.embedder.name if memory.embedder else "none",
         lagging=vectors.lag(store),
-        told=events,
+        trail_events=events,
         waiting=waiting,
         spooled=sum(1 for _ in spool.glob("*.json")) if spool else 0,
         injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
