@@ -66,7 +66,7 @@ def languages() -> None:
 
 @bench.command("teams")
 def teams() -> None:
-    """Measure questions to the notes of small teams, and how often off-topic ones about similar work are refused."""
+    """Measure questions to the notes of small teams, some in short forms, and how often off-topic ones are refused."""
     from bench.questions import run_teams
 
     run_teams()

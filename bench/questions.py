@@ -116,8 +116,13 @@ def _ask_in_languages(title: str, sets: Mapping[str, Sequence[Row]], off_topic: 
 
 
 def run_teams() -> None:
-    """Print the same for the notes of small teams, all in one store, and off-topic questions about similar work."""
-    halves = _read("teams")["halves"]
+    """Print the same for the notes of small teams, and for notes and questions with short forms."""
+    _ask_teams("teams", _read("teams")["halves"])
+    _ask_teams("short forms", _read("short_forms")["halves"])
+
+
+def _ask_teams(title: str, halves: Mapping[str, Mapping[str, Any]]) -> None:
+    """Ask what the notes of both halves, all in one store, answer, and off-topic questions about similar work."""
     memories = [
         {**row, "id": f"{half}-{place}"}
         for half, sets in halves.items()
@@ -139,7 +144,7 @@ def run_teams() -> None:
         ]
         strangers = {half: [ask(memory, question) for question in sets["off_topic"]] for half, sets in halves.items()}
     _show_first(
-        f"teams: the right one of {len(memories)} memories is the first hit",
+        f"{title}: the right one of {len(memories)} memories is the first hit",
         {f"half {half}": [one for one in asked if one.row["half"] == half] for half in HALVES} | {"all": asked},
     )
     everyone = [answer for own in strangers.values() for answer in own]

@@ -26,7 +26,7 @@ from holdfast.model.record import Record
         ("pay.py::RETRIES=3", ["pay", "py", "paypy", "retri", "paypyretries", "3"]),
         ("src/pay.py:12", ["src", "pay", "py", "srcpaypy", "paypy", "12", "srcpaypy12"]),
         ("holdfast.engine.tokens", ["holdfast", "engin", "token", "holdfastenginetokens"]),
-        ("ERR_CONN-42", ["err", "conn", "42", "errconn42"]),
+        ("ERR_CONN-42", ["err", "connect", "42", "errconn42"]),
         ("Running tests", ["run", "test"]),
         ("naïve Café", ["naiv", "cafe"]),
         ("Caroline's don't", ["carolin", "dont"]),

@@ -76,7 +76,7 @@ def test_things_with_other_names_are_not_the_same(memory: Memory) -> None:
 def test_rewordings_are_found_by_meaning(tmp_path: Path, time: Time) -> None:
     with make_memory(tmp_path, time, embedder=LocalEmbedder()) as memory:
         one = keep(memory, "The staging db is wiped every night.")
-        other = keep(memory, "Every night the staging database gets wiped.")
+        other = keep(memory, "Each night staging gets emptied.")
         keep(memory, "Tax is calculated in Avalara.")
         keep(memory, "Shipping costs are calculated in EasyPost.")
         assert proposals(memory).found == ()

@@ -71,7 +71,7 @@ def test_a_memory_is_compared_again_once_it_has_a_vector(tmp_path: Path, time: T
         catch_up(memory)
         proposals(memory)
         waived = Waivers(duplicate=True)
-        other = write(memory, Draft(body="Every night the staging database gets wiped."), waivers=waived)
+        other = write(memory, Draft(body="Each night staging gets emptied."), waivers=waived)
         assert isinstance(other, Written)
         before = [{one.id for one in group.sources} for group in proposals(memory).found]
         catch_up(memory)

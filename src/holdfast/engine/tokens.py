@@ -8,6 +8,8 @@ from functools import lru_cache
 import Stemmer
 
 from holdfast.engine.languages import STOP, Meanings, english_of, folded, is_foreign_in_latin, terms_in
+from holdfast.engine.short_forms import LONGEST as LONGEST_SHORT
+from holdfast.engine.short_forms import one_form
 from holdfast.model.patterns import lazy
 
 # Runs of letters and digits, joined by the punctuation of identifiers, paths, versions and addresses.
@@ -59,7 +61,23 @@ def tokens(text: str, *, is_question: bool = False) -> list[str]:
         found.extend(_tokens_of(compound, foreign, is_question))
         if len(found) > MOST_TOKENS:
             break
-    return found
+    return _with_phrases(found, is_question=is_question)
+
+
+def _with_phrases(found: list[str], *, is_question: bool) -> list[str]:
+    """Return index words with the short form of each phrase that has one: added, or in a question instead of its words."""
+    _, phrases = one_form(_stem)
+    unique = set(found)
+    known = [pair for first in phrases.keys() & unique for pair in phrases[first] if unique.issuperset(pair[0])]
+    if not known:
+        return found
+    result, place = list[str](), 0
+    while place < len(found):
+        words, short = next((pair for pair in known if tuple(found[place : place + len(pair[0])]) == pair[0]), ((), ""))
+        kept = found[place : place + max(1, len(words))]
+        result += [short] if words and is_question else [*kept, short] if words else kept
+        place += len(kept)
+    return result
 
 
 def query_terms(text: str) -> list[str]:
@@ -70,11 +88,16 @@ def query_terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=16_384)
 def _tokens_of(compound: str, foreign: bool, is_question: bool) -> tuple[str, ...]:
+    instead, _ = one_form(_stem)
+    if len(compound) <= LONGEST_SHORT and (short := _stem(compound.lower())) in instead:
+        return (instead[short],)
     sections = [section for section in _SECTION.split(compound) if section]
     found = [token for section in sections for token in _section_tokens(section, foreign, is_question)]
     if len(sections) > 1:
         found += _joined(_NAME.findall(compound))
-    return tuple(found)
+    if "/" in compound or "." in compound or "\\" in compound:  # in a path, “app” and “py” are names
+        return tuple(found)
+    return tuple([instead.get(token, token) for token in found])
 
 
 def _section_tokens(section: str, foreign: bool, is_question: bool) -> Iterator[str]:

@@ -20,7 +20,7 @@ from holdfast.model.kinds import CODED
 from holdfast.model.record import Record
 
 NAME = "words"
-VERSION = 3
+VERSION = 4
 TABLES = ("words",)
 # The tokenizer only has to split at spaces; positions are not used. PostgreSQL's index has `fastupdate` off, because
 # every search would have to read the list of pending entries.

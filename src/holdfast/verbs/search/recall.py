@@ -10,6 +10,7 @@ from holdfast.engine.languages import is_foreign
 from holdfast.engine.search.lexical import fit
 from holdfast.engine.search.pack import pack
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
+from holdfast.engine.short_forms import spelled_out
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.ranking_data import RankingData, ranking_data
 from holdfast.engine.views.records import Filter, span
@@ -194,7 +195,7 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
         # A question does not wait for many, nor if a background thread is at work.
         if 0 < waiting <= CATCH_UP and not memory.keeping_up.is_set():
             _embed_what_is_new(memory, chosen)
-        encoded = embedder.embed([text])[0]
+        encoded = embedder.embed([spelled_out(text)])[0]
     except EmbedderError as problem:
         return _Meaning(note=f"Searched by words only: {problem}")
     # An endpoint may serve another model under the same name; its vector size is known only from a response.
