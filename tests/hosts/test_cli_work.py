@@ -138,7 +138,7 @@ def test_knowledge_is_kept_from_the_command_line(run: Run) -> None:
     assert "trust 0.75" in run("trust", one, "--reason", "partially_incorrect", "--note", "since May").stdout
     assert "since May" in run("trust", one).stdout
     assert run("trust", one, "--raise", "--reason", "outdated").returncode == 64
-    assert "pinned" in run("hot", "pin", one).stdout
+    assert "pinned: The queue is RabbitMQ. (1 memory in the hot set)" in " ".join(run("hot", "pin", one).stdout.split())
     assert "Hot set (1)" in run("hot").stdout
     assert run("hot", "unpin", one).returncode == 0
     assert "empty" in run("hot", "demote", one).stdout

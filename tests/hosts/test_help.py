@@ -105,6 +105,8 @@ def test_help_is_a_command_too(run: Run) -> None:
     assert run("help").stdout == run("--help").stdout
     assert run("help", "store", "backup").stdout == run("store", "backup", "--help").stdout
     assert "compat" in run("help", "--all").stdout
+    assert "SYSTEM is gitmem" in run("compat", "--help").stdout
+    assert "hook" in run("compat", "claude-mem", "--help").stdout
     unknown = run("help", "serch")
     assert (unknown.returncode, "holdfast" in unknown.stderr) == (64, True)
 

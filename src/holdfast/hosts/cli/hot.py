@@ -8,8 +8,10 @@ from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.hosts.cli.values import MEMORY
+from holdfast.model.ids import short
+from holdfast.model.text import counted
 from holdfast.surfaces.core import reports
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.hot import Hot, demote, hot_set, pin, promote, suggested, unpin
 
 
@@ -33,8 +35,8 @@ def suggest_command(as_json: bool) -> None:
     show(candidates, reports.suggested_of(candidates, PERSON), as_json=as_json)
 
 
-def _hot_action(verb: Callable[[Memory, str], list[Hot]], help_text: str) -> None:
-    """Add a subcommand to `hot` that applies a verb to a memory and prints the set."""
+def _hot_action(verb: Callable[[Memory, str], list[Hot]], done: str, help_text: str) -> None:
+    """Add a subcommand to `hot` that applies a verb to a memory and prints what was done."""
 
     @hot_command.command(verb.__name__, help=help_text)
     @click.argument("id", type=MEMORY)
@@ -42,16 +44,12 @@ def _hot_action(verb: Callable[[Memory, str], list[Hot]], help_text: str) -> Non
     def act(id: str, as_json: bool) -> None:  # noqa: A002
         with opened() as memory:
             hot = verb(memory, id)
-        show(hot, reports.hot_of(hot, PERSON), as_json=as_json)
+            record = find(memory, id).record
+        size = f"{counted(len(hot), 'memory')} in the hot set" if hot else "the hot set is empty"
+        show(hot, f"{short(record.id)}  {done}: {record.title} ({size})", as_json=as_json)
 
 
-_hot_action(promote, "Add a memory.")
-
-
-_hot_action(demote, "Remove a memory.")
-
-
-_hot_action(pin, "Keep a memory in the set always.")
-
-
-_hot_action(unpin, "Unpin a memory.")
+_hot_action(promote, "added", "Add a memory.")
+_hot_action(demote, "removed", "Remove a memory.")
+_hot_action(pin, "pinned", "Keep a memory in the set always.")
+_hot_action(unpin, "unpinned", "Unpin a memory.")

@@ -497,15 +497,15 @@ def _value_text(value: Any) -> str:
 
 
 @contextmanager
-def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Yield a function that updates a progress bar on stderr; nothing is drawn for programs."""
+def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
+    """Yield a function that updates a progress bar on stderr (done, and the total if it was not known); nothing is drawn for programs."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     out = console(error=True)
     with Progress(*columns, console=out, disable=quiet or is_plain() or not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
+        yield lambda done, of=None: bar.update(task, completed=done, total=of or total)
 
 
 @contextmanager

@@ -10,15 +10,16 @@ SYSTEMS = ("gitmem", "memory-mcp", "git-notes", "claude-mem", "bettermemory")
 
 @click.command(
     "compat",
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False, "help_option_names": []},
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
-@click.argument("system", type=click.Choice(SYSTEMS))
-@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+@click.argument("system", type=click.Choice(SYSTEMS), metavar="SYSTEM")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND [OPTIONS]...")
 @click.pass_context
 def compat_command(ctx: click.Context, system: str, words: tuple[str, ...]) -> None:
-    """Run a command of another system, as its documents write it: `holdfast compat memory-mcp run-mining --hours 24`.
+    """Run a command of another system, as its documents write it.
 
-    The defaults of that system and its environment variables are in force.
+    SYSTEM is gitmem, memory-mcp, git-notes, claude-mem or bettermemory; its defaults and environment variables are in force. `holdfast compat
+    SYSTEM --help` lists its commands.
     """
     group: click.Group = import_module(f"holdfast.hosts.cli.compat.{system.replace('-', '_')}").group
     root = ctx.find_root()

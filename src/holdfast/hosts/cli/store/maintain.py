@@ -59,7 +59,7 @@ def rebuild_command(what: str, missing: bool, markdown: Path | None, as_json: bo
     with opened() as memory:
         if what == "views":
             with progress("replaying the journal", None, quiet=as_json) as moved:
-                done = rebuild_views(memory, lambda done, _all: moved(done))
+                done = rebuild_views(memory, moved)
         else:
             if memory.embedder is None:
                 raise Invalid("No embedder is set.", hint='Set embedder to "local" or "http".')
