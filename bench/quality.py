@@ -286,6 +286,10 @@ class Remembering:
                 self._db.execute("insert or ignore into made values (?, ?)", (keys[place], pickle.dumps(encoded)))
         return [known[key] for key in keys]
 
+    def knows(self, word: str) -> bool:
+        """True if the inner embedder knows a word."""
+        return self.inner.knows(word)
+
     def _known(self, keys: list[bytes]) -> Iterator[tuple[bytes, Encoded]]:
         for key in keys:
             if row := self._db.execute("select encoded from made where key = ?", (key,)).fetchone():

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
+from string import ascii_lowercase
 from typing import Any
 
 from bench.measure import table
@@ -22,6 +24,7 @@ from holdfast.verbs.search.recall import recall
 
 DATA = Path(__file__).parent / "data"
 HALVES = ("a", "b")
+LEAST_MISSPELLED = 5  # letters of a word that gets a slip
 _ANY = Waivers(duplicate=True, transient=True, scope=True)
 Row = Mapping[str, Any]
 
@@ -116,9 +119,31 @@ def _ask_in_languages(title: str, sets: Mapping[str, Sequence[Row]], off_topic: 
 
 
 def run_teams() -> None:
-    """Print the same for the notes of small teams, and for notes and questions with short forms."""
-    _ask_teams("teams", _read("teams")["halves"])
+    """Print the same for the notes of small teams, with the longest word misspelled, and for notes and questions with short forms."""
+    teams = _read("teams")["halves"]
+    _ask_teams("teams", teams)
+    _ask_teams("teams, misspelled", {half: _misspelled(sets) for half, sets in teams.items()})
     _ask_teams("short forms", _read("short_forms")["halves"])
+
+
+def _misspelled(sets: Mapping[str, Any]) -> dict[str, Any]:
+    """Return memories with a slip in the longest word of each question, the same ones in every run; off-topic questions unchanged."""
+    chance = Random(1)
+    changed = [
+        {**row, "questions": [_slip(question, chance) for question in row["questions"]]} for row in sets["memories"]
+    ]
+    return {**sets, "memories": changed}
+
+
+def _slip(question: str, chance: Random) -> str:
+    """Swap, omit, double or replace a letter of the longest word, but not its first or last."""
+    word = max((word for word in question.split() if word.isalpha()), key=len, default="")
+    if len(word) < LEAST_MISSPELLED:
+        return question
+    place = chance.randrange(1, len(word) - 2)
+    here, after = word[place], word[place + 1]
+    slip = chance.choice((after + here, after, here + here + after, chance.choice(ascii_lowercase) + after))
+    return question.replace(word, word[:place] + slip + word[place + 2 :], 1)
 
 
 def _ask_teams(title: str, halves: Mapping[str, Mapping[str, Any]]) -> None:

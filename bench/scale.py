@@ -27,6 +27,7 @@ from bench.reach import Pair, Reached, guarded, reached, recalls
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.engine.search.postgres_vectors import LARGE
+from holdfast.engine.short_forms import spelled_out
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
 from holdfast.model.access import EVERYWHERE
@@ -184,8 +185,9 @@ def _parts(memory: Memory, task: Task) -> dict[str, Reached]:
 
 def _load(memory: Memory, flags: dict[str, str], task: Task) -> Load:
     assert memory.embedder is not None
-    made = memory.embedder.embed(task.questions)
-    known = {text: encoded.vector.tolist() for text, encoded in zip(task.questions, made, strict=True)}
+    questions = [text for text in task.questions if spelled_out(text) == text]  # only these have a vector there
+    made = memory.embedder.embed(questions)
+    known = {text: encoded.vector.tolist() for text, encoded in zip(questions, made, strict=True)}
     return Load(flags=flags, projects=task.projects, questions=known, seconds=SECONDS)
 
 

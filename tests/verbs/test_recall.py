@@ -21,6 +21,7 @@ from holdfast.verbs.records.read import get
 from holdfast.verbs.records.write import WrittenPending, confirm, write
 from holdfast.verbs.search.embed import catch_up, keeping_up
 from holdfast.verbs.search.recall import CATCH_UP, recall
+from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.upkeep.doctor import rebuild_vectors
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory, recorded
@@ -51,6 +52,9 @@ class Topics:
                 row[place] = float(any(word in text.lower() for word in topic))
             rows.append(row / np.linalg.norm(row))
         return [Encoded(vector=row) for row in rows]
+
+    def knows(self, word: str) -> bool:
+        return word != "trumpte"  # an encoder knows most words
 
 
 @pytest.fixture
@@ -535,3 +539,33 @@ def test_the_first_result_is_as_sure_alone_as_on_a_full_page(memory: Memory) -> 
     asked = "payment service retries three times"
     sure = [recall(memory, Query(text=asked, limit=limit)).hits[0].confidence for limit in (10, 1)]
     assert sure == ["fair", "fair"]
+
+
+def test_a_misspelled_word_is_corrected_if_a_memory_has_one_that_is_spelled_nearly_the_same(memory: Memory) -> None:
+    kept = keep(memory, "Traefik terminates TLS for all services.")
+    for number in range(SMALL):
+        keep(memory, f"Shelf {number} holds the parts of order {number}.")
+    found = recall(memory, Query(text="why tarefik?"))
+    assert [hit.record.id for hit in found.hits] == [kept.id]
+    assert found.notes == ("No memory has “tarefik”: searched for “traefik”.",)
+    assert recall(memory, Query(text="why traefik?")).notes == ()
+
+
+@pytest.mark.parametrize("text", ["who feeds the giraffe", "src/tarefik.py", "trawler tariff"])
+def test_other_words_paths_and_words_that_are_only_somewhat_alike_are_left_as_they_are(
+    memory: Memory, text: str
+) -> None:
+    keep(memory, "Traefik terminates TLS for all services.")
+    assert not [note for note in recall(memory, Query(text=text)).notes if "searched for" in note]
+
+
+def test_words_of_other_projects_correct_nothing(memory: Memory) -> None:
+    keep(memory, "Traefik terminates TLS.", project="elsewhere")
+    keep(memory, "Bananas are yellow.")
+    assert not [note for note in recall(memory, Query(text="tarefik")).notes if "searched for" in note]
+
+
+def test_a_word_that_the_embedder_knows_is_not_misspelled(meaning: Memory) -> None:
+    keep(meaning, "The trumpet is loud.")
+    everywhere = [(0, 2**62)]
+    assert respelled(meaning, "trumpte or trumped", everywhere, 1) == {"trumpte": "trumpet"}

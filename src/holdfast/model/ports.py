@@ -40,6 +40,9 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Sequence[Encoded]:
         """Return the vectors of each text, or raise EmbedderError."""
 
+    def knows(self, word: str) -> bool:
+        """True if a word in lower case is in its vocabulary, so that it is not misspelled; False if that is not known."""
+
 
 class Checkout(Protocol):
     """Reads the code that a session works on."""

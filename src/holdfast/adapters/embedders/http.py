@@ -44,6 +44,10 @@ class HttpEmbedder:
         units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return [Encoded(vector=unit) for unit in units]
 
+    def knows(self, word: str) -> bool:  # noqa: ARG002
+        """Return False: an endpoint does not tell its vocabulary."""
+        return False
+
     def _ask(self, texts: list[str]) -> list[list[float]]:
         headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {self._key}"} if self._key else {})
         body = json.dumps({"model": self._model, "input": texts}).encode()

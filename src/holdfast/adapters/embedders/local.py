@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.model.errors import EmbedderError
 from holdfast.model.ports import Encoded, Vectors
 
+if TYPE_CHECKING:
+    from holdfast.adapters.embedders.wordpiece import Tokenizer
+
 MODEL = "holdfast-encoder"
+FOLDER = Path(__file__).parent / MODEL
 LONGEST = 256  # tokens; passages are cut shorter than this
 
 
@@ -26,7 +30,7 @@ class LocalEmbedder:
         """The mean vector of ordinary texts."""
         import numpy as np  # noqa: PLC0415
 
-        return np.load(Path(__file__).parent / MODEL / "center.npy")
+        return np.load(FOLDER / "center.npy")
 
     @property
     def ready(self) -> bool:
@@ -39,10 +43,14 @@ class LocalEmbedder:
         # would depend on its neighbours. It is also no slower on one thread, since nothing is padded.
         return [self._run(text) for text in texts]
 
+    def knows(self, word: str) -> bool:
+        """True if a word in lower case is in the vocabulary as a whole."""
+        return self._tokenizer.knows(word)
+
     def _run(self, text: str) -> Encoded:
         import numpy as np  # noqa: PLC0415  takes a tenth of a second: only for semantic search
 
-        tokenizer, session = self._loaded
+        tokenizer, session = self._tokenizer, self._loaded
         numbers = tokenizer.encode(text)
         made = session.run(["emb", "tokens", "weights"], {"input_ids": np.array([numbers], dtype=np.int64)})
         emb, tokens, weights = (output[0] for output in made)
@@ -50,19 +58,27 @@ class LocalEmbedder:
         return Encoded(vector=emb, tokens=np.rint(127 * tokens[words]).astype(np.int8), weights=weights[words, 0])
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Any]:
+    def _tokenizer(self) -> "Tokenizer":
+        from holdfast.adapters.embedders.wordpiece import Tokenizer  # noqa: PLC0415
+
+        try:
+            return Tokenizer(FOLDER / "vocab.txt", LONGEST)
+        except OSError as problem:
+            raise _not_loaded(problem) from problem
+
+    @cached_property
+    def _loaded(self) -> Any:
         try:
             import onnxruntime  # noqa: PLC0415  takes a tenth of a second: only for semantic search
 
-            from holdfast.adapters.embedders.wordpiece import Tokenizer  # noqa: PLC0415
-
-            folder = Path(__file__).parent / MODEL
-            tokenizer = Tokenizer(folder / "vocab.txt", LONGEST)
-            session = onnxruntime.InferenceSession(str(folder / "model.onnx"), _options(onnxruntime))
+            return onnxruntime.InferenceSession(str(FOLDER / "model.onnx"), _options(onnxruntime))
         except Exception as problem:  # the libraries raise bare Exceptions
-            hint = 'Reinstall Holdfast, or set embedder = "none" to search by words only.'
-            raise EmbedderError(f"The built-in encoder cannot be loaded ({problem}).", hint=hint) from problem
-        return tokenizer, session
+            raise _not_loaded(problem) from problem
+
+
+def _not_loaded(problem: Exception) -> EmbedderError:
+    hint = 'Reinstall Holdfast, or set embedder = "none" to search by words only.'
+    return EmbedderError(f"The built-in encoder cannot be loaded ({problem}).", hint=hint)
 
 
 def _options(onnxruntime: Any) -> Any:

@@ -32,6 +32,10 @@ class Tokenizer:
                 break
         return [self._first, *tokens[:room], self._last]
 
+    def knows(self, word: str) -> bool:
+        """True if a word in lower case is one token."""
+        return word in self._numbers
+
     def words(self, tokens: list[int]) -> list[bool]:
         """Return for each token whether it is a word or part of one, not a sign."""
         return [_is_word(self._names[token]) for token in tokens]

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.engine.database import Database, Dialect, query_each
+from holdfast.engine.journal import Journal
 from holdfast.engine.passages import pieces
 from holdfast.engine.tokens import tokens
 from holdfast.engine.views import Batch
@@ -126,6 +127,15 @@ def newest_holders(db: Database, wanted: Sequence[Sequence[str]], place: Span, m
     """Return, for each set of words, the newest records of a span that contain all of them."""
     rows = db.query(_NEWEST_HOLDERS[db.guarded][db.dialect], _asked(db, wanted, place) | {"most": most})
     return [json.loads(row[0]) for row in rows]
+
+
+def beginning_with(store: Journal, beginnings: Sequence[str], places: Sequence[Span], most: int) -> dict[int, str]:
+    """Return the index words of the newest records that contain a word with one of these beginnings, by number."""
+    db = store.db
+    said = [f'"{one}"*' if db.dialect == "sqlite" else f"'{one}':*" for one in beginnings]
+    each = [{"wanted": json.dumps(said), "low": low, "high": high, "most": most} for low, high in places]
+    found = query_each(db, _NEWEST_HOLDERS[db.guarded][db.dialect], each)
+    return bodies(db, {number for rows in found for row in rows for number in json.loads(row[0])})
 
 
 # All words go in one query, because a server may be far away. On PostgreSQL, `+ 0` keeps the planner from scanning the

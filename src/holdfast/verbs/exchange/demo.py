@@ -162,6 +162,10 @@ class Shipped:
         head, *_ = self._read
         return (head["embedder"], head["size"]) == (self.name, self.size)
 
+    def knows(self, word: str) -> bool:
+        """True if the one that made the vectors knows a word."""
+        return self._made_by.knows(word)
+
     def embed(self, texts: Sequence[str]) -> list[Encoded]:
         """Return the vectors of texts of the demo, to four bits a value."""
         import numpy as np  # noqa: PLC0415  a tenth of a second: only when there is something to embed

@@ -37,6 +37,7 @@ from holdfast.verbs.records.conflicts import SURE, in_order, is_comparable, why_
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.quarantine import is_shared, provenance, senders_of
 from holdfast.verbs.records.read import filter_of, projects_of
+from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.sessions.left_off import left_by_branch
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
         found = _recall_as_of(memory, asked)
     else:
         listed = _listed(memory, asked)
-        found = _recall(memory, asked) if listed is None else listed
+        found = _with_spelling(memory, asked, _recall(memory, asked)) if listed is None else listed
         found = replace(found, hits=_checked(memory, found.hits))
     found = _with_left_off(memory, query, found)
     unrecorded = _surface(memory, query, found) if surface else ""
@@ -106,6 +107,23 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
         return replace(found, search="words", notes=_notes(memory.apart, asked.meaning.note, *found.notes))
     lagging = len(vectors.waiting(memory.store, asked.chosen.projects, 1_000)) if asked.meaning.behind else 0
     return replace(found, lagging=lagging, notes=_notes(memory.apart, *found.notes))
+
+
+def _with_spelling(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
+    """Ask again with misspelled words corrected if no answer is strong, and return what fits better."""
+    if asked.question.is_foreign or (found.hits and found.hits[0].confidence == "strong"):
+        return found
+    changes = respelled(memory, asked.query.text, asked.spans, asked.documents)
+    if not changes:
+        return found
+    text = asked.query.text
+    for word, spelling in changes.items():
+        text = text.replace(word, spelling)
+    again = _recall(memory, _ask(memory, replace(asked.query, text=text)))
+    if not again.hits or (found.hits and again.hits[0].fit <= found.hits[0].fit):
+        return found
+    notes = [f"No memory has “{word}”: searched for “{spelling}”." for word, spelling in changes.items()]
+    return replace(again, notes=(*again.notes, *notes))
 
 
 def _with_left_off(memory: Memory, query: Query, found: Recalled) -> Recalled:
