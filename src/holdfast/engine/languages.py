@@ -44,7 +44,6 @@ SHORT, ENDING = (
 )  # a term of fewer letters matches whole words only; longer ones may have an ending of so many letters
 _OTHER_SCRIPT = lazy(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORD = lazy(r"[^\W\d_]{2,}")  # one letter is often a variable's name
-_ASCII_WORD = lazy(r"[a-z]{2,}")  # the same, in half the time
 _ACCENTS = lazy(r"[\u0300-\u036f]+")  # which NFKD separates from their letters
 
 
@@ -55,8 +54,8 @@ def is_foreign(text: str) -> bool:
 
 def is_foreign_in_latin(text: str) -> bool:
     """True if the Latin words of a text are in another language than English."""
-    words = set((_ASCII_WORD if text.isascii() else _WORD).findall(text.lower()))
-    accented = 0 if text.isascii() else sum(not word.isascii() for word in words - FOREIGN)
+    words = set(_WORD.findall(text.lower()))
+    accented = sum(not word.isascii() for word in words - FOREIGN)
     return len(words & FOREIGN) + accented > len(words & STOP)
 
 

@@ -33,16 +33,24 @@ def check_text(text: str, what: str, longest: int) -> str:
     return cleaned
 
 
-def check_keepable(value: Any) -> None:
-    """Reject values that a store could not return unchanged: NUL bytes, broken Unicode, infinite numbers."""
-    for part in _leaves(value):
-        if isinstance(part, float) and not math.isfinite(part):
-            raise Invalid("A number is infinite or not a number.")
-        if isinstance(part, str):
-            if "\0" in part:
-                raise Invalid("The text contains NUL bytes.", hint="Remove them and try again.")
-            if not part.isascii():
-                _check_unicode(part)
+def check_keepable(value: Any, depth: int = 0) -> None:
+    """Reject values that a store could not return unchanged: NUL bytes, broken Unicode, infinite numbers, deep nesting."""
+    if depth > DEEPEST:
+        raise Invalid(f"It is nested more than {DEEPEST} deep.")
+    if isinstance(value, str):
+        if "\0" in value:
+            raise Invalid("The text contains NUL bytes.", hint="Remove them and try again.")
+        if not value.isascii():
+            _check_unicode(value)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            check_keepable(key, depth)
+            check_keepable(item, depth + 1)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            check_keepable(item, depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise Invalid("A number is infinite or not a number.")
 
 
 def _check_unicode(text: str) -> None:
@@ -50,20 +58,6 @@ def _check_unicode(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as problem:
         raise Invalid("The text is not valid UTF-8.", hint="Check its encoding and try again.") from problem
-
-
-def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
-    if depth > DEEPEST:
-        raise Invalid(f"It is nested more than {DEEPEST} deep.")
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield key
-            yield from _leaves(item, depth + 1)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _leaves(item, depth + 1)
-    else:
-        yield value
 
 
 def texts_in(value: Any) -> Iterator[str]:
