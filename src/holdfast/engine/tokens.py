@@ -66,6 +66,8 @@ def tokens(text: str, *, is_question: bool = False) -> list[str]:
 def _with_phrases(found: list[str], *, is_question: bool) -> list[str]:
     """Return index words with the short form of each phrase that has one: added, or in a question instead of its words."""
     _, phrases = one_form(_stem)
+    if phrases.keys().isdisjoint(found):
+        return found
     unique = set(found)
     known = [pair for first in phrases.keys() & unique for pair in phrases[first] if unique.issuperset(pair[0])]
     if not known:

@@ -86,9 +86,16 @@ def _born(event: Event) -> Record | None:
         return Record(id=event.about, state="erased", updated_at=event.at, head=event.id)
     if event.verb != "recorded":
         return None
-    blank = Record(id=event.about, by=event.by, created_at=event.at, updated_at=event.at, head=event.id)
-    state: State = "pending" if event.data.get("pending") is True else "active"
-    return replace(blank, **_content(event.data), **_identity(event.data), state=state)
+    return Record(
+        id=event.about,
+        by=event.by,
+        created_at=event.at,
+        updated_at=event.at,
+        head=event.id,
+        state="pending" if event.data.get("pending") is True else "active",
+        **_content(event.data),
+        **_identity(event.data),
+    )
 
 
 def _changed(record: Record, event: Event) -> Record:

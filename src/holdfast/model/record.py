@@ -151,7 +151,7 @@ _PARSED: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _plain(value: Actor | Origin | Link) -> Json:
-    return {spec.name: item for spec in fields(value) if (item := getattr(value, spec.name))}
+    return {name: item for name in value.__slots__ if (item := getattr(value, name))}
 
 
 def plain(value: Any) -> Any:
