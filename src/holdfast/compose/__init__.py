@@ -3,7 +3,6 @@
 import getpass
 import os
 import platform
-import socket
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -126,6 +125,8 @@ def _check_reachable(url: str) -> None:
     parts = urlsplit(url)
     if not parts.hostname:
         return
+    import socket  # only for a server: it takes five milliseconds
+
     try:
         socket.create_connection((parts.hostname, parts.port or 5432), timeout=REACH_SECONDS).close()
     except OSError as problem:

@@ -1,10 +1,8 @@
 """Load the settings with the source of each value, and find the folder of the store."""
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +185,8 @@ def _edited(file: Path, values: Mapping[str, Any]) -> str:
     except (TOMLKitError, RecursionError) as problem:
         raise InvalidConfig(f"{file} cannot be edited: {problem}.", hint="Edit it by hand.") from problem
     edited: str = (added + document.as_string()).replace("\n", newline)  # new ones first: a table ends at the next one
+    import tomllib
+
     if not unchanged or tomllib.loads(edited) != {**before, **values}:
         raise InvalidConfig(f"{file} cannot be edited without changing other lines.", hint="Edit it by hand.")
     return edited
@@ -261,10 +261,13 @@ def _without_counterpart(preset: Preset, environment: Mapping[str, str]) -> tupl
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        import tomllib  # takes five milliseconds: only if there is a file
+
+        return tomllib.loads(text)
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise InvalidConfig(f"{path} cannot be read: {problem}.", hint="Fix or remove that file.") from problem
 
 
@@ -326,6 +329,8 @@ def _bounded(name: str, value: Any) -> Any:
 def _checked(source: str, name: str, value: Any) -> Any:
     """Return a value in its setting's type; raise InvalidConfig with the source if it has another."""
     if name not in _KNOWN:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, _KNOWN, n=1, cutoff=0.4)
         hint = f"Did you mean {near[0]}?" if near else "`holdfast config` shows every setting."
         raise InvalidConfig(f"{source}: there is no setting {name}.", hint=hint)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from holdfast.engine.database import Database
 from holdfast.engine.journal import fill_checksums
-from holdfast.engine.raw.transcripts import index_chunks
 from holdfast.engine.store import ALL_VIEWS, MOVING, Progress, Store, silent
 from holdfast.engine.views import View, words
 from holdfast.model.errors import NewerStore, StoreError, StoreFull, StoreUnwritable
@@ -40,6 +39,8 @@ def _bring_up_to_date(store: Store, progress: Progress) -> None:
         fill_checksums(store.db)
         if stale := _stale_views(store):
             if words in stale:  # transcripts have the same words
+                from holdfast.engine.raw.transcripts import index_chunks  # noqa: PLC0415  rarely needed
+
                 index_chunks(store.db)
             store.rebuild(stale, progress)
 

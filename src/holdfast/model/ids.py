@@ -1,12 +1,12 @@
 """Ids that sort by time even when a clock steps back, and timestamps."""
 
+import os
 import re
 import threading
 import time
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from hashlib import blake2b
-from secrets import randbits
 
 from ulid_transform import bytes_to_ulid, ulid_to_bytes, ulid_to_timestamp
 
@@ -26,10 +26,15 @@ MAX_ID_MS = 32_503_680_000_000
 UNDATED_MS, YEAR_MS = 1_577_836_800_000, 31_536_000_000
 
 
+def random_bits(count: int) -> int:
+    """Return a random number of so many bits; the module `secrets` would take three milliseconds to load."""
+    return int.from_bytes(os.urandom((count + 7) // 8), "big") >> (-count % 8)
+
+
 class Clock:
     """Makes timestamps and ids; an id is later than every id this clock made or observed."""
 
-    def __init__(self, now: Callable[[], float] = time.time, chance: Callable[[int], int] = randbits) -> None:
+    def __init__(self, now: Callable[[], float] = time.time, chance: Callable[[int], int] = random_bits) -> None:
         self._now = now
         self._chance = chance
         self._last = ""

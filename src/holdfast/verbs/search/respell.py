@@ -1,8 +1,7 @@
 """Correct misspelled words of a question: those that no memory has, if a memory has one that is spelled nearly the same."""
 
 import re
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Sequence
 
 from holdfast.engine.tokens import tokens
 from holdfast.engine.views import records, words
@@ -32,7 +31,7 @@ def respelled(memory: Memory, question: str, spans: Sequence[Span], documents: i
     beginnings = {start for word in map(str.lower, unknown) for start in (word[:2], word[0] + word[2])}
     bodies = words.beginning_with(memory.store, sorted(beginnings), spans, HOLDERS)
     vocabulary = {one for body in bodies.values() for one in body.split() if one.isalpha()}
-    near = {word: get_close_matches(missing[word], vocabulary, n=1, cutoff=ALIKE) for word in unknown}
+    near = {word: _closest(missing[word], vocabulary, ALIKE) for word in unknown}
     holders = {
         word: next(number for number, body in bodies.items() if f" {token} " in body)
         for word, found in near.items()
@@ -55,4 +54,10 @@ def _spelling(word: str, token: list[str], record: Record) -> str:
     """Return the word of a record with an index word that is most like a misspelled one; "" if none is."""
     spelled = {one.lower() for one in _WORD.findall(f"{record.title} {record.text}") if tokens(one) == token}
     about_as_long = [one for one in spelled if abs(len(one) - len(word)) <= ENDING]
-    return next(iter(get_close_matches(word, about_as_long, n=1, cutoff=ALIKE_WHOLE)), "")
+    return next(iter(_closest(word, about_as_long, ALIKE_WHOLE)), "")
+
+
+def _closest(word: str, others: Iterable[str], alike: float) -> list[str]:
+    from difflib import get_close_matches  # noqa: PLC0415  most questions need no correction
+
+    return get_close_matches(word, list(others), n=1, cutoff=alike)
