@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.adapters.embedders import local
 from holdfast.adapters.embedders.http import HttpEmbedder
 from holdfast.adapters.embedders.local import LocalEmbedder
 from holdfast.compose import open_memory
@@ -101,6 +102,28 @@ def test_the_vector_of_a_text_does_not_depend_on_its_neighbours() -> None:
     alone, together = encoder.embed([text])[0], encoder.embed(["short", text, "word " * 500])[1]
     assert (alone.vector == together.vector).all()
     assert (alone.tokens == together.tokens).all()
+
+
+def test_the_encoder_knows_words_but_no_misspelled_ones() -> None:
+    encoder = LocalEmbedder()
+    assert [encoder.knows(word) for word in ("status", "pointer", "tarefik", "lenght")] == [True, True, False, False]
+    assert not encoder.ready  # the vocabulary alone was read
+
+
+@pytest.mark.parametrize("vocabulary", [None, b"", b"\xff\xfe"])
+def test_a_damaged_encoder_leaves_search_by_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vocabulary: bytes | None
+) -> None:
+    if vocabulary is not None:
+        (tmp_path / "vocab.txt").write_bytes(vocabulary)
+    monkeypatch.setattr(local, "FOLDER", tmp_path)
+    with pytest.raises(EmbedderError, match="cannot be loaded"):
+        LocalEmbedder().knows("word")
+    with open_memory(load_settings(environment={}, flags={"home": str(tmp_path / "store"), "project": "p"})) as memory:
+        write(memory, Draft(body="Traefik terminates TLS."))
+        found = recall(memory, Query(text="tarefik"))
+        assert [hit.record.title for hit in found.hits] == ["Traefik terminates TLS."]
+        assert [note for note in found.notes if "cannot be loaded" in note]
 
 
 class Endpoint(BaseHTTPRequestHandler):

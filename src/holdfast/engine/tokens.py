@@ -2,14 +2,14 @@
 
 import re
 import threading
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 
 import Stemmer
 
 from holdfast.engine.languages import FOREIGN, STOP, Meanings, english_of, folded, is_foreign_in_latin, terms_in
 from holdfast.engine.short_forms import LONGEST as LONGEST_SHORT
-from holdfast.engine.short_forms import one_form
+from holdfast.engine.short_forms import long_forms
 from holdfast.model.patterns import lazy
 
 # Runs of letters and digits, joined by the punctuation of identifiers, paths, versions and addresses.
@@ -43,6 +43,8 @@ _INFLECTION = frozenset(
 LONGEST = 64
 MOST_TOKENS = 20_000
 
+Phrase = tuple[tuple[str, ...], str]  # its index words, and its short form
+
 _stemmer = Stemmer.Stemmer("english")
 _stemming = threading.Lock()  # the stemmer has internal buffers and is not thread-safe
 
@@ -60,12 +62,12 @@ def tokens(text: str, *, is_question: bool = False) -> list[str]:
     is_plain = text.isascii() and FOREIGN.isdisjoint([word.lower() for word in compounds if len(word) > 1])
     foreign = not is_plain and is_foreign_in_latin(text)
     found = [token for compound in compounds for token in _tokens_of(compound, foreign, is_question)]
-    return _with_phrases(found, is_question=is_question)
+    return _with_phrases(found[:MOST_TOKENS], is_question=is_question)
 
 
 def _with_phrases(found: list[str], *, is_question: bool) -> list[str]:
     """Return index words with the short form of each phrase that has one: added, or in a question instead of its words."""
-    _, phrases = one_form(_stem)
+    _, phrases = _one_form()
     if phrases.keys().isdisjoint(found):
         return found
     unique = set(found)
@@ -81,6 +83,21 @@ def _with_phrases(found: list[str], *, is_question: bool) -> list[str]:
     return result
 
 
+@cache
+def _one_form() -> tuple[Mapping[str, str], Mapping[str, list[Phrase]]]:
+    """Return which index word stands for another form of it, and by their first word the phrases that have a short form."""
+    words, phrases, named = dict[str, str](), dict[str, list[Phrase]](), dict[str, str]()
+    for short, long in long_forms().items():
+        stems = tuple(map(_stem, long.split()))
+        chosen = stems[0] if len(stems) == 1 else named.setdefault(long, short)
+        words |= {_stem(short): chosen, _stem(f"{short}s"): chosen}
+        if len(stems) > 1 and chosen == short:
+            first, second, *_ = long.split()
+            joined = (*stems[:2], first + second, *stems[2:])  # as “multi-factor authentication” is indexed
+            phrases.setdefault(stems[0], []).extend([(stems, short), (joined, short)])
+    return words, phrases
+
+
 def query_terms(text: str) -> list[str]:
     """Return the distinct index words of a question, without stop words unless nothing else is left."""
     found = list(dict.fromkeys(tokens(text, is_question=True)))
@@ -89,7 +106,7 @@ def query_terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=16_384)
 def _tokens_of(compound: str, foreign: bool, is_question: bool) -> tuple[str, ...]:
-    instead, _ = one_form(_stem)
+    instead, _ = _one_form()
     if len(compound) <= LONGEST_SHORT and (short := _stem(compound.lower())) in instead:
         return (instead[short],)
     parts = compound.replace("-", "_").split("_")

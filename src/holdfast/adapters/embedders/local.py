@@ -63,7 +63,7 @@ class LocalEmbedder:
 
         try:
             return Tokenizer(FOLDER / "vocab.txt", LONGEST)
-        except OSError as problem:
+        except (OSError, ValueError, KeyError) as problem:  # missing, or damaged
             raise _not_loaded(problem) from problem
 
     @cached_property

@@ -46,7 +46,7 @@ def _is_word(memory: Memory, word: str) -> bool:
     """True if a word is known to be spelled as it should be."""
     try:
         return memory.embedder is not None and memory.embedder.knows(word.lower())
-    except EmbedderError:  # the answer says so already
+    except EmbedderError:  # a note of the answer names the problem
         return False
 
 
