@@ -115,6 +115,15 @@ def mining() -> None:
         raise click.exceptions.Exit(1)
 
 
+@bench.command("pasted")
+def pasted() -> None:
+    """Measure how well pasted text is told from the user's own words. Exit code 1 if a bar is missed."""
+    from bench.labelled import run_pasted
+
+    if not run_pasted():
+        raise click.exceptions.Exit(1)
+
+
 @bench.command("signals")
 def signals() -> None:
     """Measure how well statements worth storing are distinguished from talk. Exit code 1 if a bar is missed."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from bench.measure import table
 from bench.naive import bare_patterns
 from holdfast.policy.language.contradict import contradicts
+from holdfast.policy.language.foreign import Own, own_part
 from holdfast.policy.language.mine import FAMILIES, Found, mine
 from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier
 from holdfast.policy.language.statements import keys_of, sentences
@@ -19,6 +20,7 @@ LEAST_PRECISION, LEAST_RECALL = 0.8, 0.6
 LEAST_SIGNAL_PRECISION = 0.9  # higher, because these records are created automatically
 ALIKE = 0.5  # share of common words from which the baseline reports a contradiction
 
+MOST_TAKEN = 0.03  # share of pasted sentences that may count as the user's own
 LONG = 30  # characters from which the baseline reports a sentence as knowledge
 
 
@@ -160,3 +162,64 @@ def _print(title: str, scores: Mapping[tuple[str, str], Score], name: str) -> No
         (split, counts[split], judge, score.precision, score.recall, score.right, score.wrong, score.missed)
         for (split, judge), score in scores.items()
     ])  # fmt: skip
+
+
+@dataclass(slots=True)
+class Pasted:
+    """Sentences of prompts, by whether the user wrote them, and what they are taken for."""
+
+    foreign: int = 0
+    taken: int = 0  # foreign sentences that count as the user's own
+    doubted: int = 0  # foreign sentences of which a statement would be pending
+    own: int = 0
+    kept: int = 0
+    lost: int = 0  # own sentences that are taken for foreign
+
+
+def judge_pasted(split: str, decide: Callable[[str], Own] = own_part) -> Pasted:
+    """Judge one half of the prompts with pasted text, sentence by sentence."""
+    counts = Pasted()
+    for row in rows_of("pasted", split):
+        prompt, own = row["prompt"], decide(row["prompt"])
+        for sentence in (*row["own"], *row["foreign"]):
+            place = slice(start := prompt.index(sentence), start + len(sentence))
+            left = sum(map(len, own.text[place].split())) / sum(map(len, sentence.split()))
+            is_certain = bool(own.certain[place].strip())
+            if sentence in row["foreign"]:
+                counts.foreign += 1
+                counts.taken += left > 0.3 and is_certain
+                counts.doubted += left > 0.3 and not is_certain
+            else:
+                counts.own += 1
+                counts.kept += left > 0.9 and is_certain
+                counts.lost += left <= 0.9
+    return counts
+
+
+def run_pasted() -> bool:
+    """Print how well pasted text is told from the user's own; return True if hardly any counts as the user's word."""
+    judges: Mapping[str, Callable[[str], Own]] = {
+        "holdfast": own_part,
+        "all is the user's": lambda text: Own(text=text, certain=text),
+    }
+    halves = {(name, split): judge_pasted(split, decide) for name, decide in judges.items() for split in SPLITS}
+    table(
+        "sentences of prompts with pasted text",
+        ("", "half", "pasted", "taken for the user's", "in doubt", "own", "certain", "in doubt", "lost"),
+        [
+            (
+                name,
+                split,
+                one.foreign,
+                one.taken,
+                one.doubted,
+                one.own,
+                one.kept,
+                one.own - one.kept - one.lost,
+                one.lost,
+            )
+            for (name, split), one in halves.items()
+        ],
+    )
+    held = halves["holdfast", "held"]
+    return held.taken <= MOST_TAKEN * held.foreign

@@ -11,13 +11,13 @@ from demo.beats import Beat
 from demo.plan import FULL_DAYS, Plan, make_plan
 from demo.seat import Branch, Simulation, by_hand, keep, take_seat
 from demo.story import read_story
-from holdfast.compose.settings import FILE
 from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.ids import Clock
+from holdfast.model.places import FILE
 from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.upkeep.erasing import erase
 

@@ -4,6 +4,7 @@ A test says when that was forgotten. `--check` writes nothing and ends with 1 if
 """
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 import click
 
-from holdfast.compose.settings import PROJECT_SETTINGS
+from holdfast.compose.settings import REPOSITORY_SETTINGS
 from holdfast.hosts.cli.commands import HEADINGS, HIDDEN
 from holdfast.hosts.cli.main import EXIT_CODES, cli
 from holdfast.hosts.mcp.offer import Json, written_offer
@@ -45,7 +46,7 @@ def pages() -> dict[str, str]:
 def configuration() -> list[str]:
     """Write down every setting."""
     rows = [
-        f"| `{one.name}` | {_default(one.default)} | {'yes' if one.name in PROJECT_SETTINGS else ''} | {_cell(one.metadata['help'])} |"
+        f"| `{one.name}` | {_default(one.default)} | {'yes' if one.name in REPOSITORY_SETTINGS else ''} | {_cell(one.metadata['help'])} |"
         for one in fields(Config)
     ]
     presets = [
@@ -175,8 +176,9 @@ def _parts(one: Client) -> Iterator[tuple[str, Any]]:
     """Give the parts of a client that have a file, with what stands in it."""
     named = (("server", one.server), ("hooks", one.hooks), ("plugin with hooks", one.plugin))
     yield from ((what, part) for what, part in named if part)
-    if one.rule:
-        yield f"permission `{one.rule.value}`", one.rule
+    if grant := one.grant:
+        shown = grant.value if grant.form == "rule" else f"{grant.path[-1]} = {json.dumps(grant.value)}"
+        yield f"permission `{shown}`, unless `--no-approve`", grant if grant.user else one.server
     if one.guide.user or one.guide.project:
         yield "note for agents, with `--instructions`", one.guide
 

@@ -18,9 +18,9 @@ from holdfast.engine.sqlite import SQLite
 
 DEFAULT = os.environ.get("TEST_ENGINE", "sqlite")
 URL = os.environ.get("TEST_POSTGRES_URL", "")
-ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "exchange", "graph", "erasing")} | {
-    f"tests.surfaces.test_{name}" for name in ("cost", "knowledge")
-}
+ON_BOTH = {
+    f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "exchange", "graph", "erasing", "keyed")
+} | {f"tests.surfaces.test_{name}" for name in ("cost", "knowledge")}
 
 _current = [DEFAULT]
 _started: list[Any] = []

@@ -1,6 +1,7 @@
 """Row-level security on a real PostgreSQL: whoever asks sees their projects and nobody's private records, whatever the query."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,19 @@ def rows_of(store: Store, who: Access) -> dict[str, str]:
             table: "\n".join(str(row[0]) for row in store.db.query(f"select cast(one as text) from {table} as one"))
             for table in VISIBLE
         }
+
+
+def test_items_of_a_project_are_for_those_who_may_read_the_project(served: Store, told: Told) -> None:
+    event = told(ANNA, "zebras in stock")
+    item = keep(served, ANNA, replace(event, data={**event.data, "kind": "item"}))
+    seen = {
+        who.user: [table for table, rows in rows_of(served, who).items() if item in rows]
+        for who in (ANNA, BEN, CARLA, ROOT)
+    }
+    assert seen == {"anna": seen["anna"], "ben": seen["anna"], "carla": [], "root": seen["anna"]}
+    assert {"entries", "records", "events"} <= set(seen["anna"])
+    with asking(CARLA):
+        assert (served.homes(SHOP), served.projects()) == ((-1,), {"": 0})
 
 
 def test_a_table_shows_only_the_rows_of_ones_own_projects(served: Store, told: Told) -> None:

@@ -9,6 +9,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,8 @@ from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import import_lines
 from holdfast.verbs.memory import Memory
-from tests.conftest import Time, make_memory
+from tests import engines
+from tests.conftest import Time, keep, make_memory
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.soak.checks import contents
 
@@ -136,6 +138,62 @@ def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path
         before = contents(memory.store)
         memory.store.rebuild()
         assert contents(memory.store) == before
+
+
+ADDRESSES = (
+    *(
+        "{}{}",
+        "{}../{}",
+        "{}%2e%2e%2f{}",
+        "{}{}/",
+        "{}{}?x=1",
+        "{}{}#x",
+        "{}%00{}",
+        "{}{}%00",
+        "{}%ff%fe",
+        "{}%ED%A0%80",
+        "{}%",
+    ),
+    *(
+        "file:///etc/passwd",
+        "http://127.0.0.1:1/",
+        "HOLDFAST://record/{1}",
+        "holdfast:record/{1}",
+        "holdfast://x@record/{1}",
+    ),
+    *("holdfast://hot/../project", "holdfast://hot%2f..%2fproject", "memory://record/{1}", " {}{}"),
+)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True)
+def test_no_address_of_a_resource_leads_elsewhere(tmp_path: Path, engine: str) -> None:
+    """Only the exact address of a memory or session returns it; every other is refused as unknown or invalid."""
+    flags = {"home": str(tmp_path / "store"), "embedder": "none", "starters": "false"}
+    flags |= {"database": engines.schema(str(tmp_path / "store"))} if engine == "postgres" else {}
+    with make_memory(tmp_path, Time()) as memory:
+        about = keep(memory, "The cellar has no light.").id
+    with serving(["core"], {**flags, "project": "example.org/acme/shop"}) as server:
+        fixed = [one["uri"] for one in server.offer.resources]
+        exact = [
+            f"holdfast://record/{about}",
+            f"holdfast://record/{about.lower()}",
+            f"holdfast://record/%{ord(about[0]):x}{about[1:]}",
+        ]
+        stems = ("holdfast://record/", "holdfast://session/")
+        other = [one.format(stem, about) for stem in stems for one in ADDRESSES]
+        other += [stem + quote(text, safe="", errors="replace") for stem in stems for text in NASTY if text != about]
+        other += [stem + text for stem in stems for text in NASTY] + [*NASTY]
+        asked = [*fixed, *exact, *(uri for uri in other if uri not in exact)]
+        calls = [_request("resources/read", {"uri": uri}) | {"id": place} for place, uri in enumerate(asked)]
+        calls += [_request("resources/read", {"uri": odd}) for odd in (None, 7, ["holdfast://hot"], {"a": 1}, True)]
+        source, sink = io.BytesIO(b"".join(_json(call) + b"\n" for call in calls)), io.BytesIO()
+        stdio.serve(server, source, sink)
+    answers = [json.loads(line) for line in sink.getvalue().split(b"\n") if line]
+    read = {asked[one["id"]] for one in answers if "result" in one}
+    assert (len(answers), sorted(read - {*fixed, *exact})) == (len(calls), [])
+    assert {*fixed, *exact} - read == set()
+    broken = [one["error"] for one in answers if "error" in one and one["error"]["code"] not in (-32002, -32602)]
+    assert broken == []
 
 
 fronts = st.dictionaries(

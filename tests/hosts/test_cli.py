@@ -11,7 +11,6 @@ import pytest
 
 import holdfast
 from holdfast.compose.locks import worker_lock
-from holdfast.compose.settings import PRIVATE
 from holdfast.verbs.search.recall import CATCH_UP
 from tests import engines
 from tests.hosts.running import Run, answer, kept
@@ -195,33 +194,6 @@ def test_an_unknown_or_impossible_setting_is_named_with_the_nearest_known_one(ru
 def test_keys_and_passwords_are_not_shown(run: Run) -> None:
     shown = run("config", HOLDFAST_EMBEDDER_KEY="hush", HOLDFAST_DATABASE="postgresql://me:hush@db/x").stdout
     assert "hush" not in shown
-
-
-@pytest.mark.embedded
-def test_the_store_is_found_by_variable_then_nearest_folder_then_platform(
-    run: Run, tmp_path: Path, own_home: Path
-) -> None:
-    deep = tmp_path / "work" / "a" / "b"
-    deep.mkdir(parents=True)
-    platform = {"XDG_DATA_HOME": str(own_home / "data")}
-    assert answer(run("status", "--json", cwd=deep, **platform))["place"] == str(
-        own_home / "data" / "holdfast" / "holdfast.db"
-    )
-    (tmp_path / "work" / ".holdfast").mkdir()
-    assert answer(run("status", "--json", cwd=deep))["place"] == str(tmp_path / "work" / ".holdfast" / "holdfast.db")
-    assert (tmp_path / "work" / ".holdfast" / ".gitignore").read_text() == "\n".join([*PRIVATE, ""])
-    assert answer(run("status", "--json", cwd=deep, HOLDFAST_HOME=str(tmp_path / "h")))["place"] == str(
-        tmp_path / "h" / "holdfast.db"
-    )
-    assert (tmp_path / "h").stat().st_mode & 0o777 == 0o700
-    assert (tmp_path / "h" / "holdfast.db").stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.embedded
-def test_a_folder_with_only_shared_settings_is_not_taken_for_a_store(run: Run, tmp_path: Path, own_home: Path) -> None:
-    (tmp_path / "work" / ".holdfast").mkdir()
-    (tmp_path / "work" / ".holdfast" / "config.toml").write_text("recall_limit = 3\n")
-    assert answer(run("status", "--json", XDG_DATA_HOME=str(own_home / "data")))["place"].startswith(str(own_home))
 
 
 @pytest.mark.embedded

@@ -27,6 +27,7 @@ BEFORE = {
     "review approve": [f"forget {SECOND} --reason done"],
     "thread resolve": ["thread open 'Load-test the limiter'"],
     "session close": ["session start"],
+    "store detach": ["store separate"],
     "store import memories.jsonl": ["store export -o memories.jsonl"],
     "store restore": ["store backup ../home/holdfast-backup.db"],
     "sync": ["replica on notes --no-git-config"],

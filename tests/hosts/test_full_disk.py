@@ -1,4 +1,4 @@
-"""A disk without one free byte, and one that is mounted read-only: reading works, writing is refused with a reason."""
+"""A disk without one free byte, one that is mounted read-only, and a store whose modes forbid writing: reading works, writing is refused with a reason."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,16 @@ NOTED = (  # a session's use of these is recorded
 READING = (
     *NOTED,
     ("list", "--json"),
+    ("replica", "status"),
+    ("review", "list"),
+    ("session", "list"),
+    ("config",),
     ("history", "{id}"),
     ("store", "export"),
     ("status", "--json"),
     ("doctor",),
 )
+WRITING = (("remember", "One thing more.", "--json"), ("work",), ("store", "backup"))
 # Run in a process with mounts of its own: a small disk that holds the store, filled to the last byte.
 FULL = (
     'mount -t tmpfs -o size=3m none "$1" && cp -a "$2/." "$1/" && ! dd if=/dev/zero of="$1/fill" bs=1k >/dev/null 2>&1'
@@ -49,6 +54,13 @@ del sys.argv[1:4]
 assert ctypes.CDLL(None).unshare(0x20000) == 0  # CLONE_NEWNS
 subprocess.run(["mount", "--make-rprivate", "/"], check=True)
 subprocess.run(["sh", "-c", script, "sh", place, store], check=True)
+from holdfast.hosts.cli.entry import main
+main()
+"""
+# Run in a process that obeys modes, as root does not. Not even the folder can be written.
+MODES = """
+import ctypes
+assert ctypes.CDLL(None).capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()) == 0
 from holdfast.hosts.cli.entry import main
 main()
 """
@@ -71,10 +83,10 @@ def run(tmp_path: Path, own_home: Path) -> Run:
     return runner(tmp_path / "work", own_home)
 
 
-@pytest.fixture(params=["full", "no growth", "read-only"])
-def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path) -> Disk:
-    """Return a function that runs `holdfast` (or other arguments) on a copy of the store on such a disk."""
-    if request.param != "no growth" and not CAN_MOUNT:
+@pytest.fixture(params=["full", "no growth", "read-only", "read-only modes"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path) -> Iterator[Disk]:
+    """Yield a function that runs `holdfast` (or other arguments) on a copy of the store on such a disk."""
+    if request.param in ("full", "read-only") and not CAN_MOUNT:
         pytest.skip("this user may not mount; the limit on file sizes stands in")
     place = tmp_path / "disk"
     place.mkdir()
@@ -84,6 +96,11 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path) -> Disk
         store = own_home / ".holdfast-store"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
         environment |= {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_HOME": str(place), **more}
+        if request.param == "read-only modes":
+            if not (place / "holdfast.db").exists():
+                shutil.copytree(store, place, dirs_exist_ok=True)
+                _set_modes(place, 0o400, 0o500)
+            return preloaded(arguments, tmp_path / "work", environment, stdin.encode(), program=MODES)
         if request.param != "no growth":
             words = (FULL if request.param == "full" else READ_ONLY, str(place), str(store), *arguments)
             return preloaded(words, tmp_path / "work", environment, stdin.encode(), program=MOUNTED)
@@ -99,7 +116,13 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path) -> Disk
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
         )
 
-    return holdfast
+    yield holdfast
+    _set_modes(place, 0o600, 0o700)
+
+
+def _set_modes(folder: Path, file: int, inner: int) -> None:
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(inner if path.is_dir() else file)
 
 
 @pytest.fixture
@@ -132,10 +155,12 @@ def test_writing_is_refused_with_a_reason(disk: Disk, own_home: Path, log: bool)
         other.close()
         shutil.rmtree(store)
         (own_home / "killed").rename(store)
-    done = disk("remember", "One thing more.", "--json")
-    assert done.returncode == 5, done.stderr + done.stdout
-    assert "Traceback" not in done.stderr
-    assert any(word in done.stderr for word in ("Free some space", "Check the permissions", "folder you can write"))
+    for command in WRITING:
+        done = disk(*command)
+        assert done.returncode == 5, (command, done.stderr + done.stdout)
+        assert "Traceback" not in done.stderr
+        reasons = ("Free some space", "Check the permissions", "folder you can write", "Check who owns")
+        assert any(word in done.stderr for word in reasons), done.stderr
 
 
 def _call(number: int, tool: str, **arguments: Any) -> str:
@@ -152,6 +177,32 @@ def test_the_mcp_server_answers_questions_and_refuses_to_remember(disk: Disk, me
         assert "two approvals" in answers[number]["content"][0]["text"]
     assert answers[2]["isError"]
     assert "pace" in answers[2]["content"][0]["text"] or "permissions" in answers[2]["content"][0]["text"]
+
+
+@pytest.mark.usefixtures("memory_id")
+def test_hooks_succeed_where_nothing_can_be_written(own_home: Path, tmp_path: Path) -> None:
+    store = own_home / ".holdfast-store"
+    (store / "spool").mkdir()
+    _set_modes(store, 0o400, 0o500)
+    program = MODES.replace(
+        "holdfast.hosts.cli.entry import main\nmain()",
+        "holdfast.hosts.hooks.hook import main\nimport sys\nmain(sys.argv[1:])",
+    )
+    assert "hooks" in program
+    for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
+        told = {
+            "session_id": "s",
+            "cwd": str(tmp_path),
+            "prompt": "hello",
+            "tool_name": "Bash",
+            "tool_input": {"command": "ls"},
+        }
+        done = preloaded(
+            [event, "--home", str(store)], tmp_path, os.environ, json.dumps(told).encode(), program=program
+        )
+        assert (done.returncode, done.stderr) == (0, ""), event
+    _set_modes(store, 0o600, 0o700)
+    assert list((store / "spool").iterdir()) == []
 
 
 @pytest.fixture

@@ -177,7 +177,7 @@ def test_a_token_beside_a_store_in_a_repository_is_kept_out_of_git(environment: 
     folder.mkdir()
     (folder / ".gitignore").write_text("holdfast.db*\n")
     with Served({**environment, "HOLDFAST_HOME": str(folder)}, tmp_path):
-        assert (folder / ".gitignore").read_text() == "\n".join([*PRIVATE, ""])
+        assert (folder / ".gitignore").read_text() == "\n".join(["holdfast.db*", *PRIVATE, ""])
 
 
 def test_each_session_of_the_older_era_works_under_its_own_name(toys: Served) -> None:

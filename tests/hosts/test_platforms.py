@@ -15,11 +15,12 @@ import platformdirs.windows
 import pytest
 
 from holdfast.adapters.process import is_alive
-from holdfast.hosts.hooks import hook, places
+from holdfast.hosts.hooks import hook
 from holdfast.hosts.setup import shapes
 from holdfast.hosts.setup.clients import CLIENTS
 from holdfast.hosts.setup.installation import Installation
 from holdfast.hosts.setup.places import Machine
+from holdfast.model import places
 from holdfast.model.scope import project_of_remote
 
 WINDOWS = Installation(

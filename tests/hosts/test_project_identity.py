@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.hosts.hooks import client
 from tests.hosts.running import Run, answer, hold_worker, kept, release_worker
@@ -46,7 +46,7 @@ def repository(folder: Path, remote: str = "") -> Path:
     return folder
 
 
-def claim(folder: Path, project: str, **more: str) -> None:
+def claim(folder: Path, project: str, **more: Any) -> None:
     """Commit a repository config that names a project."""
     (folder / ".holdfast").mkdir(exist_ok=True)
     lines = [f"{name} = {json.dumps(value)}" for name, value in {"project": project, **more}.items()]
@@ -93,61 +93,126 @@ def holdfast_store(holdfast: Run, folder: Path) -> Path:
     return Path(answer(holdfast("status", "--json", cwd=folder))["place"]).parent
 
 
-CLAIMS = (
-    "example.org/acme/alpha",
-    "EXAMPLE.org/acme/alpha",
-    "../alpha",
-    "../../acme/alpha",
-    "/example.org/acme/alpha",
-    "https://example.org/acme/alpha.git",
-    "git@example.org:acme/alpha.git",
-    "alpha",
-)
+CLAIMS = ("example.org/acme/alpha", "../alpha", "https://example.org/acme/alpha.git", "alpha", "part")
 
 
 @pytest.mark.embedded
 @pytest.mark.usefixtures("alpha")
-def test_a_clone_that_names_another_project_is_not_that_project(tmp_path: Path, store: Path, holdfast: Run) -> None:
-    clone = repository(tmp_path / "clone", "https://example.org/mallory/tool.git")
-    claim(clone, "example.org/acme/alpha")
-    for session in ("s1", "s2"):
-        assert SECRET not in fire(store, clone, "SessionStart", session, source="startup")
-        assert holdfast("work", cwd=clone).returncode == 0
-    assert project_of(holdfast, clone).startswith("example.org/mallory/tool#")
-    assert SECRET not in holdfast("recall", "launch codes", "--weak", cwd=clone).stdout
-    assert SECRET not in holdfast("opening", cwd=clone).stdout
-
-
 @pytest.mark.parametrize("name", CLAIMS)
-@pytest.mark.parametrize("remote", ["https://example.org/mallory/tool.git", ""])
-def test_no_name_in_a_file_leads_out_of_the_repository(tmp_path: Path, name: str, remote: str) -> None:
-    clone = repository(tmp_path / "clone", remote)
-    claim(clone, name)
-    settings = load_settings(folder=clone, environment={}, flags={"home": str(tmp_path / "store"), "embedder": "none"})
-    assert settings.config.project == ""
-    with open_memory(settings, folder=clone) as memory:
-        own = "example.org/mallory/tool" if remote else str(clone)
-        assert memory.project.partition("#")[0] == own
-        assert remote or memory.project == own
-
-
-def test_a_repository_may_name_a_part_of_itself(tmp_path: Path, holdfast: Run) -> None:
-    mono = repository(tmp_path / "mono", "https://example.org/acme/mono.git")
-    claim(mono, "services/api")
-    assert project_of(holdfast, mono) == "example.org/acme/mono#services/api"
-    claim(mono, "example.org/acme/mono/services/web")
-    assert project_of(holdfast, mono) == "example.org/acme/mono#services/web"
-    claim(mono, "example.org/acme/mono")
-    assert project_of(holdfast, mono) == "example.org/acme/mono"
-
-
-def test_a_refused_name_is_reported_once_and_nothing_fails(tmp_path: Path, holdfast: Run) -> None:
+def test_a_clone_that_names_a_project_is_the_project_of_its_remote(
+    tmp_path: Path, store: Path, holdfast: Run, name: str
+) -> None:
     clone = repository(tmp_path / "clone", "https://example.org/mallory/tool.git")
-    claim(clone, "../alpha")
-    done = holdfast("status", cwd=clone)
-    assert done.returncode == 0
-    assert done.stderr.count("project") == 1
-    assert "may only name a part of" in done.stderr
+    claim(clone, name)
+    assert SECRET not in fire(store, clone, "SessionStart", source="startup")
+    assert holdfast("work", cwd=clone).returncode == 0
+    assert SECRET not in fire(store, clone, "SessionStart", "s2", source="startup")
+    done = holdfast("status", "--json", cwd=clone)
+    assert answer(done)["project"] == "example.org/mallory/tool"
+    assert done.stderr.count("project (only your own settings") == 1
+    assert SECRET not in holdfast("recall", "launch codes", "--weak", cwd=clone).stdout
+
+
+SUBMODULE = "http://127.0.0.1:1?@example.org/acme/alpha.git"
+
+
+@pytest.mark.embedded
+@pytest.mark.usefixtures("alpha")
+def test_a_submodule_whose_address_looks_like_another_project_is_not_that_project(
+    tmp_path: Path, store: Path, holdfast: Run
+) -> None:
+    clone = repository(tmp_path / "clone", "https://example.org/mallory/tool.git")
+    lib = repository(clone / "lib", SUBMODULE)
+    shown = holdfast("recall", "launch codes", "--weak", cwd=lib)
+    assert SECRET not in shown.stdout
+    assert shown.stderr.count("can be read in two ways") == 1
+    assert holdfast("work", cwd=lib).returncode == 0
+    assert SECRET not in fire(store, lib, "SessionStart", source="startup")
+    assert project_of(holdfast, lib) == str(lib)
+
+
+KEPT = "Deploys run from the release branch."
+
+
+def known(holdfast: Run, folder: Path) -> bool:
+    return KEPT in holdfast("list", cwd=folder).stdout
+
+
+@pytest.fixture
+def plain(tmp_path: Path, holdfast: Run) -> Path:
+    """A repository without a remote, with one memory."""
+    folder = repository(tmp_path / "plain")
+    kept(lambda *arguments: holdfast(*arguments, cwd=folder), KEPT, *DECISION)
+    return folder
+
+
+@pytest.mark.embedded
+def test_memories_follow_a_folder_that_gets_a_remote_and_the_user_may_move_them_back(
+    plain: Path, store: Path, holdfast: Run
+) -> None:
+    git(plain, "remote", "add", "origin", "https://example.org/ada/pay.git")
+    first = holdfast("recall", "which branch are deploys run from", cwd=plain)
+    assert (KEPT in first.stdout, "To undo: holdfast store project move" in first.stderr) == (True, True)
+    assert holdfast("work", cwd=plain).returncode == 0
+    assert KEPT in fire(store, plain, "SessionStart", source="startup")
+    assert holdfast("store", "project", "move", "example.org/ada/pay", str(plain), cwd=plain).returncode == 0
+    listed = holdfast("list", cwd=plain)
+    assert KEPT not in listed.stdout
+    assert f"1 memory was saved here as {plain}" in listed.stdout
+
+
+@pytest.mark.embedded
+def test_memories_of_a_folder_that_moved_are_named_with_the_command_that_brings_them_back(
+    plain: Path, store: Path, tmp_path: Path, holdfast: Run
+) -> None:
+    folder = plain.rename(tmp_path / "renamed here")
+    command = f"holdfast store project move {plain} ."
+    for words in (["list"], ["recall", "deploys"], ["status"], ["doctor"]):
+        shown = " ".join(holdfast(*words, cwd=folder).stdout.split())
+        assert command in shown, words
+        assert "No memories yet" not in shown
+    assert holdfast("work", cwd=folder).returncode == 0
+    start = fire(store, folder, "SessionStart", source="startup")
+    assert (command in start, KEPT in start) == (True, False)
+    assert holdfast("store", "project", "move", str(plain), ".", cwd=folder).returncode == 0
+    assert known(holdfast, folder)
+    assert holdfast("work", cwd=folder).returncode == 0
+    assert KEPT in fire(store, folder, "SessionStart", "s2", source="startup")
+
+
+@pytest.mark.embedded
+def test_a_changed_remote_and_a_fork_are_named_and_nothing_moves_by_itself(
+    tmp_path: Path, alpha: Path, holdfast: Run
+) -> None:
+    subprocess.run(["cp", "-r", str(alpha), str(tmp_path / "fork")], check=True)
+    for folder in (alpha, tmp_path / "fork"):
+        git(folder, "remote", "set-url", "origin", "https://example.org/ada/fork.git")
+        listed = holdfast("list", cwd=folder).stdout
+        assert SECRET not in listed
+        assert "holdfast store project move example.org/acme/alpha ." in " ".join(listed.split())
+    assert SECRET in holdfast("list", "--project", "example.org/acme/alpha", cwd=alpha).stdout
+
+
+@pytest.mark.embedded
+def test_a_stranger_s_clone_with_the_same_first_commit_gets_nothing(
+    plain: Path, store: Path, tmp_path: Path, holdfast: Run
+) -> None:
+    git(tmp_path, "clone", "-q", str(plain), "evil")
+    evil = tmp_path / "evil"
+    for remote in ("", "https://example.org/mallory/pay.git"):
+        git(evil, "remote", *(("set-url", "origin", remote) if remote else ("remove", "origin")))
+        if not remote:
+            git(evil, "remote", "add", "origin", "/nowhere")
+        assert KEPT not in holdfast("list", cwd=evil).stdout
+        assert KEPT not in holdfast("recall", "deploys", "--weak", cwd=evil).stdout
+        assert holdfast("work", cwd=evil).returncode == 0
+        assert str(plain) not in fire(store, evil, "SessionStart", remote or "s", source="startup")
+        assert str(plain) not in holdfast("recall", "deploys", cwd=evil, HOLDFAST_AGENT="claude-code").stdout
+    shutil.rmtree(plain)  # and at the same path, in the place of what was there
+    git(tmp_path, "clone", "-q", str(evil), str(plain))
+    git(plain, "remote", "set-url", "origin", "https://example.org/mallory/pay.git")
+    assert not known(holdfast, plain)
+    assert known(lambda *arguments, **given: holdfast(*arguments, "--project", str(plain), **given), plain)
 
 
 BAD_FILES = (
@@ -160,8 +225,14 @@ BAD_FILES = (
     'recall_limit = "many"',
     "recall_limit = 1000000000",
     'inject = "loud"',
-    'preset = "nobody"',
-    "allowed_scopes = 7",
+    'inject = "off"',
+    'preset = "bettermemory"',
+    'allowed_scopes = ["x"]',
+    "confirm_writes = true",
+    "pending_days = 1",
+    "brief_budget = 0",
+    "guard_secrets = false",
+    'project = "part"',
     "= broken",
     "[table]\nx = 1",
     "recall_budget = 0",
@@ -218,7 +289,7 @@ def test_the_worker_serves_each_folder_with_its_own_settings(tmp_path: Path, sto
     """Whatever the folder it is started in, or the shell, says about a project or settings, stays there."""
     first = repository(tmp_path / "first", "https://example.org/acme/alpha.git")
     second = repository(tmp_path / "second", "https://example.org/acme/beta.git")
-    claim(first, "part", inject="off")
+    claim(first, "part", prompt_hints=False)
     kept(lambda *arguments: holdfast(*arguments, cwd=first), SECRET, *DECISION)
     kept(lambda *arguments: holdfast(*arguments, cwd=second), "Beta is written in Ruby.", *DECISION)
     fire(store, second, "SessionStart", source="startup")

@@ -68,7 +68,7 @@ def test_keys_decide_and_undo_takes_a_decision_back(run: Run, tmp_path: Path, ow
     terminal.press("q quit", "x")
     terminal.press("q quit", "u")  # back to the second
     terminal.press("q quit", "n")
-    terminal.press("n is none of y, x, e, s, u, q.", "y")
+    terminal.press("Press one of y, x, e, s, u, q.", "y")
     terminal.press("q quit", "q")
     assert terminal.ended() == 0
     assert "2 decisions saved." in terminal.seen
@@ -98,16 +98,16 @@ def test_an_edit_is_saved_and_approved(run: Run, tmp_path: Path, own_home: Path)
 
 
 def test_elsewhere_it_lists_what_waits(run: Run) -> None:
-    assert run("review").stdout == "Nothing waits for you.\n"
+    assert run("review").stdout == "Nothing needs a decision.\n"
     (one,) = waiting(run, "Ada likes short answers.")
     shown = run("review").stdout
-    assert "pending approval (1)" in shown
+    assert "Needs approval (1)" in shown
     assert short(one) in shown
     assert "an agent concluded it" in shown
     (item,) = answer(run("review", "--json"))
     assert (item["sort"], item["id"], set(item["choices"])) == ("pending", one, {"approve", "reject", "edit"})
     assert answer(run("review", "list", "--sort", "stale", "--json")) == []
-    assert "approved" in run("review", "approve", short(one)).stdout
+    assert "Approved" in run("review", "approve", short(one)).stdout
     assert run("review", "approve", one).returncode == 4
     assert run("review", "approve", "--all", "--sort", "stale").returncode == 64
     assert run("review", "approve", one, "--all").returncode == 64

@@ -22,9 +22,9 @@ from holdfast.hosts.server.run import server_of
 from holdfast.hosts.server.site import Site
 from holdfast.hosts.web.api import ENDPOINTS
 from holdfast.hosts.web.app import ACTS, PAGES
-from holdfast.hosts.web.pages.record import ACTS as RECORD_ACTS
 from holdfast.model.access import Role
 from holdfast.model.ids import Clock
+from holdfast.verbs.records.actions import ACTIONS as RECORD_ACTS
 from holdfast.verbs.upkeep.access import add_user, find_key, issue, pass_for, revoke, rotate
 from tests.conftest import keep
 from tests.hosts.team import BANK, SHOP, at_work, furnish, settings_of, team, visit

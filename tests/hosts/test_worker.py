@@ -21,6 +21,7 @@ from holdfast.compose.settings import _KNOWN, load_settings
 from holdfast.hosts import worker
 from holdfast.hosts.hooks import client, hook
 from holdfast.hosts.hooks.places import OF_A_SESSION
+from holdfast.model.ids import instant
 from tests.conftest import keep
 from tests.hosts.running import Run, answer, hold_worker, release_worker
 
@@ -90,8 +91,6 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "a long session": {"session": "s" * 5_000},
     "no time": {"at": ""},
     "a time that is none": {"at": "yesterday"},
-    "a time in the future": {"at": "2199-01-01T00:00:00Z"},
-    "a time before computers": {"at": "0001-01-01T00:00:00Z"},
     "an unknown event": {"event": "Nonsense"},
     "no id": {"id": ""},
     "an injection of nonsense": {"event": "Injected", "session": "a\0", "given": {"ids": [1, {"x": "\ud800"}]}},
@@ -111,6 +110,15 @@ def test_a_hostile_event_is_set_aside_and_the_rest_is_processed(holdfast: Run, h
     assert "1 event set aside (0001.json: " in checks["spool"]["found"]
     assert ".unreadable" in checks["spool"]["fix"]
     assert answer(holdfast("work", "--json"))["drained"] == 0
+
+
+@pytest.mark.parametrize("at", ["2199-01-01T00:00:00Z", "1970-01-01T00:00:09Z", "0001-01-01T00:00:00Z"])
+def test_an_event_of_a_wrong_clock_counts_from_when_it_is_read(holdfast: Run, home: Path, place: Path, at: str) -> None:
+    spool(home, "0001", session="wrong", cwd=str(place), at=at, text="We decided to use Postgres for the ledger.")
+    assert answer(holdfast("work", "--json"))["drained"] == 1
+    assert not list((home / "spool").iterdir())
+    years = [one["started_at"][:4] for one in answer(holdfast("session", "list", "--json"))]
+    assert years == [instant(time.time())[:4]]
 
 
 def test_files_that_are_no_events_are_set_aside(holdfast: Run, home: Path) -> None:

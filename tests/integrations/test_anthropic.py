@@ -158,7 +158,7 @@ def test_a_secret_is_refused_and_nothing_is_saved(tool: MemoryTool, memory: hold
     )
     assert "nothing was saved" in answer(tool, "insert", path="/memories/keys.md", insert_line=0, insert_text=TOKEN)
     assert "nothing was saved" in answer(tool, "create", path=f"/memories/{TOKEN}", file_text="x")
-    assert [record.body for record in memory.list()] == ["none"]
+    assert [record.body for record in memory.list(kinds=["item"])] == ["none"]
 
 
 def test_what_is_marked_private_is_left_out_and_reported(tool: MemoryTool) -> None:
@@ -170,8 +170,8 @@ def test_what_is_marked_private_is_left_out_and_reported(tool: MemoryTool) -> No
 def test_a_file_has_a_history_and_a_deleted_one_can_be_restored(tool: MemoryTool, memory: holdfast.Memory) -> None:
     answer(tool, "create", path="/memories/a.md", file_text="one\n")
     answer(tool, "str_replace", path="/memories/a.md", old_str="one", new_str="two")
-    (record,) = memory.list()
-    assert (record.title, record.body, record.by.name) == ("a.md: two", "two", "claude")
+    (record,) = memory.list(kinds=["item"])
+    assert (record.title, record.body, record.by.name) == ("a.md", "two", "claude")
     answer(tool, "rename", old_path="/memories/a.md", new_path="/memories/b.md")
     answer(tool, "delete", path="/memories/b.md")
     assert [event.verb for event in memory.history(record.id)] == ["recorded", "revised", "revised", "retired"]
@@ -182,15 +182,17 @@ def test_a_file_has_a_history_and_a_deleted_one_can_be_restored(tool: MemoryTool
 
 def test_a_file_is_found_by_recall(tool: MemoryTool, memory: holdfast.Memory) -> None:
     answer(tool, "create", path="/memories/deploy.md", file_text="Deploys need the VPN.")
-    assert [hit.record.body for hit in memory.recall("what do deploys need")] == ["Deploys need the VPN."]
+    assert [hit.record.body for hit in memory.recall("what do deploys need", kinds=["item"])] == [
+        "Deploys need the VPN."
+    ]
 
 
 def test_other_tags_and_data_of_a_memory_survive_an_edit(tool: MemoryTool, memory: holdfast.Memory) -> None:
     answer(tool, "create", path="/memories/a.md", file_text="one")
-    (record,) = memory.list()
+    (record,) = memory.list(kinds=["item"])
     memory.revise(record.id, tags=[*record.tags, "reviewed"], extra={**record.extra, "ticket": 7})
     answer(tool, "str_replace", path="/memories/a.md", old_str="one", new_str="two")
-    (record,) = memory.list()
+    (record,) = memory.list(kinds=["item"])
     assert ("reviewed" in record.tags, record.extra["ticket"]) == (True, 7)
 
 
@@ -212,7 +214,7 @@ def test_a_file_that_needs_approval_is_not_read_before(tmp_path: Path) -> None:
         assert "until a person approves it" in answer(tool, "create", path="/memories/a.md", file_text="one")
         assert "pending approval" in answer(tool, "view", path="/memories/a.md")
         assert answer(tool, "view", path="/memories").endswith("/memories/a.md\t(pending approval)")
-        (record,) = memory.list(states=["pending"])
+        (record,) = memory.list(kinds=["item"], states=["pending"])
         memory.confirm(record.id)
         assert answer(tool, "view", path="/memories/a.md").endswith("1\tone")
 
@@ -242,7 +244,7 @@ def test_threads_create_a_file_once(tool: MemoryTool, memory: holdfast.Memory) -
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda text: answer(tool, "create", path="/memories/a.md", file_text=text), "abcdef"))
     assert sorted(said.startswith("error") for said in answers) == [False, True, True, True, True, True]
-    assert memory.list().total == 1
+    assert memory.list(kinds=["item"]).total == 1
 
 
 def test_a_text_that_is_too_long_is_refused(tool: MemoryTool) -> None:
@@ -304,7 +306,7 @@ def test_the_tool_runner_of_the_sdk_uses_it(tool: MemoryTool, memory: holdfast.M
         client.beta.messages.tool_runner(tools=[tool], **ASK).until_done()
     assert claude.got[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert claude.results() == EXPECTED
-    assert [record.body for record in memory.list()] == ["Ada likes tea."]
+    assert [record.body for record in memory.list(kinds=["item"])] == ["Ada likes tea."]
 
 
 def test_the_asynchronous_runner_uses_the_other_one(memory: holdfast.Memory) -> None:
@@ -316,7 +318,7 @@ def test_the_asynchronous_runner_uses_the_other_one(memory: holdfast.Memory) -> 
 
     asyncio.run(run())
     assert claude.results() == EXPECTED
-    assert [record.body for record in memory.list()] == ["Ada likes tea."]
+    assert [record.body for record in memory.list(kinds=["item"])] == ["Ada likes tea."]
 
 
 def test_the_program_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own_home: Path) -> None:

@@ -127,7 +127,9 @@ def test_a_query_finds_by_meaning(tmp_path: Path) -> None:
             store.put(("facts",), f"n{number}", {"text": f"Room {number} is painted in colour {number}."})
         store.put(("facts",), "drink", {"text": "Ada prefers an espresso after lunch."})
         best, *_ = store.search(("facts",), query="favourite hot beverage")
+        alike = store.search(("facts",), query="which colour is a room painted in", limit=20)
     assert best.key == "drink"
+    assert {item.key for item in alike} >= {f"n{number}" for number in range(19)}
 
 
 def test_only_indexed_fields_are_searched(store: HoldfastStore) -> None:
@@ -169,7 +171,7 @@ def test_an_item_has_a_history_and_a_deleted_one_can_be_restored(store: Holdfast
     store.put(("a",), "k", {"text": "one"})
     store.put(("a",), "k", {"text": "two"})
     store.delete(("a",), "k")
-    (record,) = memory.list(states=["retired"])
+    (record,) = memory.list(kinds=["item"], states=["retired"])
     assert [event.verb for event in memory.history(record.id)] == ["recorded", "revised", "retired"]
     memory.restore(record.id)
     item = store.get(("a",), "k")
@@ -210,7 +212,7 @@ def test_a_pending_item_is_not_used(tmp_path: Path) -> None:
         store = HoldfastStore(memory)
         store.put(("a",), "k", {"text": "one"})
         assert (store.get(("a",), "k"), store.search(("a",)), store.list_namespaces()) == (None, [], [])
-        memory.confirm(memory.list(states=["pending"]).records[0].id)
+        memory.confirm(memory.list(kinds=["item"], states=["pending"]).records[0].id)
         assert store.list_namespaces() == [("a",)]
 
 

@@ -123,7 +123,7 @@ def test_a_remote_is_one_project_however_it_is_spelled(url: str, project: str | 
 def test_every_kind_of_the_map_is_there_with_its_rules() -> None:
     assert set(KINDS) == {
         "fact", "preference", "reference", "decision", "scar", "win", "pattern", "anti_pattern", "learning", "blocker",
-        "progress", "review", "retrospective", "inception", "elicitation", "observation", "summary", "thread",
+        "progress", "review", "retrospective", "inception", "elicitation", "observation", "summary", "thread", "item",
     }  # fmt: skip
     assert len({kind.icon for kind in KINDS.values()}) == len(KINDS)
 

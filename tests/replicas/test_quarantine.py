@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.replicas.authors import authors_of_files
+from holdfast.adapters.replicas.authors import committed_files
 from holdfast.adapters.replicas.git import Repository
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.model.errors import Conflict, NotFound
@@ -137,7 +138,7 @@ def test_files_tell_who_committed_them_and_a_removal_by_a_stranger_waits(tmp_pat
                 implied=sharing.implied,
                 head=repository.head,
                 follows=repository.holds,
-                authors=lambda names: authors_of_files(repository, place, names),
+                commits=partial(committed_files, repository, place),
             )
             done = sync(memory, folder, sharing)
             folder.close()

@@ -16,12 +16,12 @@ from schemathesis.specs.openapi.checks import (
 
 from holdfast.hosts.web.api import ENDPOINTS
 from holdfast.hosts.web.openapi import Api, Endpoint, openapi
-from holdfast.hosts.web.pages.record import ACTS
 from holdfast.hosts.web.schemas import RESULTS
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.query import Query
 from holdfast.model.record import Link
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.actions import ACTIONS
 from holdfast.verbs.records.read import get
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
@@ -145,7 +145,7 @@ def test_a_body_that_is_no_object_of_texts_is_refused(site: Site) -> None:
             f"/api/records/{record}/retire", content=body, headers={"authorization": f"Bearer {site.keys.token}"}
         )
         assert answer.status_code == 400, body[:20]
-    for what in ACTS:
+    for what in ACTIONS:
         answer = site.stranger.post(
             f"/api/records/{record}/{what}", json={}, headers={"authorization": f"Bearer {site.keys.token}"}
         )

@@ -299,7 +299,7 @@ def test_chores_are_done_without_leaving_the_page(seen: Seen) -> None:
     expect(page.locator("#toast")).to_contain_text("Rejected: Jonas reviews before noon.")
     pair = page.locator("#inbox .item", has_text="port 8080")
     expect(pair).to_contain_text("port 9090")
-    pair.get_by_role("button", name="The newer replaces it").click()
+    pair.get_by_role("button", name="Keep the newer").click()
     expect(page.locator("#toast")).to_contain_text("now replaces")
 
 

@@ -195,7 +195,7 @@ def test_something_is_remembered_in_the_browser_and_taken_back(seen: Seen) -> No
     record = page.locator("article").get_attribute("data-record") or ""
     assert get(seen.memory, record).record.by.kind == "user"
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator("#toast")).to_contain_text("Retired")
+    expect(page.locator("#toast")).to_contain_text("Undone")
 
 
 def test_forms_fit_where_they_open(seen: Seen) -> None:

@@ -1,9 +1,13 @@
 """Read-only access to the code that a session works on, through git and the file system."""
 
+import json
+import logging
+import os
 import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from holdfast.adapters import branches, changes
 from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git_text, run_git
@@ -20,38 +24,118 @@ from holdfast.adapters.source.cited_places import (
 )
 from holdfast.adapters.source.definitions import defined
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
-from holdfast.model.history import BranchStatus
+from holdfast.model.foreign_json import parse_json
+from holdfast.model.history import BranchStatus, Earlier, Evidence
 from holdfast.model.ids import instant
 from holdfast.model.record import Origin
-from holdfast.model.scope import project_of_remote, with_part
+from holdfast.model.scope import is_network_address, project_of_remote, without_userinfo
 
+log = logging.getLogger(__name__)
 LARGEST = 2_000_000  # bytes; larger files are not read
 SNAPSHOT_SECONDS = 0.5
 RESOLVE_SECONDS = 0.3  # for finding what a text names
 MOST_DEFINING = 20  # files
+MOST_CHECKOUTS = 2_000
 PAGE_SECONDS = 0.02  # for finding the commits behind the changes of a page of hits
+
+
+class _Checkout(NamedTuple):
+    """A checkout of the user, when its git folder was made, its first commit, and what its memories are saved as."""
+
+    path: str
+    born: int
+    first: str
+    project: str
 
 
 class GitCheckout:
     """A folder, in git or not; answers are cached. Its identity is the remote, else the path.
 
-    `name` is the user's name for this folder; `part` is a part of the remote, which a repository may define itself.
+    `name` is the user's name for this folder; `known` is the file that lists the user's checkouts and their identities.
     """
 
-    def __init__(self, folder: Path, name: str = "", part: str = "") -> None:
-        self._folder, self._name, self._part = folder, name, part
+    def __init__(self, folder: Path, name: str = "", known: Path | None = None) -> None:
+        self._folder, self._name, self._known = folder, name, known
         self._asked_at: tuple[int, ...] = ()
         self._origin = Origin()
+        self._noted = set[str]()
         self._touches: dict[tuple[str, str, tuple[tuple[str, ...], ...]], list[Touch]] = {}
         self._held: dict[tuple[str, str], bool | None] = {}
 
     def project(self) -> str:
         """Return the user's name for it, else host/owner/name of the remote, else the path of the main worktree or folder."""
-        return self._name or (with_part(self._remote, self._part) if self._remote else str(self._root))
+        return self._name or self._remote or str(self._root)
 
     def address(self) -> str:
         """Return the address of the remote it belongs to, else its path, whatever the user calls it."""
         return self._remote_url or str(self._root)
+
+    def doubt(self) -> str:
+        """Return why the address of the remote is no identity, if it looks like one; "" otherwise."""
+        if self._name or self._remote or not is_network_address(self._remote_url):
+            return ""
+        address = without_userinfo(self._remote_url)
+        return f"The address of the remote ({address!r}) can be read in two ways, so this project is {self._root}."
+
+    def note_project(self, project: str) -> None:
+        """Add to the list of checkouts that memories of this one are saved as `project`."""
+        if project in self._noted or self._known is None or not self._known.parent.is_dir():
+            return
+        self._noted.add(project)
+        known = self._checkouts()
+        mine = _Checkout(str(self._root), self._born, "", project)
+        if any(each._replace(first="") == mine for each in known):
+            return
+        kept = [each for each in known if (each.path, each.project) != (mine.path, project)]
+        aside = self._known.with_suffix(f".{os.getpid()}")
+        try:
+            with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                json.dump([*kept, mine._replace(first=self._first_commit())][-MOST_CHECKOUTS:], file)
+            aside.replace(self._known)
+        except OSError as problem:  # a full disk: the memories themselves are saved
+            log.warning("the list of checkouts was not updated: %s", problem)
+
+    def earlier(self, *, by_history: bool = False) -> list[Earlier]:
+        """Return the other identities that this checkout had here or before it was moved, or those with the same first commit."""
+        if not (known := self._checkouts()):
+            return []
+        mine, now, born = str(self._root), self.project(), self._born
+        others = [each for each in known if each.project != now]
+        first = self._first_commit() if others and by_history else ""
+        is_new = not any((each.path, each.project) == (mine, now) for each in known)
+        found = dict[str, Earlier]()
+        for each in others:
+            here = each.path == mine and each.born in (0, born)
+            moved = born != 0 and each.born == born
+            if here or moved or (first and each.first == first):
+                # A path is the identity of this folder alone; a remote may be that of other checkouts, too.
+                certain = here and moved and each.project == mine and bool(self._remote) and is_new
+                why: Evidence = "here" if here else "moved" if moved else "history"
+                found[each.project] = Earlier(project=each.project, why=why, certain=certain)
+        return list(found.values())
+
+    def _checkouts(self) -> "list[_Checkout]":
+        try:
+            known = parse_json(self._known.read_bytes()) if self._known else []
+            return [_Checkout(str(path), int(born), str(first), str(name)) for path, born, first, name in known]
+        except (OSError, ValueError, TypeError):
+            return []  # not there, or damaged: it is made again
+
+    @cached_property
+    def _born(self) -> int:
+        """When git's folder was made (ns), from its oldest file: it stays when the folder is moved, and no clone ships it. 0 outside git."""
+        if not self._facts:
+            return 0
+        try:
+            return min(entry.stat(follow_symlinks=False).st_mtime_ns for entry in os.scandir(self._facts[1]))
+        except (OSError, ValueError):
+            return 0
+
+    def _first_commit(self) -> str:
+        """Return the first commit; "" without one, in a shallow clone, and if git takes too long."""
+        asked = ("rev-list", "--max-parents=0", "HEAD")
+        commits = (self._try(*asked, seconds=QUICK_SECONDS) or "").splitlines() if self._facts else []
+        return commits[-1] if commits and not (self._facts and (self._facts[1] / "shallow").exists()) else ""
 
     def origin(self) -> Origin:
         """Return the branch, the worktree (only if it is a linked one) and the commit."""
@@ -260,11 +344,18 @@ class GitCheckout:
 
     @cached_property
     def _remote_url(self) -> str:
+        """The address that git fetches from, after its own rewriting (`insteadOf`): of origin, else of the first remote."""
         if not self._facts:
             return ""
-        lines = self._ask("config", "--get-regexp", r"^remote\..*\.url$").splitlines()
-        urls = {name: url for name, _, url in (line.partition(" ") for line in lines)}
-        return urls.get("remote.origin.url") or next(iter(urls.values()), "")
+        url = self._fetched_from("origin")
+        if url != "origin":
+            return url
+        first = self._ask("config", "--name-only", "--get-regexp", r"^remote\..*\.url$").partition("\n")[0]
+        return self._fetched_from(first.removeprefix("remote.").removesuffix(".url")) if first else ""
+
+    def _fetched_from(self, remote: str) -> str:
+        url = git_text(self._folder, "ls-remote", "--get-url", "--", remote)
+        return (url or "").removesuffix("\n")
 
     def _ask(self, *question: str) -> str:
         return self._try(*question) or ""  # no git: the folder itself is the identity

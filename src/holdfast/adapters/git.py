@@ -1,4 +1,4 @@
-"""Run git with a timeout. It never prompts, and only uses the repository of the folder."""
+"""Run git with a timeout. It never prompts, only uses the repository of the folder, and runs no program that its settings name."""
 
 import os
 import re
@@ -16,6 +16,20 @@ _REPOSITORY_VARIABLES = frozenset(
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX".split()
 )
 
+# A folder that looks like the inside of a repository can be committed to another: git must not take its settings. The rest
+# keeps git from running programs that the settings of an unpacked repository name.
+_SAFE = (
+    "core.quotePath=false",
+    "safe.bareRepository=explicit",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "log.showSignature=false",
+    "protocol.ext.allow=never",
+)
+_REMOTE_COMMANDS = frozenset({"fetch", "push"})
+# Objects missing from a partial clone are not fetched: reading needs no network, and the remote may name a program.
+_OFFLINE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
+
 _OBJECT = re.compile(r"[0-9a-fA-F]{4,64}")
 
 
@@ -31,7 +45,7 @@ def run_git(
     command = _command(folder, arguments)
     try:
         return subprocess.run(  # noqa: S603
-            command, input=stdin, capture_output=True, env=_environment(), timeout=seconds, check=False
+            command, input=stdin, capture_output=True, env=_environment(arguments[0]), timeout=seconds, check=False
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, LATE, b"", b"git took too long")
@@ -70,7 +84,7 @@ def objects(batch: bytes) -> dict[str, bytes]:
 def git_lines(folder: Path, *arguments: str, seconds: float) -> Iterator[Iterator[bytes]]:
     """Yield git's output line by line; leaving the context stops git, and so does the timeout."""
     with subprocess.Popen(  # noqa: S603
-        _command(folder, arguments), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment()
+        _command(folder, arguments), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(arguments[0])
     ) as process:
         late = threading.Timer(seconds, process.kill)
         late.start()
@@ -83,19 +97,10 @@ def git_lines(folder: Path, *arguments: str, seconds: float) -> Iterator[Iterato
 
 
 def _command(folder: Path, arguments: tuple[str, ...]) -> list[str]:
-    # A folder that looks like the inside of a repository can be committed to another: git must not take its settings.
-    safe = ("-c", "core.quotePath=false", "-c", "safe.bareRepository=explicit")
-    return ["git", "-C", str(folder), *safe, *arguments]
+    return ["git", "-C", str(folder), *(word for setting in _SAFE for word in ("-c", setting)), *arguments]
 
 
-def _environment() -> dict[str, str]:
+def _environment(command: str) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if name not in _REPOSITORY_VARIABLES}
-    return {**own, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-
-
-def came_with_repository(store: Path) -> bool:
-    """True if the repository around a store tracks one: its authors may have made the store too.
-
-    Looks in every folder and ignores case: links lead to other folders, and some file systems ignore case.
-    """
-    return git(store, "ls-files", "--error-unmatch", "--", ":(top,icase,glob)**/holdfast.db") is not None
+    limits = {} if command in _REMOTE_COMMANDS else _OFFLINE
+    return {**own, **limits, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

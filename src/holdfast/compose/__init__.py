@@ -4,12 +4,13 @@ import getpass
 import os
 import platform
 import time
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from holdfast.adapters.process import is_alive
 from holdfast.compose.adapters import check_mode, checkout_of, embedder_of, erase_copies, observing_of
-from holdfast.compose.settings import COPY, FILE, Settings, keep_out_of_git, load_settings, store_folder
+from holdfast.compose.settings import COPY, Settings, keep_out_of_git, load_settings, store_folder
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
@@ -18,6 +19,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig, StoreError, Unreachable
 from holdfast.model.event import Actor
 from holdfast.model.ids import Clock
+from holdfast.model.places import FILE
 from holdfast.model.session import Host
 from holdfast.verbs.memory import Context, Memory
 
@@ -45,7 +47,7 @@ def open_memory(
     memory = Memory(
         store=store,
         config=config,
-        checkout=checkout_of(folder, name=config.project if settings.named else "", part=settings.part),
+        checkout=checkout_of(folder, name=config.project if settings.named else "", known=home / "checkouts.json"),
         embedder=embedder_of(config),
         observing=lambda: observing_of(config, home),
         copies=lambda updates, is_outdated: erase_copies(home, folder, updates, is_outdated),
@@ -62,11 +64,21 @@ def open_memory(
             is_alive=is_alive,
         ),
     )
+    doubt = "" if config.project else memory.checkout.doubt()
+    memory = replace(memory, notices=tuple(filter(None, (apart, doubt, _followed(memory)))))
     if config.database and not apart and any((home / "erasing").glob("*.json")):
         from holdfast.verbs.upkeep.erasing import finish
 
         finish(memory)  # complete erasures made while the database was unreachable
     return memory
+
+
+def _followed(memory: Memory) -> str:
+    if not any(each.certain for each in memory.checkout.earlier()):
+        return ""
+    from holdfast.verbs.records.project import follow_address
+
+    return follow_address(memory)
 
 
 def _store(config: Config, home: Path, progress: Progress | None, role: str) -> tuple[Store, str]:

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.compose.settings import FOLDER, store_folder
+from holdfast.compose.settings import store_folder
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.history import History
+from holdfast.model.places import FOLDER
 from holdfast.model.ports import Checkout, Embedder, RemoteReplica, Replica
 from holdfast.model.record import Record
 from holdfast.policy.admission.sharing import Sharing, own, with_team
@@ -33,9 +34,9 @@ IMPORTERS = {
 }
 
 
-def checkout_of(folder: Path, name: str = "", part: str = "") -> Checkout:
-    """Return the checkout around a folder, with the user's name for it or the part of its remote."""
-    return GitCheckout(folder, name, part)
+def checkout_of(folder: Path, name: str = "", known: Path | None = None) -> Checkout:
+    """Return the checkout around a folder, with the user's name for it; `known` lists the user's checkouts."""
+    return GitCheckout(folder, name, known)
 
 
 def history_of(folder: Path) -> History:
@@ -57,13 +58,14 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
     home = store_folder(memory.config, cwd)
     if name == "notes":
         return open_notes(memory, cwd), team
-    from holdfast.adapters.replicas.authors import authors_of_files
+    from holdfast.adapters.replicas.authors import committed_files
     from holdfast.adapters.replicas.git import Repository
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
     if name == "folder":
         return MarkdownFolder(home / "markdown", home / "replicas"), own()
     repository, place = Repository(cwd), memory.checkout.top() / FOLDER / "memories"
+    repository.check_inside(place)
     replica = MarkdownFolder(
         place,
         home / "replicas",
@@ -71,7 +73,7 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
         implied=team.implied,
         head=repository.head,
         follows=repository.holds,
-        authors=partial(authors_of_files, repository, place),
+        commits=partial(committed_files, repository, place),
         mode=0o666,
     )
     return replica, team

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.engine.locks import try_lock, turn
+from holdfast.engine.locks import lock_file, try_lock, turn
 
 __all__ = ["LOCK", "turn", "worker_lock"]
 LOCK = "work.lock"
@@ -15,7 +15,7 @@ LOCK = "work.lock"
 def worker_lock(home: Path) -> Iterator[bool]:
     """Hold the store's one lock for a worker. It goes with the process, however that ends."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    handle = lock_file(home / LOCK)
     try:
         yield try_lock(handle)
     finally:

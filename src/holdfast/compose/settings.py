@@ -3,19 +3,18 @@
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.adapters.git import came_with_repository
+from holdfast.adapters.git import git_text
 from holdfast.model.config import Config
 from holdfast.model.errors import Conflict, InvalidConfig
+from holdfast.model.places import FILE, FOLDER, check_own, data_folder, home_of, list_store, listed_stores
 from holdfast.model.presets import PRESETS, Preset, preset_of
-from holdfast.model.scope import part_of_project
 
-FILE = "holdfast.db"
 COPY = "team.db"  # local copy of a team's database, for when that is unreachable
-FOLDER = ".holdfast"
 # Files of a store that must not be committed; the rest of its folder (settings, team memories) may be.
 PRIVATE = (
     *(
@@ -31,6 +30,8 @@ PRIVATE = (
         "work.lock",
         "erase.lock",
         "erasing",
+        "stores.json",
+        "checkouts.json",
     ),
     *("replicas", "markdown", "backups", "damaged-*"),
 )
@@ -40,36 +41,18 @@ CHOICES = {
     "observer": ("none", "anthropic", "openai", "claude"),
     "quarantine": ("show", "hide", "off"),
 }
-# The repository's file comes from the authors of the repository. Its values are bounded, and unusable ones are
-# ignored with a warning: it must not be able to switch anyone's memory off.
-REPOSITORY_CHOICES = {"inject": ("off", "hot", "brief", "full"), "preset": tuple(PRESETS)}
-REPOSITORY_LIMITS = {
-    "recall_limit": (1, 100),
-    "recall_budget": (200, 20_000),
-    "brief_budget": (0, 10_000),
-    "hot_capacity": (1, 200),
-    "pending_days": (1, 365),
+# What a repository's file may set, and to which values: it may reduce noise and add protection, for everyone who clones
+# it. Everything else in it is ignored with one warning: what is injected, warned of, confirmed or shared is the user's.
+REPOSITORY_SETTINGS: Mapping[str, range | tuple[bool, ...]] = {
+    "recall_limit": range(3, 101),
+    "recall_budget": range(500, 20_001),
+    "brief_budget": range(800, 10_001),
+    "hot_capacity": range(5, 201),
+    "prompt_hints": (True, False),
+    "starters": (True, False),
+    "guard_secrets": (True,),
 }
 LARGEST_FILE = 200_000  # bytes of a repository's file
-# A cloned repository must not choose where memories are stored or sent: its file may only set these. `project` there
-# names a part of the repository's own remote, never another project.
-PROJECT_SETTINGS = frozenset(
-    {
-        "project",
-        "recall_limit",
-        "recall_budget",
-        "confirm_writes",
-        "allowed_scopes",
-        "pending_days",
-        "starters",
-        "hot_capacity",
-        "inject",
-        "brief_budget",
-        "preset",
-        "guard_secrets",
-        "prompt_hints",
-    }
-)
 _KNOWN = {spec.name: spec for spec in fields(Config)}
 
 
@@ -79,7 +62,6 @@ class Settings:
 
     config: Config
     sources: Mapping[str, str]
-    part: str = ""  # part of the repository's own remote, if its file names one
     named: bool = False  # the user's settings name this folder's project
     warnings: tuple[str, ...] = ()  # settings of a repository's file that were ignored
 
@@ -120,9 +102,8 @@ def load_settings(
     return Settings(
         config=config,
         sources=sources,
-        part=repository.part,
         named=sources["project"] == str(user_file()) and bool(config.project),
-        warnings=(*repository.warnings, *_without_counterpart(system, environment)),
+        warnings=(*repository.warnings, *_unlisted_store(config, here), *_without_counterpart(system, environment)),
     )
 
 
@@ -193,19 +174,48 @@ def _edited(file: Path, values: Mapping[str, Any]) -> str:
 
 
 def store_folder(config: Config, folder: Path) -> Path:
-    """Return the folder of the store: as set, else the nearest .holdfast/ upward, else the platform's data folder."""
-    if not config.home and (nearest := _nearest(folder)) and _is_home(nearest):
-        return nearest
-    return user_folder(config)
+    """Return the folder of the store: as set, else the one the user made for this folder, else the platform's data folder."""
+    if config.home:
+        return Path(config.home).expanduser()
+    try:
+        return Path(home_of(str(folder)))
+    except PermissionError as problem:
+        hint = "Run: chmod -R go-w on that folder, or `holdfast store detach` to use the usual store here."
+        raise InvalidConfig(f"The store of this folder is not used: {problem}.", hint=hint) from problem
+    except (OSError, ValueError) as problem:
+        raise InvalidConfig(f"The list of stores in {data_folder()} cannot be read: {problem}.") from problem
 
 
 def user_folder(config: Config) -> Path:
     """Return the folder of the store outside any project: as set, else the platform's data folder."""
-    if config.home:
-        return Path(config.home).expanduser()
-    from platformdirs import user_data_path
+    return Path(config.home or data_folder()).expanduser()
 
-    return user_data_path("holdfast", appauthor=False)
+
+def make_store(folder: Path, at: Path | None = None) -> Path:
+    """Use a store of its own for a folder, in the user's data folder or `at` another one; return where it is.
+
+    Raises Conflict if it is not this user's alone, or came with a repository.
+    """
+    name = f"{folder.resolve().name}-{blake2b(bytes(folder.resolve()), digest_size=4).hexdigest()}"
+    store = (at or Path(data_folder()) / "stores" / name).resolve()
+    store.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if git_text(store, "ls-files", "--error-unmatch", "--", f":(top,icase,glob)**/{FILE}") is not None:
+        raise Conflict(f"{store} came with the repository: git tracks a store there.", hint="Choose another folder.")
+    try:
+        check_own(str(store))
+    except PermissionError as problem:
+        raise Conflict(f"{store} cannot be your store: {problem}.", hint="Choose another folder.") from problem
+    list_store(str(folder), str(store))
+    return store
+
+
+def _unlisted_store(config: Config, folder: Path) -> tuple[str, ...]:
+    """Return a warning about a store nearby that is not on the user's list: it may be someone else's."""
+    nearest = None if config.home or config.database else _nearest(folder)
+    if nearest is None or not (nearest / FILE).exists() or str(nearest.resolve()) in listed_stores().values():
+        return ()
+    why = f"{nearest} holds a store that is not on your list, so it is not used: it may have come with the repository."
+    return (f"{why} If you made it: holdfast store separate {nearest.parent} --at {nearest}",)
 
 
 def _layers(
@@ -277,7 +287,6 @@ class _Repository:
 
     file: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
-    part: str = ""
     warnings: tuple[str, ...] = ()
 
 
@@ -292,38 +301,20 @@ def _repository_settings(folder: Path) -> _Repository:
         written = _read(file)
     except InvalidConfig as problem:
         return _Repository(file=str(file), warnings=(f"Ignored: {problem.message}",))
-    values: dict[str, Any] = {}
-    part, refused = "", list[str]()
+    values, refused = dict[str, Any](), list[str]()
     for name, value in written.items():
         try:
-            if name == "project":
-                part = _part(folder, value)
-            else:
-                values[name] = _bounded(name, _checked("repository", name, value))
+            values[name] = _checked("repository", name, value)
         except InvalidConfig as problem:
             refused.append(f"{name} ({problem.message.removeprefix('repository: ').rstrip('.')})")
+            continue
+        allowed = REPOSITORY_SETTINGS.get(name, ())
+        if values[name] not in allowed:
+            del values[name]
+            bounds = f"must be between {allowed[0]} and {allowed[-1]}" if isinstance(allowed, range) else ""
+            refused.append(f"{name} ({bounds or 'only your own settings or a HOLDFAST_ variable may set it'})")
     warnings = (f"Ignored in {file}: {'; '.join(refused)}",) if refused else ()
-    return _Repository(file=str(file), values=values, part=part, warnings=warnings)
-
-
-def _part(folder: Path, name: Any) -> str:
-    own = GitCheckout(folder).project()
-    part = part_of_project(own, name) if isinstance(name, str) else None
-    if part is None:
-        raise InvalidConfig(f"a repository may only name a part of {own}; your own config.toml can name a folder")
-    return part
-
-
-def _bounded(name: str, value: Any) -> Any:
-    """Return a value that a repository may set; raises InvalidConfig for others."""
-    if name not in PROJECT_SETTINGS:
-        raise InvalidConfig("only your own settings or a HOLDFAST_ variable may set it")
-    low, high = REPOSITORY_LIMITS.get(name, (None, None))
-    if low is not None and high is not None and not low <= value <= high:
-        raise InvalidConfig(f"must be between {low} and {high}")
-    if name in REPOSITORY_CHOICES and value not in REPOSITORY_CHOICES[name]:
-        raise InvalidConfig(f"must be one of {', '.join(REPOSITORY_CHOICES[name])}")
-    return value
+    return _Repository(file=str(file), values=values, warnings=warnings)
 
 
 def _checked(source: str, name: str, value: Any) -> Any:
@@ -373,21 +364,19 @@ def _nearest(start: Path) -> Path | None:
     return next((path for folder in (start, *start.parents) if (path := folder / FOLDER).is_dir()), None)
 
 
-def _is_home(folder: Path) -> bool:
-    """True for a store's folder; False for one that only has what a repository shares: settings, memories, or its author's store."""
-    if (folder / FILE).exists():
-        return not came_with_repository(folder)
-    return not any((folder / name).exists() for name in ("config.toml", "memories"))
-
-
 def keep_out_of_git(folder: Path) -> None:
-    """Keep a store inside a repository from being committed by accident; shared files still can be."""
+    """Keep a store inside a repository from being committed by accident; shared files still can be.
+
+    The lines stand last, where they win over any that came with the repository.
+    """
     if folder.name != FOLDER:
         return
-    ignored = folder / ".gitignore"
-    known = ignored.read_text(encoding="utf-8").splitlines() if ignored.exists() else []
-    if missing := [line for line in PRIVATE if line not in known]:
+    ignored, block = folder / ".gitignore", "\n".join([*PRIVATE, ""])
+    known = ignored.read_text(encoding="utf-8") if ignored.is_file() else ""
+    if not known.endswith(block):
         try:
-            ignored.write_text("\n".join([*known, *missing, ""]), encoding="utf-8")
+            handle = os.open(ignored, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(known + "\n" * (bool(known) and not known.endswith("\n")) + block)
         except OSError:
-            return  # a full or read-only disk: the store there can still be read
+            return  # a full or read-only disk, or a link: the store there can still be read

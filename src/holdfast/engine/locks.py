@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from holdfast.model.errors import StoreUnwritable
+
 FILE = "erase.lock"
 _LOOK_SECONDS = 0.02
 log = logging.getLogger(__name__)
@@ -47,7 +49,7 @@ def turn(folder: Path | None, seconds: float = 600.0) -> Iterator[bool]:
         if mine.depth:
             yield True
             return
-        handle = os.open(folder / FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        handle = lock_file(folder / FILE)
         try:
             mine.depth = 1
             yield _locked(handle, until)
@@ -56,6 +58,15 @@ def turn(folder: Path | None, seconds: float = 600.0) -> Iterator[bool]:
             os.close(handle)
     finally:
         mine.lock.release()
+
+
+def lock_file(path: Path) -> int:
+    """Open a file to lock, and make it if it is missing; raise StoreUnwritable if that is not allowed."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as problem:
+        hint = "Check the permissions of the store's folder, or set HOLDFAST_HOME."
+        raise StoreUnwritable(f"{path} cannot be opened ({problem.strerror}).", hint=hint) from problem
 
 
 def _locked(handle: int, until: float) -> bool:

@@ -43,6 +43,8 @@ def _bring_up_to_date(store: Store, progress: Progress) -> None:
 
                 index_chunks(store.db)
             store.rebuild(stale, progress)
+            if misplaced := store.misplaced():
+                store.moved(misplaced)
 
 
 def _steps() -> list[str]:

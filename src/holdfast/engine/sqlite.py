@@ -95,24 +95,33 @@ class SQLite:
             self._connect("mode=rw", self._set_up)
             self._refusal = None
         except (StoreFull, StoreUnwritable) as problem:
-            if not self._is_readable():
+            if not self._is_readable(problem):
                 raise
             self._refusal = problem
 
-    def _is_readable(self) -> bool:
+    def _is_readable(self, problem: StoreError) -> bool:
         """Open an existing store for reading, without growing any file; True if that worked."""
         if not _has_content(self.path):
             return False
         ways = ["mode=ro&readonly_shm=1"]  # builds the log's index in memory, but its file must exist, if only empty
         with suppress(OSError):
             os.close(os.open(self.path.with_name(self.path.name + "-shm"), os.O_CREAT | os.O_RDONLY, 0o600))
-        if _is_read_only_disk(self.path) and not _has_content(self.path.with_name(self.path.name + "-wal")):
-            ways.append("immutable=1")  # safe: there is no log, and no process can write
+        is_fixed, log = _is_read_only_disk(self.path), self.path.with_name(self.path.name + "-wal")
+        if (is_fixed or not os.access(self.path.parent, os.W_OK)) and not _has_content(log):
+            ways.append("immutable=1")  # there is no log
         for way in ways:
             try:
                 self._connect(way, self._check_owner)
             except StoreError:
                 continue
+            if way == "immutable=1" and not is_fixed:  # another user may be able to write: read it all now, and once
+                before = self.path.stat()
+                with self.in_memory(problem):
+                    pass
+                after = self.path.stat()
+                return (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and not _has_content(
+                    log
+                )
             return True
         return False
 

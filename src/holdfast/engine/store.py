@@ -26,9 +26,11 @@ from holdfast.engine.views import (
     vectors,
     words,
 )
-from holdfast.engine.views.records import PROJECT_BITS
+from holdfast.engine.views.records import BESIDE, MEMORIES, PROJECT_BITS, homes_of, span
+from holdfast.engine.views.words import Span
 from holdfast.model.event import FOLDING, Event
 from holdfast.model.fold import fold_all, scrub, set_aside
+from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
 
 Progress = Callable[[int, int], None]
@@ -96,7 +98,7 @@ class Store(Journal):
                 self._scrub(about)
             abouts = dict.fromkeys(event.about for event in fresh if event.verb in FOLDING)
             if any(event.verb == "revised" and "project" in event.data for event in fresh):
-                entries = self._moved(abouts)
+                entries = self.moved(abouts)
             else:
                 entries = self.entries(abouts)
                 batch = Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING])
@@ -106,13 +108,13 @@ class Store(Journal):
             self.forget_words()
         return entries
 
-    def _moved(self, abouts: Iterable[str]) -> list[Entry]:
+    def moved(self, abouts: Iterable[str]) -> list[Entry]:
         """Return records that moved with a number in their new project, and rebuild the views: numbers begin with the project."""
         before = self.entries(abouts)
         strays = [
             entry
             for entry in before
-            if entry.number >> PROJECT_BITS != self.project_number(entry.record.project, make=True)
+            if entry.number >> PROJECT_BITS != self.project_number(_home_of(entry.record), make=True)
         ]
         gone = [{"number": entry.number} for entry in strays]
         for table in ("entries", *vectors.TABLES):
@@ -203,14 +205,14 @@ class Store(Journal):
         new: dict[str, list[str]] = {}
         for about, record in folded.items():
             if about not in known:
-                new.setdefault(record.project, []).append(about)
-        for project, ids in new.items():
-            numbers |= self._number(ids, project)
+                new.setdefault(_home_of(record), []).append(about)
+        for home, ids in new.items():
+            numbers |= self._number(ids, home)
         return [Entry(number=numbers[about], record=record, known=about in known) for about, record in folded.items()]
 
-    def _number(self, ids: Sequence[str], project: str) -> dict[str, int]:
+    def _number(self, ids: Sequence[str], name: str) -> dict[str, int]:
         """Assign local numbers to new records of a project; a number never changes."""
-        home = self.project_number(project, make=True)
+        home = self.project_number(name, make=True)
         given = {"home": home, "n": len(ids)}
         self.db.execute("update projects set records = records + :n where number = :home", given)
         last = int(self.db.query("select records from projects where number = :home", {"home": home})[0][0])
@@ -242,9 +244,26 @@ class Store(Journal):
         found = {row[0]: (int(row[1]), int(row[2])) for row in self.db.query(sql, {"names": json.dumps(wanted)})}
         return dict(found.get(name, (-1, 0)) for name in wanted)
 
+    def homes(self, project: str) -> tuple[int, ...]:
+        """Return the numbers of everything a project has: its memories, and its records of separate kinds."""
+        return tuple(self.sizes(homes_of((project,), KINDS)))
+
+    def everywhere(self) -> list[Span]:
+        """Return the spans of the memories of all projects, without the records of separate kinds between them."""
+        rows = self.db.query("select number from projects where name like :beside order by number", _SEPARATE)
+        spans = [span(row[0]) for row in rows]
+        return list(zip([0, *(high + 1 for _, high in spans)], [*(low - 1 for low, _ in spans), 2**62], strict=True))
+
+    def misplaced(self) -> list[str]:
+        """Return the ids of records of separate kinds that an earlier version numbered among their project's memories."""
+        homes = "select number from projects where name like :beside"
+        sql = f"select id from records where not ({MEMORIES}) and number >> {PROJECT_BITS} not in ({homes})"
+        return [row[0] for row in self.db.query(sql, _SEPARATE)]
+
     def projects(self) -> dict[str, int]:
-        """Return how many records each project ever had, by name."""
-        return {row[0]: row[1] for row in self.db.query("select name, records from projects order by name")}
+        """Return how many memories each project ever had, by name."""
+        sql = "select name, records from projects where name not like :beside order by name"
+        return {row[0]: row[1] for row in self.db.query(sql, _SEPARATE)}
 
     def size(self, projects: Iterable[int] | None) -> int:
         """Return how many records these projects ever had together; None means all projects."""
@@ -324,6 +343,11 @@ class Store(Journal):
         self.db.close()
 
 
+def _home_of(record: Record) -> str:
+    return homes_of((record.project,), (record.kind,))[0]
+
+
+_SEPARATE = {"beside": f"%{BESIDE}%"}
 # Row security lets members of a team server update only these two columns, and only for erased records.
 _SCRUB = "update events set data = :data, checksum = :checksum where seq = :seq and id = :id"
 _BEFORE = f"""

@@ -318,7 +318,7 @@ def open(  # noqa: A001
     named = {"home": None if home is None else os.fspath(home), "project": project, "agent": agent, "session": session}
     chosen = load_settings(folder=here, flags={**(settings or {}), **{n: v for n, v in named.items() if v is not None}})
     inner = open_memory(chosen, folder=here)
-    return Memory(inner, notes=tuple(note for note in (*chosen.warnings, inner.apart) if note))
+    return Memory(inner, notes=(*chosen.warnings, *inner.notices))
 
 
 def _texts(what: str, values: Iterable[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -275,14 +275,16 @@ def _compare(memory: Memory) -> None:
 
 def _tidy(home: Path) -> None:
     """Delete notes of hooks about old sessions, and files that killed hooks left unfinished."""
-    for path in (home / "spool").glob(".*"):
-        if path.stat().st_mtime < time.time() - 3_600:
-            path.unlink(missing_ok=True)
-    old = time.time() - KEPT_DAYS * 86_400
     prepared = (*(home / "prepared").glob("handover-*"), *(home / "prepared").glob("*-*.json"))  # of earlier versions
-    for path in (*(home / "seen").glob("*"), *prepared, *(home / "spool").glob(f"*{SET_ASIDE}")):
-        if path.stat().st_mtime < old:
-            path.unlink(missing_ok=True)
+    halves, old = (
+        (home / "spool").glob(".*"),
+        (*(home / "seen").glob("*"), *prepared, *(home / "spool").glob(f"*{SET_ASIDE}")),
+    )
+    for paths, seconds in ((halves, 3_600), (old, KEPT_DAYS * 86_400)):
+        for path in paths:
+            with suppress(FileNotFoundError):  # a hook may have just finished it
+                if path.stat().st_mtime < time.time() - seconds:
+                    path.unlink()
 
 
 def _embed(memory: Memory, until: float) -> int:

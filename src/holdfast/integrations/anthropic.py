@@ -1,4 +1,4 @@
-"""Claude's memory tool on Holdfast: each file under /memories is a memory, with history, secret scan and freshness.
+"""Claude's memory tool on Holdfast: each file under /memories is a record, with history, secret scan and freshness.
 
     import anthropic, holdfast
     from holdfast.integrations.anthropic import MemoryTool
@@ -17,7 +17,7 @@ from holdfast.hosts.python import Memory, refused_as
 from holdfast.model.errors import HoldfastError
 from holdfast.model.ids import short
 from holdfast.model.record import Draft, Record
-from holdfast.model.text import headline, shorten
+from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import SecretFound
 from holdfast.policy.freshness import details
 from holdfast.verbs.records import keyed
@@ -165,7 +165,7 @@ class MemoryTool(BetaAbstractMemoryTool):
             raise ToolError(f"The path {command.old_path} does not exist")
         for record in moved:
             key = (*new, *keyed.key_of(record, SYSTEM)[len(old) :])
-            _saved(keyed.move(self._memory, SYSTEM, record, key, title=_title(key, record.body)))
+            _saved(keyed.move(self._memory, SYSTEM, record, key, title=_title(key)))
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def clear_all_memory(self) -> str:
@@ -217,7 +217,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         body = text.strip()
         around = [text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]] if body else [text, ""]
         extra = {"around": around, "empty": not body}
-        draft = Draft(body=body or EMPTY, title=_title(parts, body), extra=extra)
+        draft = Draft(body=body or EMPTY, title=_title(parts), extra=extra)
         return _saved(keyed.put(self._memory, SYSTEM, parts, draft))
 
     def _stale(self, records: Sequence[Record]) -> dict[str, str]:
@@ -323,8 +323,8 @@ def _mark(record: Record, stale: dict[str, str]) -> str:
     return f"\t(may be out of date: {stale[record.id]})" if record.id in stale else ""
 
 
-def _title(parts: Parts, body: str) -> str:
-    return shorten(f"{'/'.join(parts)}: {headline(body)}" if body else "/".join(parts), TITLE)
+def _title(parts: Parts) -> str:
+    return shorten("/".join(parts), TITLE)
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""LangGraph's long-term store on Holdfast: each item is a memory, with history, secret scan and search by meaning.
+"""LangGraph's long-term store on Holdfast: each item is a record, with history, secret scan and search by meaning.
 
     import holdfast
     from holdfast.integrations.langgraph import HoldfastStore
@@ -23,7 +23,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
-from holdfast.model.text import headline, shorten
+from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import SecretFound
 from holdfast.verbs.records import keyed
 from holdfast.verbs.search.embed import catch_up
@@ -104,7 +104,7 @@ class HoldfastStore(BaseStore):
             return
         value = _plain(op.value)
         text = _text(value, op.index if isinstance(op.index, list) else None)
-        title = shorten(f"{'/'.join(key)}: {headline(text)}", TITLE)
+        title = shorten("/".join(key), TITLE)
         draft = Draft(body=text or EMPTY, title=title, extra={"value": value, "indexed": op.index is not False})
         outcome = keyed.put(self._memory, SYSTEM, key, draft)
         if isinstance(outcome, SecretFound):
@@ -119,10 +119,12 @@ class HoldfastStore(BaseStore):
     def _ranked(self, op: SearchOp, query: str) -> list[SearchItem]:
         """Return the best items for a query, however weak they are: the caller decides by their scores."""
         memory, tag = self._memory, keyed.tag_of(SYSTEM, op.namespace_prefix)
-        catch_up(memory, projects=[memory.store.project_number(memory.project)])
+        catch_up(memory, projects=memory.store.homes(memory.project))
         wanted = asked = op.offset + op.limit
         while True:
-            hits = recall(memory, Query(text=query, tags=(tag,), limit=asked, weak=True), surface=False).hits
+            hits = recall(
+                memory, Query(text=query, kinds=(keyed.KIND,), tags=(tag,), limit=asked, weak=True), surface=False
+            ).hits
             found = [
                 _found(hit.record, hit.score)
                 for hit in hits

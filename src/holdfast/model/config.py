@@ -12,7 +12,10 @@ def _setting(default: Any, help: str) -> Any:  # noqa: A002
 class Config:
     """The settings in force."""
 
-    home: str = _setting("", "Folder of the store. Empty: nearest .holdfast/ upward, else the platform's data folder.")
+    home: str = _setting(
+        "",
+        "Folder of the store. Empty: the one made for this folder with `holdfast store separate`, else the platform's data folder.",
+    )
     database: str = _setting("", "postgresql://… for a team database. Empty: the SQLite file in the store's folder.")
     project: str = _setting(
         "",

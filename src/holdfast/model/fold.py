@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from holdfast.model.anchor import snapshot_from_json
 from holdfast.model.event import FOLDING, LOCAL, Event
+from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Link, Origin, Record, State
 from holdfast.model.text import text_or_empty
 
@@ -99,20 +100,22 @@ def _born(event: Event) -> Record | None:
 
 
 def _changed(record: Record, event: Event) -> Record:
+    # What takes a change back names when the record was last changed before it.
+    at = event.data["updated_at"] if isinstance(event.data.get("updated_at"), str) else event.at
     match event.verb:
         case "revised":
-            return _revised(record, event)
+            return _revised(record, event, at)
         case "confirmed":
             return replace(record, state="active") if record.state == "pending" else record
         case "verified":
             # A verification that is taken back names the one that holds again, or none.
-            at = event.data["verified_at"] if isinstance(event.data.get("verified_at"), str) else event.at
-            return replace(record, verified_at=at, **_content(event.data, only=("anchors", "seen")))
+            verified_at = event.data["verified_at"] if isinstance(event.data.get("verified_at"), str) else event.at
+            return replace(record, verified_at=verified_at, **_content(event.data, only=("anchors", "seen")))
         case "retired":
-            return replace(record, state="retired", reason=text_or_empty(event.data.get("reason")), updated_at=event.at)
+            return replace(record, state="retired", reason=text_or_empty(event.data.get("reason")), updated_at=at)
         case "restored":
             state: State = "pending" if event.data.get("pending") is True else "active"
-            return replace(record, state=state, reason="", updated_at=event.at)
+            return replace(record, state=state, reason="", updated_at=at)
         case "linked":
             return replace(record, links=(*_without(record, event), *_links([event.data])))
         case "unlinked":
@@ -122,13 +125,14 @@ def _changed(record: Record, event: Event) -> Record:
     return record
 
 
-def _revised(record: Record, event: Event) -> Record:
+def _revised(record: Record, event: Event, at: str) -> Record:
     if isinstance(project := event.data.get("project"), str):
         record = replace(record, project=project)
         if len(event.data) == 1:
             return record  # a move is no change of what it says
-    changed = replace(record, **_content(event.data), updated_at=event.at)
-    if kind := text_or_empty(event.data.get("kind")):
+    changed = replace(record, **_content(event.data), updated_at=at)
+    kind = text_or_empty(event.data.get("kind"))
+    if kind and (kind in SEPARATE) == (record.kind in SEPARATE):  # it decides where a record is numbered
         changed = replace(changed, kind=kind)
     # New wording was never checked against anything.
     reworded = (changed.title, changed.body, changed.fields) != (record.title, record.body, record.fields)
@@ -151,11 +155,18 @@ def _identity(data: Mapping[str, Any]) -> dict[str, Any]:
     origin = data.get("origin")
     facts = origin if isinstance(origin, dict) else {}
     return {
-        "kind": text_or_empty(data.get("kind")) or "fact",
+        "kind": _kind(data),
         "project": text_or_empty(data.get("project")),
         "source": data["source"] if data.get("source") in SOURCES else "explicit",
         "origin": Origin(**{name: text_or_empty(facts.get(name)) for name in ("branch", "worktree", "commit")}),
     }
+
+
+def _kind(data: Mapping[str, Any]) -> str:
+    """Return the kind of a new record. Facts with a key of an application are items: earlier versions stored them so."""
+    kind, extra = text_or_empty(data.get("kind")) or "fact", data.get("extra")
+    own = [extra.get(system) for system in KINDS["item"].names] if kind == "fact" and isinstance(extra, dict) else []
+    return "item" if any(isinstance(one, dict) and "key" in one for one in own) else kind
 
 
 _CONTENT = (

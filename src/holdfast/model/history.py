@@ -6,6 +6,19 @@ from typing import Literal, Protocol
 # Status of a branch: merged into the checkout, not merged, deleted without a merge, or not known.
 BranchStatus = Literal["merged", "open", "gone", "unknown"]
 
+# Why an identity may be an earlier one of a checkout: it had it at this path, or before it was moved or copied, or the
+# two share their first commit, as a fork does, and a stranger's clone.
+Evidence = Literal["here", "moved", "history"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """An identity that a checkout may have had before; `certain` if no other checkout can have it."""
+
+    project: str
+    why: Evidence
+    certain: bool = False
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:

@@ -27,7 +27,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind of record. `half_life` is in days; None means that it does not age."""
+    """A kind of record. `half_life` is in days; None means that it does not age.
+
+    Records of a `separate` kind are no memories of their project: nothing reads them unless their kind is asked for.
+    """
 
     name: str
     icon: str
@@ -35,6 +38,7 @@ class Kind:
     fields: tuple[Field, ...] = ()
     half_life: float | None = None
     pending: bool = False
+    separate: bool = False
     names: Mapping[str, str]
 
 
@@ -279,8 +283,16 @@ _ALL = (
         ),
         names=_names("thread", "", "progress", "", ""),
     ),
+    Kind(
+        name="item",
+        icon="▫",
+        help="Data that an application keeps.",
+        separate=True,
+        names={"langgraph": "item", "memory-tool": "file"},
+    ),
 )
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
+SEPARATE = frozenset(kind.name for kind in _ALL if kind.separate)
 # Fields whose values are codes, not words: they are neither displayed as text nor searched.
 CODED = frozenset(field.name for kind in _ALL for field in kind.fields if field.type not in ("text", "list"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch
-from holdfast.model.history import BranchStatus
+from holdfast.model.history import BranchStatus, Earlier
 from holdfast.model.record import Origin
 
 if TYPE_CHECKING:  # many value types, which a recall does not need
@@ -52,6 +52,15 @@ class Checkout(Protocol):
 
     def address(self) -> str:
         """Return the address of the remote, else the path."""
+
+    def doubt(self) -> str:
+        """Return why the address of the remote is no identity; "" if it is one, or is no address of a network."""
+
+    def note_project(self, project: str) -> None:
+        """Note that memories of this checkout are saved as `project`."""
+
+    def earlier(self, *, by_history: bool = False) -> list[Earlier]:
+        """Return other identities under which memories of this checkout may have been saved; by its first commit takes longer."""
 
     def origin(self) -> Origin:
         """Return branch, worktree and commit."""
@@ -123,6 +132,17 @@ class UnreadableCheckout:
     def address(self) -> str:
         """Return "": it is not known."""
         return ""
+
+    def doubt(self) -> str:
+        """Return "": its name is given."""
+        return ""
+
+    def note_project(self, project: str) -> None:
+        """Do nothing: it has no place on this machine."""
+
+    def earlier(self, *, by_history: bool = False) -> list[Earlier]:  # noqa: ARG002
+        """Return nothing: it has no place on this machine."""
+        return []
 
     def in_git(self) -> bool:
         """Return True: its name is a repository's."""

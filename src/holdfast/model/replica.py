@@ -32,8 +32,8 @@ class ReplicaUpdate:
 class CommittedMemory:
     """A memory in a repository's files: as committed, and as it is now.
 
-    `now` is None if the file is gone. `unread` says why it cannot be parsed: the current one, or without `before` the
-    committed one.
+    `before` is None if the file was added since, `now` if it is gone. `unread` says why it cannot be parsed: the current
+    one, or without `before` the only one.
     """
 
     file: str
@@ -51,6 +51,7 @@ class Edit:
     said: Json
     before: Json | None = None
     author: str = ""  # who committed it; empty: edited on this machine
+    doubt: str = ""  # why that author is not certain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,8 @@ class DeletedFile:
 
     where: str
     about: str
-    author: str = ""  # who committed the deletion
+    author: str = ""  # who committed the deletion; empty: deleted on this machine
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

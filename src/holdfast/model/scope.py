@@ -2,14 +2,29 @@
 
 import re
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from holdfast.model.errors import Invalid
 
 SCOPE = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*(?::[a-z0-9]+(?:[-_.][a-z0-9]+)*)*")
-SCP_REMOTE = re.compile(r"(?:[^@/\s]+@)?(?P<host>[^:/\s]+):(?P<path>[^\s]+)")
-# A password may hold a slash, which only belongs there encoded: then what looks like a port is no number.
-USERINFO = re.compile(r"(?<=://)(?:[^/\s]*@|[^/:@\s]*:(?!\d+(?:/|$))\S*@)")
+# A user and password in an address: up to the last @ before the path. A password may hold a slash, which only belongs
+# there encoded: then what looks like a port is no number.
+USERINFO = re.compile(r"(?<=://)(?:[^/?#\s]*@|[^/?#:@\s]*:(?!\d*(?:[/?#]|$))[^?#\s]*@)")
+# What git fetches from over a network, with the port of each; anything else is a local path or a helper program.
+PORTS = {"https": 443, "http": 80, "ssh": 22, "git+ssh": 22, "ssh+git": 22, "git": 9418, "ftp": 21, "ftps": 990}
+_HOST = r"(?P<host>[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])"
+_URL = re.compile(
+    rf"(?P<scheme>[a-z+]+)://(?:[\w.~!$&'()*+,;=:%-]*@)?{_HOST}(?::(?P<port>\d{{0,5}}))?/(?P<path>.+)",
+    re.IGNORECASE | re.ASCII,
+)
+_SCP = re.compile(
+    rf"(?:(?P<user>[\w.+-]*)@)?(?:{_HOST}|\[(?P<other>[a-z0-9._-]+):(?P<port>\d{{1,5}})\]):"
+    r"(?P<path>(?:/|[^:@/]+(?:/|$)).*)",
+    re.IGNORECASE | re.ASCII,
+)
+# Readers of addresses disagree about these: where a host ends, or what they stand for.
+_AMBIGUOUS = re.compile(r"[?#\\\s\x00-\x1f\x7f-\x9f]|%(?![0-9a-f]{2})|%(?:[01][0-9a-f]|2f|5c|7f)", re.IGNORECASE)
+_UNQUOTED = "/~!$&'()*+,;=:@"
 MAX_LABEL = 100
 MAX_LABELS = 64
 
@@ -52,38 +67,31 @@ def without_userinfo(url: str) -> str:
 
 
 def project_of_remote(url: str) -> str | None:
-    """Return the identity of a remote, equal for its ssh and https forms: host/owner/name."""
-    text = without_userinfo(url.strip())
-    if "://" in text:
-        try:
-            parts = urlsplit(text)
-            host, path = parts.hostname or "", parts.path
-        except ValueError:  # such as http://[
-            return None
-    elif match := SCP_REMOTE.fullmatch(text):
-        host, path = match["host"], match["path"]
-    else:
-        return None
-    path = path.strip("/").removesuffix(".git").strip("/").replace("#", "%23")
-    return f"{host}/{path}".lower() if host and path else None
+    """Return the identity of a remote, equal for its ssh and https forms: host/owner/name, with a port that is not the usual one.
 
-
-_PART = re.compile(r"[a-z0-9][\w.\-]{0,99}(?:/[a-z0-9][\w.\-]{0,99}){0,9}", re.IGNORECASE | re.ASCII)
-
-
-def part_of_project(own: str, name: str) -> str | None:
-    """Return the part of a project that a name inside its repository denotes; "" for all of it, None if there is none.
-
-    Only a project with a remote has parts. No name can lead out of `own`: see `with_part`.
+    The host is the one that git contacts. None for a local path, and for an address that could be read in two ways: it
+    must not pass for another project's. The case of a path does not count, as on the common forges.
     """
-    if not own or own.startswith(("/", "\\")) or ":" in own:
+    is_url = "://" in url
+    match = None if _AMBIGUOUS.search(url) else (_URL if is_url else _SCP).fullmatch(url)
+    usual = PORTS.get(match["scheme"], 0) if match and is_url else 22
+    if not match or not usual:
         return None
-    part = name.strip().removeprefix(own).strip("/") if name.strip().startswith(own) else name.strip()
-    if not part:
-        return ""
-    return part.lower() if _PART.fullmatch(part) and ".." not in part else None
+    host, port, path = match["host"], int(match["port"] or usual), match["path"]
+    if not is_url:
+        host = host or match["other"]
+        if len(host) == 1:  # a drive of Windows
+            return None
+        if match["user"] not in (None, "", "git") and not path.startswith(("/", "~")):
+            path = f"~{match['user']}/{path}"  # a path in the home folder of that user
+    name = unquote_to_bytes(path.strip("/").removesuffix(".git").strip("/")).lower()
+    if not 0 < port < 1 << 16 or any(part in (b"", b".", b"..") for part in name.split(b"/")):
+        return None
+    at = host if port == usual else f"{host}:{port}"
+    return f"{at}/{quote_from_bytes(name, safe=_UNQUOTED)}".lower()
 
 
-def with_part(own: str, part: str) -> str:
-    """Return the identity of a part of a project. No remote's identity holds a `#`, so it is never another project's."""
-    return f"{own}#{part}" if part else own
+def is_network_address(url: str) -> bool:
+    """True if git would fetch from an address over a network, whether or not it has an identity."""
+    scheme, separator, _ = url.partition("://")
+    return scheme in PORTS if separator else ":" in url.partition("/")[0] and "::" not in url

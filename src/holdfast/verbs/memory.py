@@ -118,6 +118,8 @@ class Memory:
     keeping_up: threading.Event = field(default_factory=threading.Event)  # set while a thread embeds what is new
     # Why a local copy is used instead of the team's database; empty unless that is unreachable.
     apart: str = ""
+    notices: tuple[str, ...] = ()  # what the user should know about how it was opened
+    appended: list[Event] | None = None  # collects what is committed, for an undo
     # Feedback of each session, kept only while this process runs.
     feedback: dict[str, SessionFeedback] = field(default_factory=dict)
 
@@ -203,8 +205,12 @@ class Memory:
             changed, _ = erasing.commit(self, signed)
         else:
             changed = self.store.commit(signed)
+        if self.appended is not None:
+            self.appended.extend(signed)
         if changed:  # impressions change no record and need no vector
             self.wrote.set()
+            if not self.user and self.project == self.checkout.project():
+                self.checkout.note_project(self.project)
         return changed
 
     def signed(self, event: Event | Clean) -> Event:

@@ -1,6 +1,7 @@
 """Every client of the table: into whatever its files hold, twice, and out again byte by byte."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -230,6 +231,13 @@ def test_an_entry_written_by_hand_is_respected(place: Place, tmp_path: Path, mon
     monkeypatch.setenv("PATH", str(tmp_path))
     place.init("cursor")
     assert json.loads(path.read_text()) == by_name
+    monkeypatch.chdir(tmp_path)
+    path.write_text(
+        json.dumps(by_name).replace('"holdfast", "args"', '"./holdfast", "args"')
+    )  # a program of the project
+    place.init("cursor")
+    assert json.loads(path.read_text())["mcpServers"]["holdfast"]["command"] == place.made.python
+    path.write_text(json.dumps(by_name))
     (tmp_path / "holdfast").unlink()
     place.init("cursor")
     assert json.loads(path.read_text())["mcpServers"]["holdfast"]["command"] == place.made.python
@@ -250,18 +258,59 @@ def test_hooks_of_others_and_what_they_share_with_ours_stay(place: Place) -> Non
     assert json.loads(path.read_text()) == {"hooks": {"Stop": [{"matcher": "x", "hooks": [theirs]}]}}
 
 
-def test_a_link_is_followed_not_replaced(place: Place, tmp_path: Path) -> None:
-    real = tmp_path / "dotfiles" / "settings.json"
-    real.parent.mkdir()
-    real.write_text('{"theme": "dark"}\n')
+# Where ~/.claude/settings.json leads to, and what init says: nothing if it follows the link.
+LINKS: dict[str, tuple[str, str]] = {
+    "dotfiles": ("dotfiles/settings.json", ""),
+    "nothing yet": ("dotfiles/new/settings.json", ""),
+    "itself": ("all/home of mine/.claude/settings.json", "Too many levels of symbolic links"),
+    "a folder": ("dotfiles", "Is a directory"),
+    "another user's file": ("theirs/settings.json", "which belongs to another user"),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_link_is_followed_if_it_is_the_users_and_never_replaced(place: Place, tmp_path: Path, name: str) -> None:
+    target, why = LINKS[name]
+    if name == "another user's file" and os.geteuid():
+        pytest.skip("only root can give a file to someone else")
+    for folder in ("dotfiles", "theirs"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "settings.json").write_text('{"theme": "dark"}\n')
+    if not os.geteuid():
+        os.chown(tmp_path / "theirs" / "settings.json", 65534, 65534)
     path = place.path("{claude}/settings.json")
     path.parent.mkdir()
-    path.symlink_to(real)
-    place.init("claude-code")
-    assert path.is_symlink()
-    assert "holdfast" in real.read_text()
+    path.symlink_to(tmp_path / target)
+    before = {one: one.read_bytes() for one in tmp_path.rglob("*.json") if one.is_file()}
+    plan = place.init("claude-code")
+    assert [left.why for one in plan for left in one.left_alone if why not in left.why] == []
+    assert (path.is_symlink(), any(one.left_alone for one in plan)) == (True, bool(why))
+    if not why:
+        assert "holdfast" in (tmp_path / target).read_text()
     place.uninstall()
-    assert (path.is_symlink(), real.read_text()) == (True, '{"theme": "dark"}\n')
+    assert path.is_symlink()
+    assert {one: one.read_bytes() for one in tmp_path.rglob("*.json") if one.is_file()} == before
+    assert not (tmp_path / "dotfiles" / "new").exists()
+
+
+def test_a_link_in_a_project_is_not_followed_out_of_it(place: Place, tmp_path: Path) -> None:
+    """A repository's files may be links to the user's own: `init --project` is about the project alone."""
+    outside = {name: tmp_path / name for name in ("profile", "claude.json", "ignore")}
+    for path in outside.values():
+        path.write_text("{}\n")
+    project = place.machine.project
+    (project / "CLAUDE.md").symlink_to(outside["profile"])
+    (project / ".mcp.json").symlink_to(outside["claude.json"])
+    (project / ".gitignore").symlink_to(outside["ignore"])
+    (project / "shared").mkdir()
+    (project / ".claude").symlink_to("shared")
+    plan = place.init("claude-code", level="project", instructions=True, gitignore=True)
+    assert {path.read_text() for path in outside.values()} == {"{}\n"}
+    left = {one.path.name for one in plan if one.left_alone and "leads out of the project" in one.left_alone[0].why}
+    assert left == {"CLAUDE.md", ".mcp.json", ".gitignore"}
+    assert "holdfast" in (project / "shared" / "settings.local.json").read_text()
+    place.uninstall()
+    assert [one.name for one in (project / "shared").iterdir()] == []
 
 
 def test_a_file_shared_by_clients_keeps_its_note_until_the_last_one_leaves(place: Place) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.hosts.cli.commands import COMMANDS
-from holdfast.hosts.setup.shapes import SECONDS
+from holdfast.hosts.setup.installation import Installation
+from holdfast.hosts.setup.shapes import SECONDS, opencode_plugin
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 
 ROOT = Path(__file__).parents[3]
@@ -79,6 +81,72 @@ def test_the_launcher_tells_who_runs_it(tmp_path: Path) -> None:
     path = installed(tmp_path, "environment")
     assert "--client codex" in launched(tmp_path, "Stop", path=path, PLUGIN_DATA="/x").stdout
     assert "--client copilot" in launched(tmp_path, "Stop", path=path, COPILOT_PLUGIN_ROOT="/x").stdout
+
+
+HOSTILE = (
+    "$(touch pwned)",
+    "`touch pwned`",
+    "'; touch pwned; '",
+    '" && touch pwned #',
+    "| touch pwned\n",
+    "--home=/tmp/pwned",
+    "-c touch pwned",
+    "../../pwned",
+    "%COMSPEC% & touch pwned",
+    "\u2028\0pwned",
+)
+# Every handler gets every hostile text in every place, and shapes that OpenCode never sends.
+DRIVER = """
+const { Holdfast } = await import(process.argv[2])
+const texts = JSON.parse(process.argv[3])
+const circular = {}; circular.self = circular
+const shapes = [undefined, null, 5, [], {}, { parts: [null, { text: 7 }] }, { args: circular }, { args: { n: 5n } }]
+let failed = 0
+for (const text of texts) {
+  const plugin = await Holdfast({ directory: text })
+  const input = { sessionID: text, callID: text, tool: text, args: { command: text, [text]: text } }
+  const output = { args: input.args, output: text, text, parts: [{ text }], system: [], context: [], metadata: { exit: text } }
+  const info = { id: text, parentID: text, title: `@${text} subagent` }
+  for (const type of ["session.created", "session.idle", "session.deleted"])
+    await plugin.event({ event: { type, properties: { info } } }).catch(() => failed++)
+  for (const [name, handler] of Object.entries(plugin)) if (name !== "event") await handler(input, output).catch(() => failed++)
+}
+const plugin = await Holdfast({})
+for (const handler of Object.values(plugin))
+  for (const shape of shapes) await handler(shape, shape).catch(() => failed++)
+console.log(failed)
+"""
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="OpenCode's plugin needs node")
+def test_opencodes_plugin_passes_texts_as_data_and_never_throws(tmp_path: Path) -> None:
+    hook, heard = tmp_path / "hook.py", tmp_path / "heard"
+    hook.write_text(
+        f"import json, sys\nopen({str(heard)!r}, 'a').write(json.dumps([sys.argv[1:], sys.stdin.read()]) + '\\n')\n"
+    )
+    made = Installation(python=sys.executable, hook=str(hook), home=f"{tmp_path}/$(touch pwned) 'x'")
+    (tmp_path / "plugin.mjs").write_text(opencode_plugin(made))
+    (tmp_path / "driver.mjs").write_text(DRIVER)
+    command = ["node", str(tmp_path / "driver.mjs"), str(tmp_path / "plugin.mjs"), json.dumps(HOSTILE)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr
+    calls = [json.loads(line) for line in heard.read_text().splitlines()]
+    assert {tuple(words[1:]) for words, _ in calls} == {made.hook_words("opencode")}
+    assert {words[0] for words, _ in calls} <= set(EVENTS)
+    told = [json.loads(given) for _, given in calls if given]
+    assert {one.get("cwd") for one in told} >= set(HOSTILE)
+    assert not [path for path in tmp_path.rglob("*") if "pwned" in path.name]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="hooks of a POSIX shell")
+def test_a_hooks_command_line_is_words_whatever_folders_are_called(tmp_path: Path) -> None:
+    for text in (one for one in HOSTILE if "\0" not in one):
+        made = Installation(python="/bin/echo", hook=f"{tmp_path}/{text}", home=text)
+        done = subprocess.run(
+            ["/bin/sh", "-c", made.hook_line("Stop", "codex")], cwd=tmp_path, capture_output=True, check=True
+        )
+        assert done.stdout.decode() == f"-I -S {tmp_path}/{text} Stop --client codex --home {text}\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def installed(tmp_path: Path, layout: str) -> str:

@@ -1,8 +1,12 @@
 """Find out from git who committed a note or file, regardless of what it claims."""
 
+import unicodedata
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.adapters.git import objects
 from holdfast.adapters.replicas.git import Repository
 from holdfast.model.ids import ULID
 
@@ -30,28 +34,84 @@ def authors_of_lines(repository: Repository, tip: str, *, but: str = "") -> dict
     return authors
 
 
-def authors_of_files(repository: Repository, folder: Path, names: Collection[str]) -> dict[str, str]:
-    """Return who last committed each of these files; files with uncommitted changes were edited here and are left out."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """The last commit of a file: its author, why that is not certain, and what it left in HEAD."""
+
+    author: str = ""
+    doubt: str = ""
+    contents: tuple[bytes, ...] = ()  # several if names differ only in case: a checkout has one of them
+    changed: bool = False  # since the commit that was asked about
+
+
+def committed_files(
+    repository: Repository, folder: Path, names: Collection[str], since: str = ""
+) -> dict[str, Committed]:
+    """Return who last committed each of these files; files that were never committed are left out.
+
+    Git's own answer to whether a file was edited depends on attributes that a repository sets, and asks filters that
+    its settings name.
+    """
     if not names or not repository.head():
         return {}
-    top = Path(repository.ask("rev-parse", "--show-toplevel"))
-    place = str(folder.resolve().relative_to(top.resolve()))
-    changed = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
-    status = repository.ask_bytes(*changed, "--", f":(top){place}")
-    edited = {_name(entry[3:]) for entry in status.split(b"\0") if entry}
-    wanted, authors, author = {*names} - edited, dict[str, str](), ""
+    place = folder.resolve().relative_to(Path(repository.ask("rev-parse", "--show-toplevel")).resolve()).as_posix()
+    wanted, commits, folders, latest = {_key(name) for name in names}, dict[str, tuple[str, str]](), {place}, ("", "")
     # A merge counts if its content differs from both sides.
-    command = ("log", "--no-renames", "--name-only", "-c", "-z", f"--format=%x01%{_WHO}")
-    for part in repository.ask_bytes(*command, "--", f":(top){place}").split(b"\0"):
-        if part.startswith(b"\1"):  # paths begin with the folder, so this is an author
-            author = _clean(part[1:])
-        elif (name := _name(part)) in wanted:
-            authors.setdefault(name, author)
-    return authors
+    command = ("log", "--no-renames", "--name-only", "-c", "-z", f"--format=%x01%H %{_WHO}")
+    for part in repository.ask_bytes(*command, "--", f":(top,icase){place}").split(b"\0"):
+        if part.startswith(b"\1"):  # paths begin with the folder, so this is a commit
+            made, _, who = part[1:].partition(b" ")
+            latest = (made.decode(), _clean(who))
+            continue
+        where, _, name = part.removeprefix(b"\n").decode(errors="surrogateescape").rpartition("/")
+        if where.casefold() == place.casefold() and _key(name) in wanted:
+            commits.setdefault(_key(name), latest)
+            folders.add(where)
+    now, then = (_blobs(repository, commit, folders, wanted) for commit in ("HEAD", since))
+    query = "\n".join(sorted(set().union(*now.values()))).encode()
+    contents = objects(repository.ask_bytes("cat-file", "--batch", stdin=query)) if query else {}
+    doubts = _doubts(repository, {commit for commit, _ in commits.values()})
+    found = {}
+    for name in names:
+        if (key := _key(name)) in commits.keys() | now.keys():
+            commit, author = commits.get(key, ("", ""))
+            found[name] = Committed(
+                author=author,
+                doubt=doubts.get(commit, ""),
+                contents=tuple(contents.get(blob, b"") for blob in now.get(key, ())),
+                changed=now.get(key) != then.get(key),
+            )
+    return found
 
 
-def _name(path: bytes) -> str:
-    return path.decode(errors="surrogateescape").rpartition("/")[2]
+def _blobs(
+    repository: Repository, commit: str, folders: AbstractSet[str], wanted: AbstractSet[str]
+) -> dict[str, list[str]]:
+    """Return the blobs of files of folders at a commit, by name; none if the commit is missing."""
+    places = sorted(f"{folder}/" for folder in folders)
+    listing = repository.run("ls-tree", "-z", "--full-tree", commit, "--", *places).stdout if commit else b""
+    blobs: dict[str, list[str]] = {}
+    for facts, _, path in (entry.decode(errors="surrogateescape").partition("\t") for entry in listing.split(b"\0")):
+        if facts.startswith("100") and (key := _key(path)) in wanted:
+            blobs.setdefault(key, []).append(facts.split()[2])
+    return blobs
+
+
+def _doubts(repository: Repository, commits: set[str]) -> dict[str, str]:
+    """Return why the author of a commit is not certain: anyone can write a name into a commit, but not push it."""
+    doubts = {"": "git names no author of it"}
+    if commits and repository.remotes():
+        unpushed = repository.ask("rev-list", *sorted(commits), "--not", "--remotes", "--").split()
+        doubts |= dict.fromkeys(unpushed, "its commit is on no branch of a remote yet; it is imported when it is")
+    if (cut := repository.common / "shallow").exists():
+        why = "git's history is cut off at its commit, which hides the author: run `git fetch --unshallow`"
+        doubts |= dict.fromkeys(cut.read_text().split(), why)
+    return doubts
+
+
+def _key(path: str) -> str:
+    """Return the name of a file as file systems that ignore case compare it."""
+    return unicodedata.normalize("NFC", path.rpartition("/")[2]).casefold()
 
 
 def _clean(raw: bytes) -> str:

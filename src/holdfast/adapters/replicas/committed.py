@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from holdfast.adapters.git import git, objects
-from holdfast.adapters.replicas.markdown import LONGEST_FILE, is_memory_file
+from holdfast.adapters.replicas.markdown import LONGEST_FILE, is_memory_file, memory_files
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Event
@@ -19,14 +19,16 @@ UNDATED = "1970-01-01T00:00:00.000Z"
 
 
 def committed_memories(top: Path, folder: str, commit: str, implied: Mapping[str, str]) -> list[CommittedMemory]:
-    """Return the memories of a folder at a commit, each with its current version in the worktree."""
+    """Return the memories of a folder at a commit, each with its current version in the worktree, and those added since."""
     listing = git(top, "ls-tree", "-z", commit, f"{folder}/", seconds=SECONDS)
     if listing is None:
         raise ReplicaError(f"git cannot list {folder} at {commit}.", hint="Check that the commit was fetched.")
     blobs = dict(_blobs(listing))
     batch = git(top, "cat-file", "--batch", stdin="\n".join(blobs.values()).encode() + b"\n", seconds=SECONDS)
     contents = objects(batch or b"") if blobs else {}
-    return [_memory(top, path, contents.get(blob, b""), implied) for path, blob in sorted(blobs.items())]
+    there = [_memory(top, path, contents.get(blob, b""), implied) for path, blob in sorted(blobs.items())]
+    added = sorted({f"{folder}/{name}" for name in memory_files(top / folder)} - blobs.keys())
+    return [*there, *(_memory(top, path, None, implied) for path in added)]
 
 
 def _blobs(listing: bytes) -> list[tuple[str, str]]:
@@ -39,9 +41,9 @@ def _blobs(listing: bytes) -> list[tuple[str, str]]:
     ]
 
 
-def _memory(top: Path, path: str, raw: bytes, implied: Mapping[str, str]) -> CommittedMemory:
+def _memory(top: Path, path: str, raw: bytes | None, implied: Mapping[str, str]) -> CommittedMemory:
     try:
-        before = _record(path, raw, implied)
+        before = None if raw is None else _record(path, raw, implied)
     except Invalid as problem:
         return CommittedMemory(file=path, unread=problem.message)
     try:

@@ -25,6 +25,15 @@ class Repository:
             raise ReplicaError("There is no git repository here.", hint="Run it inside the repository to share with.")
         return (self.folder / folder).resolve()
 
+    def check_inside(self, folder: Path) -> None:
+        """Raise ReplicaError if a folder of this checkout is a link to elsewhere, or another repository."""
+        exists = next(place for place in (folder, *folder.parents) if place.exists())
+        if Repository(exists).attempt("rev-parse", "--show-toplevel") != self.ask("rev-parse", "--show-toplevel"):
+            raise ReplicaError(
+                f"{folder} belongs to another repository or leads out of this one.",
+                hint="Replace the link or submodule by a folder.",
+            )
+
     def head(self) -> str:
         """Return the commit that is checked out; "" in a repository without commits."""
         return self.attempt("rev-parse", "--quiet", "--verify", "HEAD^{commit}") or ""

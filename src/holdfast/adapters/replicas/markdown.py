@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from holdfast.adapters.replicas.authors import Committed
 from holdfast.adapters.replicas.manifest import ABSENT, Manifest, Row, Stamp
 from holdfast.adapters.replicas.record_file import file_name, file_parts, file_text
 from holdfast.adapters.replicas.states import state_key, write_aside
@@ -27,6 +28,7 @@ class _Read:
     known: dict[str, tuple[str, Stamp]] = field(default_factory=dict)  # the record of each file, as last stored
     stamps: dict[str, Stamp] = field(default_factory=dict)
     parts: dict[str, Json] = field(default_factory=dict)
+    before: dict[str, Json | None] = field(default_factory=dict)  # their content as last synced
     unread: dict[str, str] = field(default_factory=dict)
     homes: dict[str, str] = field(default_factory=dict)  # the file of each record, if known
     jumped: bool = False
@@ -38,6 +40,7 @@ class _Done:
     dropped: set[str] = field(default_factory=set)
     written: int = 0
     removed: int = 0
+    settled: bool = False  # nothing that was read is left for the next time
     owed: set[str] = field(default_factory=set)
     remarks: list[Remark] = field(default_factory=list)
 
@@ -46,7 +49,8 @@ class MarkdownFolder:
     """A folder with a file for each record. `implied` holds the parts that its location implies.
 
     `head` returns the commit checked out there and `follows` whether a commit comes after another: on another branch
-    a missing or old file is no edit. `authors` returns who committed files that have no uncommitted changes.
+    a missing or old file is no edit. `commits` returns the last commits of files, compared with an
+    earlier HEAD.
     """
 
     stores_events = False
@@ -60,12 +64,12 @@ class MarkdownFolder:
         implied: Mapping[str, str] | None = None,
         head: Callable[[], str] = str,
         follows: Callable[[str, str], bool] = lambda _earlier, _later: True,
-        authors: Callable[[Collection[str]], Mapping[str, str]] = lambda _names: {},
+        commits: Callable[[Collection[str], str], Mapping[str, Committed]] = lambda _names, _since: {},
         mode: int = 0o600,
     ) -> None:
         self.name = name
         self._folder, self._states, self._implied, self._mode = folder, states, implied or {}, mode
-        self._head, self._follows, self._authors = head, follows, authors
+        self._head, self._follows, self._commits = head, follows, commits
         self._state = _Read()
 
     @property
@@ -79,7 +83,7 @@ class MarkdownFolder:
         before, now = self._manifest.note("head"), self._head()
         jumped = bool(before and now) and not self._follows(before, now)
         homes = {about: path for path, (about, _) in known.items()}
-        self._state = state = _Read(known=known, stamps=_scan(self._folder), jumped=jumped, homes=homes)
+        self._state = state = _Read(known=known, stamps=memory_files(self._folder), jumped=jumped, homes=homes)
         touched = [name for name, stamp in state.stamps.items() if afresh or known.get(name, ("", _NEVER))[1] != stamp]
         edits = [edit for name in sorted(touched) if (edit := self._edit(name, known))] if touched else []
         present = {parts.get("id") for parts in state.parts.values()}
@@ -88,10 +92,10 @@ class MarkdownFolder:
             for name, (about, stamp) in known.items()
             if name not in state.stamps and stamp != ABSENT and about not in present
         ]
-        by = self._authors([*(edit.where for edit in edits), *(file.where for file in gone)])
+        by = self._committers([*(edit.where for edit in edits), *(file.where for file in gone)])
         return ReplicaChanges(
-            edits=tuple(replace(edit, author=by.get(edit.where, "")) for edit in edits),
-            gone=tuple(replace(file, author=by.get(file.where, "")) for file in gone),
+            edits=tuple(replace(edit, author=by[edit.where].author, doubt=by[edit.where].doubt) for edit in edits),
+            gone=tuple(replace(file, author=by[file.where].author, doubt=by[file.where].doubt) for file in gone),
             remarks=tuple(Remark(where=name, why=why) for name, why in state.unread.items()),
             owed=tuple(self._manifest.note("owed").split()),
             files=sum(1 for _, stamp in known.values() if stamp != ABSENT),
@@ -144,18 +148,40 @@ class MarkdownFolder:
             self._state.unread[name] = problem.message if isinstance(problem, Invalid) else str(problem.strerror)
             return None
         self._state.parts[name] = parts
-        before = self._manifest.said(self._state.homes.get(about, "")) if about else None
+        before = self._state.before[name] = self._manifest.said(self._state.homes.get(about, "")) if about else None
         if about:
             self._state.homes[about] = name
         if before == parts:
             return None
         return Edit(where=name, about=about, said=parts, before=None if self._state.jumped else before)
 
+    def _committers(self, names: Sequence[str]) -> dict[str, Committed]:
+        """Return the commit that changed or deleted each file; without an author if that was done here."""
+        by = dict.fromkeys(names, Committed())
+        for name, committed in self._commits(names, self._manifest.note("settled")).items():
+            if name not in self._state.parts:  # deleted
+                brought = not committed.contents
+            elif synced := self._state.before[name]:
+                brought = committed.changed and any(self._differs(synced, one) for one in committed.contents)
+            else:
+                brought = True
+            by |= {name: committed} if brought else {}
+        return by
+
+    def _differs(self, synced: Json, content: bytes) -> bool:
+        try:
+            return self._said(content) != synced
+        except Invalid:
+            return True
+
     def _parts(self, name: str) -> Json:
         if self._state.stamps[name][2] > LONGEST_FILE:
             raise Invalid(f"It has more than {LONGEST_FILE:,} bytes.")
+        return self._said((self._folder / name).read_bytes())
+
+    def _said(self, content: bytes) -> Json:
         try:
-            parts = file_parts((self._folder / name).read_text(encoding="utf-8"))
+            parts = file_parts(content.decode())
         except UnicodeDecodeError as problem:
             raise Invalid("It is not UTF-8.") from problem
         for part, expected in self._implied.items():
@@ -174,7 +200,7 @@ class MarkdownFolder:
         """Return a result that begins with the files that were read and parsed."""
         parts = {path: content for path, content in self._state.parts.items() if path not in settled.refused}
         rows = {path: self._row(path, content) for path, content in parts.items() if content.get("id")}
-        return _Done(rows=rows)
+        return _Done(rows=rows, settled=not settled.refused and not self._state.unread)
 
     def _write_record(self, update: ReplicaUpdate, path: str, stamp: Stamp, settled: ReadOutcome, done: _Done) -> None:
         record = update.record
@@ -233,6 +259,8 @@ class MarkdownFolder:
         away = [path for path in missing if self._state.jumped and path not in moved]
         rows = [*done.rows.values(), *(self._row(path, self._manifest.said(path) or {}) for path in away)]
         notes = {"cursor": str(cursor), "head": self._head(), "owed": " ".join(sorted(done.owed))}
+        if done.settled:
+            notes["settled"] = notes["head"]  # from here on, what no commit changes is edited here
         notes["folder"] = str(self._folder.absolute())  # erasing must find it from any folder
         self._manifest.change(rows, [*done.dropped, *moved], notes)
 
@@ -247,7 +275,7 @@ class MarkdownFolder:
         return name if name not in self._state.stamps else f"{name.removesuffix('.md')}-{record.id.lower()}.md"
 
 
-def _scan(folder: Path) -> dict[str, Stamp]:
+def memory_files(folder: Path) -> dict[str, Stamp]:
     """Return the stamp of every file that could be a record's."""
     try:
         with os.scandir(folder) as entries:

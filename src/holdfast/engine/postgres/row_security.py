@@ -11,7 +11,7 @@ from hashlib import blake2b
 from holdfast.engine.database import Database
 from holdfast.engine.postgres.roles import KEEPER, MEMBER
 from holdfast.engine.raw import transcript_words
-from holdfast.engine.views.records import AUTHORS
+from holdfast.engine.views.records import AUTHORS, BESIDE
 from holdfast.model.errors import Invalid, StoreError
 
 # Tables that every user may read: settings, versions and counts, which identify no user.
@@ -19,6 +19,7 @@ OPEN = {"settings": "select", "views": "select"}
 _COUNTING = ("tallies", "heat_counts")
 _HIDDEN = ("users", "keys")
 _WRITES = "holdfast_role() in ('write', 'admin')"
+_PROJECT = f"split_part(name, chr({ord(BESIDE)}), 1)"  # records of a separate kind belong to their project
 _HERE = "(select number from projects)"  # filtered by its own policy: the projects of the requesting user
 # A scalar subquery, looked up by key for each row: with `exists`, PostgreSQL often reads all of `privates` first.
 _SEEN = f"""
@@ -64,7 +65,7 @@ _MAY_PLACE = "{number} >> 32 <> 0 or holdfast_everywhere()"
 
 # Which rows of each table a user may read. Inserted and updated rows must satisfy this too.
 VISIBLE: dict[str, str] = {
-    "projects": "holdfast_user() <> '' and (name = '' or holdfast_everywhere() or name = any (holdfast_projects()))",
+    "projects": f"holdfast_user() <> '' and (name = '' or holdfast_everywhere() or {_PROJECT} = any (holdfast_projects()))",
     "events": _ABOUT,
     **{name: _SEEN.format(number=f"{name}.number") for name in ("entries", "records", "labels")},
     "vectors": _SEARCHED.format(number="vectors.number"),

@@ -5,7 +5,7 @@ from holdfast.engine.journal import Journal
 from holdfast.engine.views import Entry
 from holdfast.model.record import Record, record_from_json
 
-SHORTEST = 4
+SHORTEST, LONGEST = 4, 500  # characters of an id; a database refuses patterns of any length
 MOST = 20
 
 
@@ -25,7 +25,7 @@ def by_foreign_id(store: Journal, reference: str, *, whole: bool = False, system
 
     `system` limits the result to one system. Reads every row: call it only if no id of our own matches.
     """
-    if len(reference) < SHORTEST and not whole:
+    if len(reference) > LONGEST or (len(reference) < SHORTEST and not whole):
         return []
     wanted = reference.lower()
     escaped, end = wanted.translate(_ESCAPES), '"' if whole else ""

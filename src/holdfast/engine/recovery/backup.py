@@ -49,9 +49,12 @@ def back_up(source: Path, target: Path) -> JournalMark:
         return _copied(connection, target)
 
 
-def rotate(folder: Path, keep: int) -> list[Path]:
-    """Delete all but the newest `keep` backups of a folder; return the deleted ones."""
-    old = sorted(folder.glob(f"{NAMED}*.db"), reverse=True)[keep:]
+def rotate(folder: Path, keep: int, newest: Path) -> list[Path]:
+    """Delete all but the newest `keep` backups of a folder; return the deleted ones.
+
+    `newest` is the newest, whatever the names say: a clock may have been ahead when others were made.
+    """
+    old = sorted(folder.glob(f"{NAMED}*.db"), key=lambda path: (path == newest, path), reverse=True)[keep:]
     for path in old:
         path.unlink()
     return old

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from holdfast.engine.journal import Journal
-from holdfast.engine.views.records import span
+from holdfast.engine.views.records import MEMORIES, span
 
 Trouble = Literal["cold", "dead", "contradicted", "unverified", "stale"]
 # Kinds that describe one moment are not expected to be used again. Starters come with every store.
 _PASSING = "('observation', 'summary', 'progress', 'thread', 'review', 'retrospective')"
 _HERE = f"""
 records.state = 'active' and records.number between :low and :high and records.source <> 'starter'
-and records.kind not in {_PASSING}
+and records.kind not in {_PASSING} and {MEMORIES}
 """
 _ALL = "from records left join usage on usage.id = records.id where"
 # Few records have any usage: read these, and look up the record of each.

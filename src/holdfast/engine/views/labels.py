@@ -3,7 +3,7 @@
 from holdfast.engine.database import Database
 from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch
-from holdfast.engine.views.records import span
+from holdfast.engine.views.records import MEMORIES, span
 
 NAME = "labels"
 VERSION = 2
@@ -44,9 +44,9 @@ def counts(store: Journal, facet: str, project: int | None = None) -> dict[str, 
     """Count the active records with each label of a facet, most common first."""
     low, high = span(project) if project is not None else (0, 2**62)
     rows = store.db.query(
-        """
+        f"""
         select value, count(*) from labels join records on records.number = labels.number
-        where facet = :facet and labels.number between :low and :high and state = 'active'
+        where facet = :facet and labels.number between :low and :high and state = 'active' and {MEMORIES}
         group by value order by count(*) desc, value
         """,
         {"facet": facet, "low": low, "high": high},

@@ -1,9 +1,13 @@
 """View of the owners of private records, for the row policies of a team's server. Empty in a store with one user."""
 
+import json
+
 from holdfast.engine.database import Database
 from holdfast.engine.journal import PAGE, Journal
 from holdfast.engine.views import Batch
-from holdfast.engine.views.records import span
+from holdfast.engine.views.records import homes_of
+from holdfast.model.kinds import KINDS
+from holdfast.model.record import GLOBAL
 
 NAME = "privates"
 VERSION = 2
@@ -35,16 +39,17 @@ def apply(db: Database, batch: Batch, /) -> None:
     )
 
 
-def readable_after(store: Journal, after: int, project: int, own: str) -> dict[int, str]:
+def readable_after(store: Journal, after: int, project: str, own: str) -> dict[int, str]:
     """Return a page of event ids by sequence number: those of a project and the global ones, without others' private records."""
-    low, high = span(project) if project >= 0 else (-1, -1)
-    given = {"after": after, "low": low, "high": high, "globals": span(0)[1], "own": own, "page": PAGE}
+    given = {"after": after, "homes": json.dumps(homes_of((project, GLOBAL), KINDS)), "own": own, "page": PAGE}
     return {row[0]: row[1] for row in store.db.query(_READABLE_AFTER, given)}
 
 
 _READABLE_AFTER = """
 select events.seq, events.id from events join entries on entries.id = events.about
-where events.seq > :after and (entries.number between :low and :high or entries.number between 0 and :globals)
+where events.seq > :after and entries.number >> 32 in (
+    select number from projects where name in (select value from json_each(:homes))
+)
 and entries.number not in (select number from privates where owner <> :own)
 order by events.seq limit :page
 """

@@ -11,11 +11,12 @@ from holdfast.engine.database import Database, Params, query_each, stored
 from holdfast.engine.journal import FOLDING_ONLY, Journal
 from holdfast.engine.views import Batch, Entry
 from holdfast.model.ids import TAIL
+from holdfast.model.kinds import SEPARATE
 from holdfast.model.query import Order
 from holdfast.model.record import Record, record_from_json, record_to_json
 
 NAME = "records"
-VERSION = 6
+VERSION = 7
 TABLES = ("records",)
 SCHEMA = """
 create table records (
@@ -48,11 +49,13 @@ create index records_cites on records (number) where cites = 1;
 """
 
 PROJECT_BITS = 32  # four billion records a project, two million projects within 53 bits
+BESIDE = "\x1f"  # in the name of a project's records of a separate kind; no project's name contains it
+MEMORIES = "kind not in ({})".format(", ".join(f"'{kind}'" for kind in sorted(SEPARATE)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """The conditions a record must meet. `projects` None means all of them."""
+    """The conditions a record must meet. `projects` None means all of them; no `kinds` means all that are not separate."""
 
     projects: tuple[int, ...] | None = None
     kinds: tuple[str, ...] = ()
@@ -65,6 +68,7 @@ class Filter:
     since: str = ""
     until: str = ""
     starters: bool = False
+    separate: bool = False  # also records of separate kinds
     waits: bool = False  # only records in quarantine or with quarantined changes
     cites: bool = False  # only records that were verified or cite a place in code
 
@@ -88,6 +92,16 @@ class Place(NamedTuple):
 def span(project: int) -> tuple[int, int]:
     """Return the first and last number that records of a project can have."""
     return project << PROJECT_BITS, ((project + 1) << PROJECT_BITS) - 1
+
+
+def homes_of(projects: Iterable[str], kinds: Iterable[str] = ()) -> list[str]:
+    """Return the names under which records are numbered: their project's, or for a separate kind one of its own beside it.
+
+    So whatever goes through the numbers of a project passes by the separate kinds, and costs nothing for them.
+    """
+    wanted = tuple(kinds) or ("",)
+    named = (f"{name}{BESIDE}{kind}" if kind in SEPARATE else name for name in projects for kind in wanted)
+    return list(dict.fromkeys(named))
 
 
 def fingerprint(record: Record) -> str:
@@ -308,22 +322,22 @@ def with_triggers(store: Journal, project: int, *, limit: int) -> list[Entry]:
 
 def waiting(store: Journal, projects: tuple[int, ...] | None, limit: int) -> list[Entry]:
     """Return records in quarantine or with quarantined changes, latest number first. Uses their index."""
-    where, params = _where(Filter(projects=projects, states=(), waits=True))
+    where, params = _where(Filter(projects=projects, states=(), separate=True, waits=True))
     sql = f"select number, doc from records where {where} order by number desc limit :limit"
     return _entries(store.db, sql, {**params, "limit": limit})
 
 
 def of_session(store: Journal, session: str, *, limit: int = 1_000) -> list[Entry]:
-    """Return the records a session wrote, in order, in any state but erased."""
-    sql = "select number, doc from records where session = :session and state <> 'erased' order by number limit :limit"
+    """Return the memories a session wrote, in order, in any state but erased."""
+    sql = f"select number, doc from records where session = :session and state <> 'erased' and {MEMORIES} order by number limit :limit"
     return _entries(store.db, sql, {"session": session, "limit": limit})
 
 
 def counted_in_sessions(store: Journal, sessions: Iterable[str]) -> dict[str, int]:
-    """Count the records that each session wrote, in any state but erased."""
-    sql = """
+    """Count the memories that each session wrote, in any state but erased."""
+    sql = f"""
     select session, count(*) from records
-    where session in (select value from json_each(:sessions)) and session <> '' and state <> 'erased' group by session
+    where session in (select value from json_each(:sessions)) and session <> '' and state <> 'erased' and {MEMORIES} group by session
     """
     return {row[0]: int(row[1]) for row in store.db.query(sql, {"sessions": json.dumps(sorted(set(sessions)))})}
 
@@ -410,7 +424,7 @@ def _where(chosen: Filter) -> tuple[str, Params]:
             params[f"low{place}"], params[f"high{place}"] = span(project)
             spans.append(f"number between :low{place} and :high{place}")
         parts.append(f"({' or '.join(spans)})")
-    for part, named in (_of_kinds(chosen.kinds), _in_states(chosen.states)):
+    for part, named in (_of_kinds(chosen), _in_states(chosen.states)):
         parts += [part] if part else []
         params |= named
     scoped, named = _scoped(chosen)
@@ -432,11 +446,15 @@ def _where(chosen: Filter) -> tuple[str, Params]:
     return " and ".join(parts), params
 
 
-def _of_kinds(kinds: tuple[str, ...]) -> tuple[str, Params]:
+def _of_kinds(chosen: Filter) -> tuple[str, Params]:
     """Return the condition on kinds; `=` for a single kind, so that the index gives the records in order."""
-    if len(kinds) == 1:
-        return "kind = :kind", {"kind": kinds[0]}
-    return ("kind in (select value from json_each(:kind))", {"kind": json.dumps(kinds)}) if kinds else ("", {})
+    if not chosen.kinds:
+        return "" if chosen.separate else MEMORIES, {}
+    if (
+        len(chosen.kinds) == 1
+    ):  # with tags, their index finds fewer records than that of kinds, which `||` keeps out of use
+        return "kind || '' = :kind" if chosen.tags else "kind = :kind", {"kind": chosen.kinds[0]}
+    return "kind in (select value from json_each(:kind))", {"kind": json.dumps(chosen.kinds)}
 
 
 def _in_states(states: tuple[str, ...]) -> tuple[str, Params]:

@@ -38,7 +38,7 @@ def status_command(as_json: bool) -> None:
         + (f"; {', '.join(f'{count} {outcome}' for outcome, count in now.became.items())}" if now.became else ""),
     }
     out = console()
-    for name, line in lines.items():
+    for name, line in (*lines.items(), *(("", sentence) for sentence in now.elsewhere)):
         hanging(out, Text.assemble((f"{name:<9}", "dim"), line), 9)
 
 

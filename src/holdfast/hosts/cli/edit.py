@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.text import Text
 
 from holdfast.hosts.cli.options import declined, fields_of, from_top, opened, stdin_text, teaching_fields
 from holdfast.hosts.cli.outcome import refuse, show_done
@@ -20,6 +21,7 @@ from holdfast.model.text import counted, shorten
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, unlink
 from holdfast.verbs.records.read import history
+from holdfast.verbs.records.undo import undo_last
 
 if TYPE_CHECKING:
     from holdfast.verbs.upkeep.backups import Backup
@@ -82,6 +84,24 @@ def revise_command(
         _done("revised", outcome, as_json=as_json)
     else:
         refuse(outcome, as_json=as_json)
+
+
+@click.command("undo")
+@click.argument("id", type=MEMORY, default="")
+@json_option
+def undo_command(id: str, as_json: bool) -> None:  # noqa: A002
+    """Take back your last change, or your last change of one memory: saved, revised, retired, decided, linked, judged.
+
+    The twenty latest commands that changed something can be taken back, one after the other. The history keeps both.
+    """
+    with opened() as memory:
+        undone = undo_last(memory, id)
+    if as_json:
+        print_json([record_to_json(record) for record in undone])
+    for record in [] if as_json else undone:
+        console().print(
+            Text.assemble((short(record.id), "cyan"), f"  undone, it is {record.state} now: {record.title}")
+        )
 
 
 @click.command("forget")

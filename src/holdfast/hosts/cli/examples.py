@@ -26,6 +26,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "forget": ('holdfast forget QD7Q2M4X --reason "the queue is gone"', "holdfast forget QD7Q2M4X --erase"),
     "restore": ("holdfast list --state retired", "holdfast restore QD7Q2M4X"),
+    "undo": ("holdfast undo", "holdfast undo QD7Q2M4X"),
     "history": ("holdfast history QD7Q2M4X",),
     "link": ("holdfast link QD7Q2M4X supersedes 8HX9K4TN",),
     "unlink": ("holdfast unlink QD7Q2M4X supersedes 8HX9K4TN",),
@@ -79,6 +80,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "stats metrics": ("holdfast stats metrics",),
     "stats observer": ("holdfast stats observer",),
     "store": ("holdfast store backup", "holdfast store export -o memories.jsonl"),
+    "store separate": ("holdfast store separate", "holdfast store separate . --at /srv/memories"),
+    "store detach": ("holdfast store detach",),
     "store restore": ("holdfast store restore ~/holdfast-backup.db",),
     "store export": (
         "holdfast store export -o memories.jsonl",

@@ -1,5 +1,6 @@
 """The `holdfast` command: find a command, import only its module, and report errors."""
 
+import errno
 import os
 import sys
 import traceback
@@ -13,7 +14,7 @@ import click
 from holdfast import __version__
 from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, Entry, nearest, suggestion
 from holdfast.hosts.cli.examples import examples_of
-from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.errors import HoldfastError, Invalid, StoreError, StoreFull, StoreUnwritable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -190,6 +191,12 @@ def _run(arguments: list[str]) -> int:
     except HoldfastError as problem:
         _report(problem, as_json="--json" in arguments)
         return problem.exit_code
+    except OSError as problem:
+        if problem.errno not in _REFUSED:
+            raise
+        refused = _REFUSED[problem.errno](f"{problem.filename or 'A file'}: {problem.strerror}.")
+        _report(refused, as_json="--json" in arguments)
+        return refused.exit_code
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.Abort:  # Ctrl-C, or the end of input at a question
@@ -201,6 +208,16 @@ def _run(arguments: list[str]) -> int:
         _report(_misused(problem), as_json="--json" in arguments)
         return Invalid.exit_code
     return code if isinstance(code, int) else 0  # the exit code of a command that ended early
+
+
+# The system refuses to read or write a file, whichever it is: no bug.
+_REFUSED: dict[int | None, type[StoreError]] = {
+    errno.EACCES: StoreUnwritable,
+    errno.EPERM: StoreUnwritable,
+    errno.EROFS: StoreUnwritable,
+    errno.ENOSPC: StoreFull,
+    errno.EDQUOT: StoreFull,
+}
 
 
 def _misused(problem: click.ClickException) -> Invalid:

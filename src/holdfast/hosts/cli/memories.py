@@ -27,7 +27,7 @@ from holdfast.hosts.cli.render import (
 from holdfast.hosts.cli.values import DATE, KIND, MEMORY, SCOPE
 from holdfast.hosts.to_json import plain
 from holdfast.model.fence import visible
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.query import MODES, Query
 from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
 from holdfast.policy.admission.admit import Waivers
@@ -40,10 +40,12 @@ from holdfast.verbs.truth.hydrate import LEVELS, Hydrated, Level, hydrate
 
 TRIGGER_HELP = "Warn at this command or edit, such as `git push --force`, `pytest unless uv run pytest` or src/api/*.py; repeatable."
 
+_KINDS = ", ".join(kind for kind in KINDS if kind not in SEPARATE)
+
 
 @click.command("remember")
 @click.argument("text", nargs=-1)
-@click.option("--kind", type=KIND, default="fact", show_default=True, help=f"What it is: {', '.join(KINDS)}.")
+@click.option("--kind", type=KIND, default="fact", show_default=True, help=f"What it is: {_KINDS}.")
 @click.option("--title", default="", help="A headline; default: taken from the text.")
 @click.option(
     "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="A field of the kind; repeat a name to make a list."
@@ -216,7 +218,7 @@ def list_command(states: tuple[str, ...], only_scopes: bool, offset: int, as_jso
         print_json({"total": page.total, "records": [record_to_json(record) for record in page.records]})
     else:
         filtered = bool(states) or any(value for name, value in options.items() if name != "limit")
-        show_list(page.records, total=page.total, filtered=filtered)
+        show_list(page.records, total=page.total, filtered=filtered, notes=page.notes)
 
 
 @click.command("timeline")

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,6 +17,7 @@ from holdfast.model.kinds import KINDS
 
 if TYPE_CHECKING:
     from holdfast.compose.settings import Settings
+    from holdfast.model.event import Event
     from holdfast.verbs.memory import Memory
 
 LONGEST_STDIN = 1_000_000
@@ -29,17 +31,26 @@ def settings(**flags: Any) -> "Settings":
     return load_settings(flags=click.get_current_context().find_root().obj | flags)
 
 
-def opened(**flags: Any) -> "Memory":
-    """Open the memory of the working directory."""
+@contextmanager
+def opened(**flags: Any) -> "Iterator[Memory]":
+    """Open the memory of the working directory; what a command changes in it is kept as the last thing to undo."""
     from holdfast.compose import open_memory
 
     chosen = settings(**flags)
     for warning in chosen.warnings:
         click.echo(f"warning: {warning}", err=True)
     memory = open_memory(chosen, progress=_report_rebuild)
-    if memory.apart:
-        click.echo(memory.apart, err=True)
-    return memory
+    for notice in memory.notices:
+        click.echo(notice, err=True)
+    with memory:
+        events = list["Event"]()
+        try:
+            yield replace(memory, appended=events)
+        finally:
+            if events:
+                from holdfast.verbs.records.undo import keep_action
+
+                keep_action(memory, events)
 
 
 def _report_rebuild(done: int, total: int) -> None:

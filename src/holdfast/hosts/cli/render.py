@@ -4,7 +4,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from textwrap import fill
@@ -346,13 +346,16 @@ def field_label(name: str, *, single: bool = False) -> str:
     return words.removesuffix("s") if single else words
 
 
-def show_list(records: Iterable[Record], *, total: int, filtered: bool = False) -> None:
+def show_list(records: Iterable[Record], *, total: int, filtered: bool = False, notes: Sequence[str] = ()) -> None:
     """Print records as a table, a line each."""
     rows = list(records)
     out = console()
     if not rows:
-        nothing = "No memory matches." if filtered else 'No memories yet. Save one: [cyan]holdfast remember "…"[/]'
-        out.print(nothing)
+        nothing = (
+            "No memory matches." if filtered else "" if notes else 'No memories yet. Save one: holdfast remember "…"'
+        )
+        for line in filter(None, (nothing, *notes)):
+            out.print(Text(line))
         return
     width = max(len(short(record.id)) for record in rows)
     for record in rows:

@@ -3,9 +3,9 @@
 import os
 import select
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -29,7 +29,7 @@ from holdfast.hosts.cli.render import (
 from holdfast.hosts.cli.values import MEMORY
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import SHORT, short
-from holdfast.model.record import Record, record_to_json
+from holdfast.model.record import record_to_json
 from holdfast.model.text import counted
 from holdfast.surfaces.core import review_text
 from holdfast.surfaces.core.text import line
@@ -37,31 +37,27 @@ from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.quarantine import authors
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
 from holdfast.verbs.truth.contradictions import HOWS, conflicts, mark, open_contradictions, resolve
-from holdfast.verbs.upkeep import review
-from holdfast.verbs.upkeep.inbox import MOST, SORTS, Sort, WaitingItem, waiting_items
-from holdfast.verbs.upkeep.review import Choice, Decision, choices, decide
+from holdfast.verbs.upkeep.inbox import (
+    MOST,
+    SORTS,
+    Choice,
+    Given,
+    Item,
+    choices,
+    decide,
+    decide_all,
+    decide_by_name,
+    waiting_items,
+)
 
+DECIDABLE = tuple(name for name, sort in SORTS.items() if sort.bulk)  # approved and rejected by id
+NOTHING = "Nothing needs a decision."
 ESCAPE_WAIT = 0.05  # seconds
-KEYS: dict[str, Choice] = {"y": "approve", "x": "reject", "b": "both", "a": "author", "e": "edit"}
-DECIDABLE: tuple[Sort, ...] = ("quarantined", "pending", "mined", "suggestion")  # approved and rejected by id
-HEADS: dict[Sort, str] = {
-    "quarantined": "from someone you have not accepted",
-    "pending": "pending approval",
-    "mined": "recurring in your sessions",
-    "suggestion": "suggested thread",
-    "overwritten": "edited in two places",
-    "doubted": "reported wrong",
-    "contradiction": "contradiction",
-    "duplicate": "near-duplicates",
-    "stale": "the cited code has changed",
-    "scope": "scope that looks misspelled",
-    "unchecked": "not verified for a month",
-    "unused": "never helped",
-}
+Answer = tuple[Item, Choice, Given]
 sort_option = click.option(
     "--sort",
     "sorts",
-    type=click.Choice(SORTS),
+    type=click.Choice(tuple(SORTS)),
     metavar="SORT",
     multiple=True,
     help=f"Only this sort, repeatable: {', '.join(SORTS)}.",
@@ -70,20 +66,11 @@ references_argument = click.argument("references", type=MEMORY, nargs=-1, metava
 all_option = click.option("--all", "everything", is_flag=True, help="Everything pending or quarantined, or of --sort.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A decision that is made and not carried out yet."""
-
-    item: WaitingItem
-    choice: Choice
-    text: str = ""
-
-
 @click.group("review", invoke_without_command=True)
 @sort_option
 @json_option
 @click.pass_context
-def review_command(ctx: click.Context, sorts: tuple[Sort, ...], as_json: bool) -> None:
+def review_command(ctx: click.Context, sorts: tuple[str, ...], as_json: bool) -> None:
     """Decide on everything that waits for you.
 
     Pending and quarantined memories, patterns found in your work, suggested threads, memories that contradict or repeat each other,
@@ -105,18 +92,17 @@ def review_command(ctx: click.Context, sorts: tuple[Sort, ...], as_json: bool) -
         with working("looking for what waits"):
             items = waiting_items(memory, sorts=sorts or None)
         if not items:
-            click.echo("Nothing waits for you.")
+            click.echo(NOTHING)
             return
-        problems = _carry_out(memory, _ask(items))
-    if problems:
-        raise click.exceptions.Exit(Conflict.exit_code)
+        if _carry_out(memory, _ask(items)):
+            raise click.exceptions.Exit(Conflict.exit_code)
 
 
 @review_command.command("list")
 @sort_option
 @click.option("--limit", default=MOST, show_default=True, type=click.IntRange(1, 1000), help="Most of each sort.")
 @json_option
-def list_command(sorts: tuple[Sort, ...], limit: int, as_json: bool) -> None:
+def list_command(sorts: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List what waits, and why."""
     _list(sorts or None, limit, as_json=as_json)
 
@@ -128,7 +114,7 @@ def list_command(sorts: tuple[Sort, ...], limit: int, as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Approve it although there is a duplicate.")
 @json_option
 def approve_command(
-    references: tuple[str, ...], everything: bool, sorts: tuple[Sort, ...], force: bool, as_json: bool
+    references: tuple[str, ...], everything: bool, sorts: tuple[str, ...], force: bool, as_json: bool
 ) -> None:
     """Approve pending memories, or accept what others sent.
 
@@ -140,13 +126,7 @@ def approve_command(
     holdfast review approve mira@example.org
     holdfast review approve --all --sort mined
     """
-    with opened() as memory:
-        done = (
-            review.decide_all(memory, _decidable(sorts), "approve")
-            if _is_all(references, everything=everything)
-            else review.approve(memory, references, force=force)
-        )
-    _show_decisions(done, as_json=as_json)
+    _decide_all("approve", references, sorts, Given(force=force), everything=everything, as_json=as_json)
 
 
 @review_command.command("reject")
@@ -156,7 +136,7 @@ def approve_command(
 @click.option("--reason", default="", help="Why; printed if something similar is written again.")
 @json_option
 def reject_command(
-    references: tuple[str, ...], everything: bool, sorts: tuple[Sort, ...], reason: str, as_json: bool
+    references: tuple[str, ...], everything: bool, sorts: tuple[str, ...], reason: str, as_json: bool
 ) -> None:
     """Reject pending memories, or what others sent; what a rejected author sends later is rejected too.
 
@@ -164,13 +144,7 @@ def reject_command(
     holdfast review reject QD7Q2M4X --reason "no longer planned"
     holdfast review reject stranger@example.org
     """
-    with opened() as memory:
-        done = (
-            review.decide_all(memory, _decidable(sorts), "reject", reason=reason)
-            if _is_all(references, everything=everything)
-            else review.reject(memory, references, reason=reason)
-        )
-    _show_decisions(done, as_json=as_json)
+    _decide_all("reject", references, sorts, Given(reason=reason), everything=everything, as_json=as_json)
 
 
 @review_command.command("authors")
@@ -272,154 +246,157 @@ def split_command(id: str, as_json: bool) -> None:  # noqa: A002
     show(restored, "\n".join(f"Restored {line(record, PERSON)}" for record in restored), as_json=as_json)
 
 
-def _is_all(references: Sequence[str], *, everything: bool) -> bool:
-    if everything and references:
-        raise Invalid("--all and single ones exclude each other.", hint="Use one of them.")
-    return everything
-
-
-def _decidable(sorts: Sequence[Sort]) -> Sequence[Sort]:
+def _decide_all(
+    choice: str, references: Sequence[str], sorts: Sequence[str], given: Given, *, everything: bool, as_json: bool
+) -> None:
+    """Approve or reject what is named, or everything of some sorts; print what was done."""
+    if everything == bool(references):
+        hint = "Pass an id or an author's address, or --all; `holdfast review list` lists what waits."
+        raise Invalid("--all and single ones exclude each other." if everything else "Nothing was named.", hint=hint)
     if other := [sort for sort in sorts if sort not in DECIDABLE]:
         hint = f"--all is for {', '.join(DECIDABLE)}; decide on the others one by one with `holdfast review`."
         raise Invalid(f"{other[0]} cannot be decided all at once.", hint=hint)
-    return sorts or DECIDABLE
+    with opened() as memory:
+        if everything:
+            made = [
+                (item.author or item.record.id, done)
+                for item, done in decide_all(memory, sorts or DECIDABLE, choice, given)
+            ]
+        else:
+            decided = [(name, *decide_by_name(memory, name, choice, given)) for name in references]
+            made = [(record.id if record else name, done.message) for name, record, done in decided]
+    if as_json:
+        print_json([{"reference": reference, "done": done} for reference, done in made])
+    for reference, done in [] if as_json else made:
+        name = reference if "@" in reference else short(reference)
+        console().print(Text.assemble((name, "cyan"), f"  {done}"))
+    if not made and not as_json:
+        click.echo(NOTHING)
+    if any(done.startswith("left: ") for _, done in made):
+        raise click.exceptions.Exit(Conflict.exit_code)
 
 
-def _list(sorts: Sequence[Sort] | None, limit: int, *, as_json: bool) -> None:
+def _list(sorts: Sequence[str] | None, limit: int, *, as_json: bool) -> None:
     with opened() as memory, working("looking for what waits"):
         items = waiting_items(memory, sorts=sorts, limit=limit)
     if as_json:
         print_json([_item_to_json(item) for item in items])
         return
     out = console()
-    for sort in (sort for sort in SORTS if any(item.sort == sort for item in items)):
-        own = [item for item in items if item.sort == sort]
-        out.print(Text(f"{HEADS[sort]} ({len(own)})", style="bold"))
+    for name, sort in SORTS.items():
+        own = [item for item in items if item.sort == name]
+        out.print(Text(f"{sort.title} ({len(own)})", style="bold")) if own else None
         for item in own:
             _show_item(item)
-    if items:
-        out.print(Text("\nTo decide, in a terminal: holdfast review", style="dim"))
-    else:
-        out.print("Nothing waits for you.")
+    out.print(Text("\nTo decide, in a terminal: holdfast review", style="dim") if items else NOTHING)
 
 
-def _ask(items: Sequence[WaitingItem]) -> list[Answer]:
+def _ask(items: Sequence[Item]) -> list[Answer]:
     """Show one item after the other and read a key for each; return the answers that were not undone."""
     answers: list[Answer | None] = []  # None: skipped
     click.echo(f"{counted(len(items), 'item')} to decide. q saves and quits, u undoes, Ctrl-C leaves without saving.")
     while len(answers) < len(items):
         item = items[len(answers)]
-        if _is_decided(item, answers):
+        # Accepting or rejecting an author decides on everything they sent.
+        if item.author and any(made and "author" in made[1].name and made[0].author == item.author for made in answers):
             answers.append(None)
             continue
         click.echo()
-        console().print(Text(f"{len(answers) + 1} of {len(items)} · {HEADS[item.sort]}", style="bold"))
+        console().print(Text(f"{len(answers) + 1} of {len(items)} · {SORTS[item.sort].title}", style="bold"))
         _show_item(item, full=True)
-        match _key(item):
-            case "q":
-                break
-            case "s":
-                click.echo("→ skipped")
-                answers.append(None)
-            case "u" if not answers:
-                click.echo("There is nothing to undo.")
-            case "u":
-                click.echo("→ undone")
-                _undo(answers)
-            case key:
-                answers += _answered(item, KEYS[key])
+        offered = {choice.key: choice for choice in choices(item).values()}
+        words = {key: choice.words_for(item) for key, choice in offered.items()}
+        words |= {"s": "skip", "u": "undo", "q": "quit"}
+        key = _pressed(words)
+        if key == "q":
+            break
+        if key == "s":
+            click.echo("→ skipped")
+            answers.append(None)
+        elif key == "u":
+            click.echo("→ undone" if answers else "There is nothing to undo.")
+            while answers and answers.pop() is None:  # back to the last item that was decided
+                pass
+        elif (given := _given(item, offered[key])) is not None:
+            click.echo(f"→ {words[key]}")
+            answers.append((item, offered[key], given))
     return [answer for answer in answers if answer]
 
 
-def _is_decided(item: WaitingItem, answers: Sequence[Answer | None]) -> bool:
-    """True if accepting an author has decided on this item too."""
-    return any(made and made.choice == "author" and made.item.author == item.author for made in answers)
-
-
-def _undo(answers: list[Answer | None]) -> None:
-    """Go back to the last item that was asked about."""
-    answers.pop()
-    while answers and answers[-1] is None:
-        answers.pop()
-
-
-def _key(item: WaitingItem) -> str:
-    """Return the key that was pressed, one of those offered."""
-    offered = choices(item)
-    keys = {key: offered[choice] for key, choice in KEYS.items() if choice in offered}
-    keys |= {"s": "skip", "u": "undo", "q": "quit"}
+def _pressed(words: Mapping[str, str]) -> str:
+    """Show the keys with what each does, and return the one that is pressed."""
     with _single_keys() as read:
-        parts = (part for key, what in keys.items() for part in ((f" {key}", "bold cyan"), f" {what} "))
-        console().print(Text.assemble(*parts))
-        while (key := read().lower()) not in keys:
+        console().print(
+            Text.assemble(*(part for key in words for part in ((f" {key}", "bold cyan"), f" {words[key]} ")))
+        )
+        while (key := read().lower()) not in words:
             if key == "\x03":
                 click.echo("Nothing was saved.")
                 raise KeyboardInterrupt
             if key in ("\x04", ""):
                 return "q"
             if key.isalnum() or key == "?":
-                click.echo(f"{key} is none of {', '.join(keys)}.")
+                click.echo(f"Press one of {', '.join(words)}.")
     return key
 
 
 @contextmanager
 def _single_keys() -> Iterator[Callable[[], str]]:
-    """Yield a function that returns the next key without waiting for Enter; arrow keys and the like are ignored."""
+    """Yield a function that returns the next key without waiting for Enter; arrow keys and the like are left out.
+
+    Entered before the keys are shown: what is typed at once must not be lost.
+    """
     if sys.platform == "win32":
         yield click.getchar
         return
     import termios
 
     terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
-    single = termios.tcgetattr(terminal)
+    before, single = termios.tcgetattr(terminal), termios.tcgetattr(terminal)
     single[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG)
     termios.tcsetattr(terminal, termios.TCSADRAIN, single)
+
+    def read() -> str:
+        key = os.read(terminal, 1).decode(errors="replace")
+        if key == "\x1b" and select.select([terminal], [], [], ESCAPE_WAIT)[0]:
+            os.read(terminal, 16)  # the rest of what an arrow or function key sends
+        return key
+
     try:
-        yield lambda: _typed(terminal)
+        yield read
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _typed(terminal: int) -> str:
-    key = os.read(terminal, 1).decode(errors="replace")
-    if key == "\x1b":  # the beginning of what an arrow or function key sends
-        if select.select([terminal], [], [], ESCAPE_WAIT)[0]:
-            os.read(terminal, 16)
-        return "\x1b"
-    return key
-
-
-def _answered(item: WaitingItem, choice: Choice) -> list[Answer | None]:
-    """Return the answer, as a list; empty if an edit was left without a change."""
-    text = ""
-    if choice == "edit":
-        edited = click.edit(item.record.body)
-        if edited is None or edited.strip() in ("", item.record.body.strip()):
-            click.echo("Unchanged.")
-            return []
-        text = edited.strip()
-    click.echo(f"→ {choices(item)[choice]}")
-    return [Answer(item=item, choice=choice, text=text)]
+def _given(item: Item, choice: Choice) -> Given | None:
+    """Return what the user adds to a decision: the new text of an edit; None if they left it as it is."""
+    if choice.name != "edit":
+        return Given()
+    text = (click.edit(item.record.body) or "").strip()
+    if text in ("", item.record.body.strip()):
+        click.echo("Unchanged.")
+        return None
+    return Given(text=text)
 
 
 def _carry_out(memory: Memory, answers: Sequence[Answer]) -> int:
     """Carry out the decisions, print what could not be done, and return how many of them that were."""
     problems = []
-    for answer in answers:
+    for item, choice, given in answers:
         try:
-            decide(memory, answer.item, answer.choice, text=answer.text)
+            decide(memory, item, choice.name, given)
         except HoldfastError as problem:
-            problems.append(f"{short(answer.item.record.id)}  {problem}")
+            problems.append(f"{short(item.record.id)}  {problem}")
     click.echo(f"\n{counted(len(answers) - len(problems), 'decision')} saved.")
-    for line_ in problems:
-        console(error=True).print(Text(f"not done: {line_}", style="yellow"))
+    for problem_line in problems:
+        console(error=True).print(Text(f"not done: {problem_line}", style="yellow"))
     return len(problems)
 
 
-def _show_item(item: WaitingItem, *, full: bool = False) -> None:
+def _show_item(item: Item, *, full: bool = False) -> None:
     out = console()
-    for record, word in _sides(item):
+    between = "against " if item.sort == "contradiction" else "and "
+    for record, word in ((item.record, ""), *((other, between) for other in item.others)):
         when = f"  {ago(record.created_at)}"
         taken = 6 + len(short(record.id)) + len(word) + len(when)  # two spaces on either side of the id, and the icon
         text = record.body if full else fitting(out, record.title, taken)
@@ -433,31 +410,13 @@ def _show_item(item: WaitingItem, *, full: bool = False) -> None:
         indented(out, f"merged: {item.text}", SHORT + 4)
 
 
-def _sides(item: WaitingItem) -> Iterator[tuple[Record, str]]:
-    yield item.record, ""
-    yield from ((other, "against " if item.sort == "contradiction" else "and ") for other in item.others)
-
-
-def _item_to_json(item: WaitingItem) -> dict[str, Any]:
+def _item_to_json(item: Item) -> dict[str, Any]:
+    more = {"others": [record_to_json(other) for other in item.others], "text": item.text, "author": item.author}
     return {
         "sort": item.sort,
         "id": item.record.id,
         "why": item.why,
-        **({"others": [record_to_json(other) for other in item.others]} if item.others else {}),
-        **({"text": item.text} if item.text else {}),
-        **({"author": item.author} if item.author else {}),
-        "choices": dict(choices(item)),
+        **{name: value for name, value in more.items() if value},
+        "choices": {name: choice.words_for(item) for name, choice in choices(item).items()},
         "record": record_to_json(item.record),
     }
-
-
-def _show_decisions(decisions: Sequence[Decision], *, as_json: bool) -> None:
-    if as_json:
-        print_json([{"reference": made.reference, "title": made.title, "done": made.done} for made in decisions])
-    for made in [] if as_json else decisions:
-        name = short(made.reference) if made.title and "@" not in made.reference else made.reference
-        console().print(Text.assemble((name, "cyan"), f"  {made.done}", f": {made.title}" if made.title else ""))
-    if not decisions and not as_json:
-        click.echo("Nothing waits for you.")
-    if any(made.done.startswith("left: ") for made in decisions):
-        raise click.exceptions.Exit(Conflict.exit_code)

@@ -1,5 +1,7 @@
 """Commands of `holdfast server`: one memory for a team, its users and their keys."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -53,13 +55,13 @@ def run_command(host: str, port: int, names: tuple[str, ...], rate: float, burst
     serve(settings(), names, host=host, port=port, limits=limits, announce=announce)
 
 
-def _store() -> Memory:
+@contextmanager
+def _store() -> Iterator[Memory]:
     """Open the team's store itself: access is never decided on a local copy."""
-    memory = opened()
-    if memory.apart:
-        memory.close()
-        raise Unreachable
-    return memory
+    with opened() as memory:
+        if memory.apart:
+            raise Unreachable
+        yield memory
 
 
 @click.group("user")

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,22 +11,23 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from holdfast.compose.settings import FILE, FOLDER, PRIVATE
+from holdfast.compose.settings import PRIVATE
 from holdfast.hosts.cli.here import Here, look_around
 from holdfast.hosts.cli.options import settings
 from holdfast.hosts.cli.render import console, hanging, json_option, print_json, say
 from holdfast.hosts.cli.values import CLIENT
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.setup.apply import Planned, carry_out, diff_of, planned, snippet
-from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed
+from holdfast.hosts.setup.clients import BY_NAME, Client, check_clients, installed
 from holdfast.hosts.setup.edits import Member
 from holdfast.hosts.setup.installation import check_lasting
 from holdfast.hosts.setup.ours import NAME
 from holdfast.hosts.setup.places import Machine
-from holdfast.hosts.setup.plan import Choices, Wanted, covered, has_plugin, wanted
+from holdfast.hosts.setup.plan import Choices, covered, has_plugin, is_new, wanted
 from holdfast.hosts.setup.remove import removals, take_out
 from holdfast.hosts.setup.shapes import stdio
 from holdfast.model.errors import Invalid
+from holdfast.model.places import FILE, FOLDER
 from holdfast.model.text import counted
 
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
@@ -72,6 +74,11 @@ class Mode:
     help="Tools to offer, with the defaults of their system; repeatable.",
 )
 @click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured or injected automatically.")
+@click.option(
+    "--approve/--no-approve",
+    default=None,
+    help="Whether Holdfast's tools run without asking; default: yes for a client that is new, else as it is.",
+)
 @click.option("--instructions", is_flag=True, help="Also add a note for agents to CLAUDE.md, AGENTS.md, GEMINI.md.")
 @click.option("--gitignore", is_flag=True, help="With --project: add the new files to .gitignore.")
 @click.option("--diff", "diffs", is_flag=True, help="Show every change line by line.")
@@ -83,6 +90,7 @@ def init_command(
     in_project: bool,
     surfaces: tuple[str, ...],
     no_hooks: bool,
+    approve: bool | None,
     instructions: bool,
     gitignore: bool,
     diffs: bool,
@@ -92,21 +100,22 @@ def init_command(
 ) -> None:
     """Set up the AI clients on this machine.
 
-    Lists the files it would change and asks, leaves everything else in them alone, and can be run again at any time.
+    Lists what it would add to which files and asks, leaves everything else in them alone, and can be run again at any time.
     """
     manner = Mode(yes=yes, dry_run=dry_run, as_json=as_json, diffs=diffs)
     check_lasting(sys.prefix)
     here = look_around("project" if in_project else "user")
-    known, unknown = _clients(names, here.machine, manner)
+    known = _clients(names, here.machine, manner)
     choices = Choices(
         clients=known,
         level=here.level,
         hooks=not no_hooks,
         instructions=instructions or _wants_instructions(known, manner),
         gitignore=gitignore,
+        approve=_wants_approval(known, here, manner) if approve is None else approve,
         surfaces={client.name: surfaces or here.manifest.surfaces.get(client.name, ()) for client in known},
     )
-    _set_up(choices, here, manner, unknown)
+    _set_up(choices, here, manner)
 
 
 @click.command("uninstall")
@@ -128,10 +137,10 @@ def uninstall_command(
     if everything and settings().config.database:
         raise Invalid("The memories are in PostgreSQL; --all deletes only a store of files.")
     manner, here = Mode(yes=yes, dry_run=dry_run, as_json=as_json), look_around()
-    leaving = set(names) or here.manifest.clients()
+    leaving = {client.name for client in check_clients(names)} or here.manifest.clients()
     plan = removals(here.manifest, leaving)
     if not as_json:
-        _show(plan) if diffs else _show_files(plan, here.machine)
+        _show_plan(plan, here.machine, diffs=diffs)
     done = bool(plan) and manner.proceeds(_question(plan), plan)
     if done:
         take_out(plan, leaving, here.manifest, here.store)
@@ -144,22 +153,22 @@ def uninstall_command(
     _conclude(plan, done=done, as_json=as_json, more={"backup": str(backup) if backup else None})
 
 
-def _set_up(choices: Choices, here: Here, manner: Mode, unknown: tuple[str, ...]) -> None:
+def _set_up(choices: Choices, here: Here, manner: Mode) -> None:
     """Print the changes, make them, and print what is left to do."""
     here = _without_hooks(choices, here, manner)
     wants = list(wanted(choices, here.machine, here.made))
     plan = planned(wants, choices, here.manifest, here.machine.project)
     if not manner.as_json:
-        _show_plan(plan, wants, here, diffs=manner.diffs)
+        _show_plan(plan, here.machine, [client.name for client in choices.clients], diffs=manner.diffs)
     will_change = any(change.changes for change in plan)
     done = bool(choices.clients) and (manner.proceeds(_question(plan), plan) if will_change else not manner.dry_run)
     if done:
         manifest = replace(here.manifest, surfaces={**here.manifest.surfaces, **choices.surfaces})
         carry_out(plan, wants, manifest, here.store, private=here.level == "user")
     if not manner.as_json:
-        for line in _remarks(choices, here, unknown, plan):
+        for line in _remarks(choices, here, plan):
             say(line)
-    _conclude(plan, done=done, as_json=manner.as_json, more={"unknown": list(unknown)})
+    _conclude(plan, done=done, as_json=manner.as_json, more={})
     if done and will_change and not manner.as_json:
         names = ", ".join(client.title for client in choices.clients)
         say(f"\nNext: start a new session in {names}; it begins with what is known about the project.")
@@ -173,23 +182,25 @@ def _without_hooks(choices: Choices, here: Here, manner: Mode) -> Here:
     if not plan:
         return here
     if not manner.as_json:
-        _show(plan)
-    if not manner.proceeds("Remove these hooks?"):
+        _show_plan(plan, here.machine, diffs=manner.diffs)
+    if not manner.proceeds("Remove these hooks?", plan):
         return here
     return replace(here, manifest=take_out(plan, leaving, here.manifest, here.store, only_hooks=True))
 
 
-def _clients(names: tuple[str, ...], machine: Machine, manner: Mode) -> tuple[tuple[Client, ...], tuple[str, ...]]:
-    """Return the clients to set up (as named, else detected and picked) and the unknown names."""
-    if not names:
-        detected = installed(machine)
-        names = tuple(client.name for client in detected)
-        if detected and manner.asks:
-            say("Found " + ", ".join(f"{client.title} ({client.name})" for client in detected) + ".")
-            answer = click.prompt("Set up which (names, or all)?", default="all")
-            names = names if answer.strip() == "all" else tuple(answer.replace(",", " ").split())
-    known = tuple(client for client in CLIENTS if client.name in names)
-    return known, tuple(name for name in names if name not in BY_NAME)
+def _clients(names: tuple[str, ...], machine: Machine, manner: Mode) -> tuple[Client, ...]:
+    """Return the clients to set up: as named, else those found on the machine, of which the user may pick some."""
+    if names:
+        return check_clients(names)
+    detected = installed(machine)
+    if not detected or not manner.asks:
+        return detected
+    say("Found " + ", ".join(f"{client.title} ({client.name})" for client in detected) + ".")
+    answer = click.prompt("Set up which (names, all or none)?", default="all").strip().lower()
+    if answer in ("n", "no", "none"):
+        say("No client was chosen; nothing was changed.")
+        raise click.exceptions.Exit(4)
+    return detected if answer in ("y", "yes", "all") else check_clients(answer.replace(",", " ").split())
 
 
 def _wants_instructions(known: tuple[Client, ...], manner: Mode) -> bool:
@@ -198,42 +209,42 @@ def _wants_instructions(known: tuple[Client, ...], manner: Mode) -> bool:
     return click.confirm("Also add a note for agents to CLAUDE.md, AGENTS.md, …?", default=False)
 
 
-def _show_plan(plan: Sequence[Planned], wants: Sequence[Wanted], here: Here, *, diffs: bool) -> None:
-    """Print a line for each client with the files that change; with `diffs` every change."""
+def _wants_approval(known: tuple[Client, ...], here: Here, manner: Mode) -> bool | None:
+    """Ask whether our tools may run without asking, if there are new clients in which they could; None: as it is."""
+    new = [client.title for client in known if client.grant and is_new(client, here.level, here.machine, here.made)]
+    if not new or not manner.asks:
+        return None
+    return click.confirm(f"Let Holdfast's tools run without asking in {', '.join(new)}?", default=True)
+
+
+def _show_plan(plan: Sequence[Planned], machine: Machine, names: Sequence[str] = (), *, diffs: bool) -> None:
+    """Print for each client what changes, and in which files; with `diffs` every change before that."""
     out = console()
     if diffs:
-        _show(plan)
-        return
-    changing = {change.path: change for change in plan if change.changes}
-    for name in dict.fromkeys(want.client for want in wants):
-        files = dict.fromkeys(want.path for want in wants if want.client == name and want.path in changing)
-        shown = [f"{_short_path(path, here.machine)} ({_size(changing[path])})" for path in files]
+        _show_diffs(plan)
+    for name in names or dict.fromkeys(client for one in plan for client, *_ in one.entries):
+        files = [one for one in plan if any(client == name for client, *_ in one.entries)]
         title = BY_NAME[name].title if name in BY_NAME else name
-        hanging(out, Text.assemble((f"{title:<15} ", "bold"), ", ".join(shown) or "already set up"), 16)
+        hanging(out, Text.assemble((f"{title:<15} ", "bold"), _in_words(files, name) or "already set up"), 16)
+        if files and not diffs:
+            hanging(out, Text(f"{'':<15} {', '.join(_short_path(one, machine) for one in files)}"), 16)
     _show_left_alone(plan)
 
 
-def _show_files(plan: Sequence[Planned], machine: Machine) -> None:
-    for change in (change for change in plan if change.changes):
-        click.echo(f"{_short_path(change.path, machine)} ({_size(change)})")
-    _show_left_alone(plan)
+def _in_words(plan: Iterable[Planned], name: str) -> str:
+    """Return what changes for a client: "1 server, 10 hooks, 1 permission: Holdfast's tools run without asking"."""
+    counts = Counter((how, noun) for one in plan for client, how, noun in one.entries if client == name)
+    done: dict[str, list[str]] = {}
+    for (how, noun), count in sorted(counts.items(), key=lambda pair: pair[0][1] == "permission"):
+        done.setdefault(how, []).append(counted(count, noun))
+    words = "; ".join(f"{', '.join(each)}{'' if how == 'added' else f' {how}'}" for how, each in done.items())
+    return words + (": Holdfast's tools run without asking" if counts["added", "permission"] else "")
 
 
-def _short_path(path: Path, machine: Machine) -> str:
-    return f"~/{path.relative_to(machine.home)}" if path.is_relative_to(machine.home) else str(path)
-
-
-def _size(change: Planned) -> str:
-    before, after = (len((text or "").splitlines()) for text in (change.before, change.after))
-    if change.before is None:
-        return f"new, {after} lines"
-    return "removed" if change.after is None else f"{after - before:+} lines"
-
-
-def _show(plan: Sequence[Planned]) -> None:
-    """Print the changes, and for files left alone what to add by hand."""
-    _show_diffs(plan)
-    _show_left_alone(plan)
+def _short_path(change: Planned, machine: Machine) -> str:
+    path, home = change.path, machine.home
+    fate = " (new)" if change.before is None else " (removed)" if change.after is None else ""
+    return (f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)) + fate
 
 
 def _show_diffs(plan: Sequence[Planned]) -> None:
@@ -257,13 +268,15 @@ def _question(plan: list[Planned]) -> str:
     return f"Change {counted(count, 'file')}?"
 
 
-def _remarks(choices: Choices, here: Here, unknown: tuple[str, ...], plan: list[Planned]) -> Iterable[str]:
+def _remarks(choices: Choices, here: Here, plan: list[Planned]) -> Iterable[str]:
     """Yield hints about the set-up."""
-    nothing = "" if choices.clients else "No known AI client was found here."
-    for reason in [f"{name} is not a known client." for name in unknown] or filter(None, [nothing]):
+    if not choices.clients:
         entry = Member(path=("mcpServers", NAME), value=stdio(here.made))
-        yield f"{reason} Most clients accept this in their MCP file:\n{snippet([entry])}"
+        yield f"No known AI client was found here. Most clients accept this in their MCP file:\n{snippet([entry])}"
         yield f"Known clients: {', '.join(BY_NAME)}."
+    granted = [BY_NAME[name].title for one in plan for name, *what in one.entries if what == ["added", "permission"]]
+    if granted:
+        yield f"Holdfast's tools run without asking in {', '.join(granted)}; to take that back: holdfast init --no-approve"
     for client in choices.clients:
         if has_plugin(client, here.machine):
             yield f"{client.title}: the Holdfast plugin is enabled and provides everything."
@@ -286,7 +299,10 @@ def _conclude(plan: list[Planned], *, done: bool, as_json: bool, more: Mapping[s
     changed = [str(change.path) for change in plan if change.changes]
     left = [{"path": str(skipped.path), "why": skipped.why} for change in plan for skipped in change.left_alone]
     if as_json:
-        print_json({"done": done, "changed": changed, "left_alone": left, **more})
+        counts = Counter(entry for one in plan for entry in one.entries)
+        names = ("client", "how", "entry", "count")
+        entries = [dict(zip(names, (*entry, count), strict=True)) for entry, count in counts.items()]
+        print_json({"done": done, "changed": changed, "entries": entries, "left_alone": left, **more})
     elif plan and not changed:
         say("Nothing to change: everything is set up." if not left else "Nothing was changed.")
     elif changed:

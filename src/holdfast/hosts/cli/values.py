@@ -129,8 +129,9 @@ def _quietly_opened(ctx: click.Context) -> "Memory | None":
     from pathlib import Path
 
     from holdfast.compose import open_memory
-    from holdfast.compose.settings import FILE, load_settings, store_folder
+    from holdfast.compose.settings import load_settings, store_folder
     from holdfast.model.errors import HoldfastError
+    from holdfast.model.places import FILE
 
     try:
         current = load_settings(flags={"home": ctx.find_root().params.get("home")})

@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from holdfast.compose.adapters import committed_memories
-from holdfast.compose.settings import FILE, store_folder
+from holdfast.compose.settings import store_folder
 from holdfast.hosts.cli.options import from_top, opened, settings
 from holdfast.hosts.cli.render import (
     FRESHNESS_STYLE,
@@ -27,6 +27,7 @@ from holdfast.hosts.cli.values import MEMORY
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import SHORT, short
+from holdfast.model.places import FILE
 from holdfast.model.record import record_to_json
 from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory

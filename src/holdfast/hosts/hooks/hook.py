@@ -12,12 +12,12 @@ from holdfast.hosts.hooks.places import (
     branch_of,
     checkout_root,
     client_note,
-    data_folder,
     home_of,
     private_mark,
     session_settings,
 )
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.places import data_folder
 from holdfast.policy.secrets.find import mask_secrets
 
 MYPY = False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
+
+from holdfast.model import places
 
 MYPY = False
 if MYPY:
@@ -36,57 +37,12 @@ def session_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def home_of(cwd: str, preset: str = "") -> str:
-    """Return the folder of the store like `compose.store_folder`, but without reading settings.
-
-    With the preset of another system, its variable counts too.
-    """
+    """Return the folder of the store without reading settings; with the preset of another system, its variable counts too."""
     if named := os.environ.get("HOLDFAST_HOME"):
         return os.path.expanduser(named)
     if named := os.environ.get(FOREIGN_HOMES.get(preset, ""), "").strip():
         return os.path.expanduser(os.path.dirname(named) if named.endswith(".db") else named)
-    folder = cwd
-    while folder and os.path.dirname(folder) != folder:
-        store = os.path.join(folder, ".holdfast")
-        if os.path.exists(os.path.join(store, "holdfast.db")) and not _came_with_repository(store):
-            return store
-        folder = os.path.dirname(folder)
-    return data_folder()
-
-
-def _came_with_repository(store: str) -> bool:
-    """True if a store came with a repository, like `adapters.git.came_with_repository`: it is not the user's.
-
-    Runs git only if the index does not rule it out: it contains the name, or may (compressed names, a split index).
-    """
-    folder = store = os.path.realpath(store)
-    while not os.path.exists(git := os.path.join(folder, ".git")):
-        if (parent := os.path.dirname(folder)) == folder:
-            return False
-        folder = parent
-    try:
-        if os.path.isfile(git):  # a linked worktree, or a submodule
-            with open(git, encoding="utf-8") as file:
-                git = os.path.join(folder, file.read().partition("gitdir:")[2].strip())
-        with open(os.path.join(git, "index"), "rb") as file:
-            index = file.read()
-    except FileNotFoundError:
-        return False  # the repository has no files yet
-    if index[7:8] < b"\4" and b"\0link\0\0" not in index and b"holdfast.db" not in index.lower():
-        return False
-    import subprocess
-
-    command = ["git", "-C", store, "ls-files", "--error-unmatch", "--", ":(top,icase,glob)**/holdfast.db"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return not subprocess.run(command, env=environment, capture_output=True, check=False).returncode  # noqa: S603
-
-
-def data_folder() -> str:
-    """Return the platform's folder for data."""
-    user = os.path.expanduser("~")
-    if sys.platform == "win32":
-        return os.path.join(os.environ.get("LOCALAPPDATA", user), "holdfast")
-    usual = ("Library", "Application Support") if sys.platform == "darwin" else (".local", "share")
-    return os.path.join(os.environ.get("XDG_DATA_HOME") or os.path.join(user, *usual), "holdfast")
+    return places.home_of(cwd)
 
 
 def prepared_file(home: str, root: str, project: str = "") -> str:

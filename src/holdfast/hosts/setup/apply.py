@@ -6,15 +6,29 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from holdfast.hosts.setup import tomltext
-from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, Whole, depth_of, put, standing
+from holdfast.hosts.setup.edits import (
+    Approval,
+    Block,
+    Edit,
+    Element,
+    Member,
+    Table,
+    Whole,
+    depth_of,
+    noun_of,
+    put,
+    standing,
+)
 from holdfast.hosts.setup.files import check_writable, mark_of, missing_folders, replace_file, text_of
 from holdfast.hosts.setup.manifest import Manifest, Placed, Splice, Touched, write_manifest
 from holdfast.hosts.setup.plan import Choices, Wanted
 from holdfast.model.errors import InvalidFile
 
+How = Literal["added", "updated", "removed"]
+Change = tuple[str, How, str]  # the client, and what is done to what
 LONGEST_LINE = 200  # characters of a line in a diff: some files are one line
 
 
@@ -35,6 +49,7 @@ class Planned:
     before: str | None
     after: str | None
     touched: Touched | None
+    entries: tuple[Change, ...] = ()
     left_alone: tuple[LeftAlone, ...] = ()
 
     @property
@@ -66,7 +81,7 @@ def plan_file(path: Path, needs: list[Wanted], manifest: Manifest) -> Planned:
         before = text_of(path)
         plan = _with_edits(path, before, needs, was)
         if plan.changes:
-            check_writable(path)
+            check_writable(path, needs[0].within)
     except InvalidFile as problem:
         edits = [edit for need in needs for edit in need.edits]
         left = LeftAlone(path=path, why=problem.message, snippet=snippet(edits))
@@ -98,7 +113,7 @@ def diff_of(one: Planned) -> str:
 
 
 def snippet(edits: Iterable[Edit]) -> str:
-    """Return edits as a user would insert them by hand."""
+    """Return edits as a user would insert them by hand, without approvals."""
     pieces: list[str] = []
     joined: dict[str, Any] = {}
     for edit in edits:
@@ -115,7 +130,7 @@ def snippet(edits: Iterable[Edit]) -> str:
 
 
 def _with_edits(path: Path, before: str | None, needs: list[Wanted], was: Touched | None) -> Planned:
-    text, splices, left = before or "", list[Splice](), list[LeftAlone]()
+    text, splices, left, entries = before or "", list[Splice](), list[LeftAlone](), list[Change]()
     skeleton = next((need.skeleton for need in needs if need.skeleton), {})
     placed = {_place(one.edit): one for one in (was.placed if was else ())}
     if skeleton and not text.strip():
@@ -130,16 +145,21 @@ def _with_edits(path: Path, before: str | None, needs: list[Wanted], was: Touche
             case "held":
                 if known := placed.get(_place(edit)):
                     placed[_place(edit)] = replace(known, clients=_both(known.clients, need.client))
-            case _:
+            case found:
                 known = placed.get(_place(edit))
                 kept = known.kept if known else depth_of(text, edit)
                 clients = _both(known.clients if known else (), need.client)
                 placed[_place(edit)] = Placed(edit=edit, clients=clients, kept=kept)
                 text, old = put(text, edit), text
                 splices.append(_splice(old, text))
+                taken_back = isinstance(edit, Approval) and not edit.given
+                how: How = "removed" if taken_back else "added" if found == "missing" else "updated"
+                entries.append((need.client, how, noun_of(edit)))
     after = text if splices else before
     touched = _account(path, before, after, splices, was, skeleton, tuple(placed.values())) if placed else None
-    return Planned(path=path, before=before, after=after, touched=touched, left_alone=tuple(left))
+    return Planned(
+        path=path, before=before, after=after, touched=touched, entries=tuple(entries), left_alone=tuple(left)
+    )
 
 
 def _account(
@@ -175,7 +195,7 @@ def _ignored(plan: list[Planned], choices: Choices, project: Path) -> list[Wante
     lines = sorted("/" + path.relative_to(project).as_posix() for path in made if path.is_relative_to(project))
     edits = (Block(text="\n".join(lines), marks="shell"),)
     names = [client.name for client in choices.clients] if lines else []
-    return [Wanted(client=name, path=project / ".gitignore", edits=edits) for name in names]
+    return [Wanted(client=name, path=project / ".gitignore", edits=edits, within=project) for name in names]
 
 
 def _names_paths(touched: Touched) -> bool:
@@ -191,9 +211,7 @@ def _each(needs: list[Wanted]) -> Iterator[tuple[Wanted, Edit]]:
 def _place(edit: Edit) -> tuple[object, ...]:
     """Return the identity of an edit, whatever its value."""
     match edit:
-        case Element(path=path, value=str() as rule):
-            return (Element, path, rule)
-        case Member(path=path) | Table(path=path) | Element(path=path):
+        case Member(path=path) | Table(path=path) | Element(path=path) | Approval(path=path):
             return (type(edit), path)
         case Block(marks=marks):
             return (Block, marks)

@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, Server, installed
-from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, standing
+from holdfast.hosts.setup.edits import Approval, Block, Edit, Element, Member, Table, standing
 from holdfast.hosts.setup.files import text_of
 from holdfast.hosts.setup.manifest import Manifest
 from holdfast.hosts.setup.ours import NAME, command_line, own_hooks, runs_holdfast, words_of
@@ -64,9 +64,10 @@ def _overview(known: list[Client], machine: Machine) -> Check:
 
 
 def _gone(client: Client, manifest: Manifest) -> Iterator[str]:
-    """Return what was inserted and is no longer there."""
+    """Return what was inserted and is no longer there; an approval that is gone was taken back."""
     for name, touched in manifest.files.items():
-        mine = [placed.edit for placed in touched.placed if client.name in placed.clients]
+        own = (placed.edit for placed in touched.placed if client.name in placed.clients)
+        mine = [edit for edit in own if not isinstance(edit, Approval)]
         with _about(Path(name)):
             text = text_of(Path(name)) or "" if mine else ""
             missing = [edit for edit in mine if standing(text, edit) == "missing"]
@@ -158,10 +159,8 @@ def _can_run(program: str) -> bool:
 
 def _called(edit: Edit) -> str:
     match edit:
-        case Member(path=path) | Table(path=path):
+        case Member(path=path) | Table(path=path) | Element(path=path):
             return ".".join(path)
-        case Element(path=path, value=value):
-            return f"{'.'.join(path)} ({value})" if isinstance(value, str) else ".".join(path)
         case Block():
             return "the note for agents"
     return "the file"

@@ -1,13 +1,15 @@
 """The clients Holdfast knows how to set up, as one table."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from holdfast.hosts.setup import shapes
 from holdfast.hosts.setup.installation import Installation
 from holdfast.hosts.setup.ours import NAME
 from holdfast.hosts.setup.places import Level, Machine
+from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS
 
 Paths = tuple[str, ...]  # templates of `places.Machine`; the first that exists is taken, else the last is made
@@ -47,13 +49,14 @@ class Plugin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """Where a client keeps its permissions, and the one that lets our tools run without a prompt."""
+class Grant:
+    """Where a client keeps what lets our tools run without asking: a rule in a file, or a key of the server's entry."""
 
-    user: Paths
-    project: Paths
+    user: Paths = ()
+    project: Paths = ()
     path: tuple[str, ...]
-    value: str
+    value: Any
+    form: Literal["rule", "json", "toml"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +86,7 @@ class Client:
     server: Server
     hooks: Hooks | None = None
     plugin: Plugin | None = None
-    rule: Rule | None = None
+    grant: Grant | None = None
     guide: Guide = Guide()
     switch: Switch | None = None  # for clients that take our Claude-format plugin
     note: str = ""  # what is left to do by hand
@@ -108,11 +111,12 @@ CLIENTS = (
             events=same(),
             shape=shapes.group,
         ),
-        rule=Rule(
+        grant=Grant(
             user=("{claude}/settings.json",),
             project=("{project}/.claude/settings.local.json",),
             path=("permissions", "allow"),
             value=f"mcp__{NAME}__*",
+            form="rule",
         ),
         # Where a CLAUDE.md stands, AGENTS.md is not read: a new one would hide it.
         guide=Guide(user=("{claude}/CLAUDE.md",), project=("{project}/CLAUDE.md", "{project}/AGENTS.md")),
@@ -128,8 +132,8 @@ CLIENTS = (
             project=("{project}/.codex/config.toml",),
             under=("mcp_servers",),
             form="toml",
-            more={"default_tools_approval_mode": "approve"},
         ),
+        grant=Grant(path=("mcp_servers", NAME, "default_tools_approval_mode"), value="approve", form="toml"),
         hooks=Hooks(
             user=("{codex}/hooks.json",),
             project=("{project}/.codex/hooks.json",),
@@ -145,9 +149,8 @@ CLIENTS = (
         title="Gemini CLI",
         programs=("gemini",),
         signs=("{gemini}",),
-        server=Server(
-            user=("{gemini}/settings.json",), project=("{project}/.gemini/settings.json",), more={"trust": True}
-        ),
+        server=Server(user=("{gemini}/settings.json",), project=("{project}/.gemini/settings.json",)),
+        grant=Grant(path=("mcpServers", NAME, "trust"), value=True, form="json"),
         hooks=Hooks(
             user=("{gemini}/settings.json",),
             project=("{project}/.gemini/settings.json",),
@@ -310,6 +313,24 @@ CLIENTS = (
 BY_NAME = {client.name: client for client in CLIENTS}
 
 
+def check_clients(names: Iterable[str]) -> tuple[Client, ...]:
+    """Return the clients with these names, in the order of the table; raise Invalid with the nearest name as a hint."""
+    wanted = set(names)
+    for name in sorted(wanted - BY_NAME.keys()):
+        near = get_close_matches(name.lower(), _CALLED, n=1)
+        hint = f"Did you mean {_CALLED[near[0]]}?" if near else f"Known clients: {', '.join(BY_NAME)}."
+        raise Invalid(f"There is no client {name[:40]!r}.", hint=f"{hint} Any other MCP client starts `holdfast mcp`.")
+    return tuple(client for client in CLIENTS if client.name in wanted)
+
+
+# What people call a client: its name, its title, its programs.
+_CALLED = {
+    called: client.name
+    for client in CLIENTS
+    for called in (*client.programs, client.title.lower().replace(" ", "-"), client.name)
+}
+
+
 def installed(machine: Machine) -> tuple[Client, ...]:
     """Return the clients that are found on a machine."""
     return tuple(client for client in CLIENTS if is_installed(client, machine))
@@ -320,6 +341,6 @@ def is_installed(client: Client, machine: Machine) -> bool:
     return any(machine.path(sign).exists() for sign in client.signs) or any(map(machine.has_program, client.programs))
 
 
-def templates(part: Server | Hooks | Plugin | Rule | Guide, level: Level) -> Paths:
+def templates(part: Server | Hooks | Plugin | Grant | Guide, level: Level) -> Paths:
     """Return the files of one part at a level."""
     return part.user if level == "user" else part.project

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.hosts.setup import jsontext, tomltext
-from holdfast.hosts.setup.ours import agrees, own_hooks, repaired, runs_holdfast, works_by_name
+from holdfast.hosts.setup.ours import HOOK, agrees, own_hooks, repaired, runs_holdfast, works_by_name
 from holdfast.model.errors import InvalidFile
 
 Standing = Literal["missing", "held", "stale", "foreign"]
@@ -27,10 +27,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """A hook or a rule in a JSON list."""
+    """A hook in a JSON list."""
 
     path: tuple[str, ...]
-    value: Any
+    value: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,16 @@ class Table:
 
     path: tuple[str, ...]
     value: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """What lets our tools run without asking: a rule in a JSON list, or a key of our entry. Not `given`: it is taken back."""
+
+    path: tuple[str, ...]
+    value: Any
+    form: Literal["rule", "json", "toml"]
+    given: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +66,23 @@ class Whole:
     text: str
 
 
-Edit = Member | Element | Table | Block | Whole
+Edit = Member | Element | Table | Approval | Block | Whole
+
+
+def noun_of(edit: Edit) -> str:
+    """Return what an edit adds to a client, as people call it."""
+    match edit:
+        case Element():
+            return "hook"
+        case Approval():
+            return "permission"
+        case Block(marks="markdown"):
+            return "note for agents"
+        case Block():
+            return "ignore list"
+        case Whole(text=text) if HOOK in text:
+            return "plugin"
+    return "server"
 
 
 def standing(text: str, edit: Edit) -> Standing:
@@ -70,6 +96,15 @@ def standing(text: str, edit: Edit) -> Standing:
             return "missing" if current is None else _entry_standing(current, value)
         case Element(path=path, value=value):
             return _element_standing(jsontext.value_at(text, path), value)
+        case Approval(value=value, given=given):
+            there = _approval(text, edit)
+            return (
+                "stale"
+                if not given and there == value
+                else "missing"
+                if given and there is jsontext.MISSING
+                else "held"
+            )
         case Block():
             found = _block(edit).search(text.replace("\r\n", "\n"))
             return "missing" if not found else "held" if found[0].strip() == _marked(edit, "\n").strip() else "stale"
@@ -92,6 +127,8 @@ def put(text: str, edit: Edit) -> str:
             )
         case Element(path=path, value=value):
             return _put_element(text, path, value)
+        case Approval(given=given):
+            return (_with_approval if given else _without_approval)(text, edit)
         case Block():
             newline = "\r\n" if "\r\n" in text else "\n"
             if _block(edit).search(text):
@@ -111,8 +148,11 @@ def taken_out(text: str, edit: Edit, kept: int) -> str:
             return _without_empty(text, path[:-1], kept)
         case Table(path=path):
             return tomltext.without_table(text, path) if runs_holdfast(tomltext.table_of(text, path)) else text
-        case Element(path=path, value=value):
-            return _without_empty(_without_element(text, path, value), path, kept)
+        case Element(path=path):
+            return _without_empty(_without_element(text, path), path, kept)
+        case Approval(path=path, form=form, given=given):
+            left = _without_approval(text, edit) if given else text
+            return _without_empty(left, path, kept) if form == "rule" else left
         case Block():
             return re.sub(r"(?:\r?\n)?" + _block(edit).pattern, "", text, count=1, flags=re.DOTALL)
         case Whole(text=wanted):
@@ -123,7 +163,7 @@ def taken_out(text: str, edit: Edit, kept: int) -> str:
 
 def depth_of(text: str, edit: Edit) -> int:
     """Return how many steps of an edit's path exist already."""
-    if not isinstance(edit, Member | Element):
+    if not isinstance(edit, Member | Element | Approval) or (isinstance(edit, Approval) and edit.form == "toml"):
         return 0
     there = (
         depth
@@ -139,21 +179,41 @@ def _entry_standing(current: Any, value: Mapping[str, Any]) -> Standing:
     return "held" if agrees(current, value) or works_by_name(current, value) else "stale"
 
 
-def _element_standing(listed: Any, value: Any) -> Standing:
-    if listed is jsontext.MISSING or not isinstance(listed, list):
-        return "missing"
-    if value in listed or any(agrees(hook, _leaf(value)) for _, hook in own_hooks(listed)):
-        return "held"
-    return "stale" if any(True for _ in own_hooks(listed)) and isinstance(value, Mapping) else "missing"
+def _element_standing(listed: Any, value: Mapping[str, Any]) -> Standing:
+    ours = [hook for _, hook in own_hooks(listed)]
+    return "missing" if not ours else "held" if any(agrees(hook, _leaf(value)) for hook in ours) else "stale"
+
+
+def _approval(text: str, edit: Approval) -> Any:
+    """Return the value of an approval in a text, MISSING if there is none, and None in an entry that is not ours."""
+    if edit.form == "rule":
+        listed = jsontext.value_at(text, edit.path)
+        return edit.value if isinstance(listed, list) and edit.value in listed else jsontext.MISSING
+    entry = (tomltext.table_of if edit.form == "toml" else jsontext.value_at)(text, edit.path[:-1])
+    return entry.get(edit.path[-1], jsontext.MISSING) if runs_holdfast(entry) else None
+
+
+def _with_approval(text: str, edit: Approval) -> str:
+    if edit.form == "toml":
+        return tomltext.update_table(text, edit.path[:-1], {edit.path[-1]: edit.value})
+    return (jsontext.append if edit.form == "rule" else jsontext.put)(text, edit.path, edit.value)
+
+
+def _without_approval(text: str, edit: Approval) -> str:
+    if _approval(text, edit) != edit.value:
+        return text
+    if edit.form == "toml":
+        return tomltext.update_table(text, edit.path[:-1], {edit.path[-1]: None})
+    place = (jsontext.value_at(text, edit.path).index(edit.value),) if edit.form == "rule" else ()
+    return jsontext.without(text, (*edit.path, *place))
 
 
 def _file_standing(text: str) -> Standing:
     return "stale" if SIGN in text.partition("\n")[0] else "foreign"
 
 
-def _put_element(text: str, path: tuple[str, ...], value: Any) -> str:
-    listed = jsontext.value_at(text, path)
-    ours = list(own_hooks(listed)) if isinstance(value, Mapping) and isinstance(listed, list) else []
+def _put_element(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
+    ours = list(own_hooks(jsontext.value_at(text, path)))
     if not ours:
         return jsontext.append(text, path, value)
     for spot, _ in reversed(ours[1:]):
@@ -162,13 +222,8 @@ def _put_element(text: str, path: tuple[str, ...], value: Any) -> str:
     return jsontext.put(text, (*path, *spot), repaired(hook, _leaf(value)))
 
 
-def _without_element(text: str, path: tuple[str, ...], value: Any) -> str:
-    listed = jsontext.value_at(text, path)
-    if not isinstance(listed, list):
-        return text
-    if not isinstance(value, Mapping):
-        return jsontext.without(text, (*path, listed.index(value))) if value in listed else text
-    for spot, _ in reversed(list(own_hooks(listed))):
+def _without_element(text: str, path: tuple[str, ...]) -> str:
+    for spot, _ in reversed(list(own_hooks(jsontext.value_at(text, path)))):
         text = _without_hook(text, path, spot)
     return text
 
@@ -187,8 +242,8 @@ def _without_empty(text: str, path: tuple[str, ...], kept: int) -> str:
     return text
 
 
-def _leaf(value: Any) -> Any:
-    return value["hooks"][0] if isinstance(value, Mapping) and "hooks" in value else value
+def _leaf(value: Mapping[str, Any]) -> Any:
+    return value["hooks"][0] if "hooks" in value else value
 
 
 def _block(edit: Block) -> re.Pattern[str]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -25,22 +26,26 @@ def mark_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def check_writable(path: Path) -> None:
-    """Raise InvalidFile unless a file can be replaced or created."""
-    real = Path(os.path.realpath(path))
+def check_writable(path: Path, within: Path | None = None) -> None:
+    """Raise InvalidFile unless a file can be replaced or created. Links are followed, but not out of `within` or to other users' files."""
+    real = _real(path)
     folder = next(folder for folder in real.parents if folder.exists())
+    if within and not real.is_relative_to(_real(within)):
+        raise InvalidFile(f"It leads out of the project, to {real}.")
+    if real != path.absolute() and _owner(real if real.exists() else folder) != _owner(None):
+        raise InvalidFile(f"It is a link to {real}, which belongs to another user.")
     if not folder.is_dir() or not os.access(folder, os.W_OK) or real.is_dir():
         raise InvalidFile("It cannot be written.")
 
 
 def missing_folders(path: Path) -> list[Path]:
     """Return the folders that must be created for a file, innermost first."""
-    return [folder for folder in path.parents if not folder.exists()]
+    return [folder for folder in _real(path).parents if not folder.exists()]
 
 
 def replace_file(path: Path, text: str, *, private: bool) -> None:
     """Write a file atomically: links are followed, permissions stay; a new private file is for its owner only."""
-    real = Path(os.path.realpath(path))
+    real = _real(path)
     try:
         mode = real.stat().st_mode & 0o7777 if real.exists() else 0o600 if private else 0o666 & ~_umask()
         real.parent.mkdir(parents=True, exist_ok=True)
@@ -62,11 +67,22 @@ def replace_file(path: Path, text: str, *, private: bool) -> None:
 
 
 def remove_file(path: Path, folders: list[Path]) -> None:
-    """Remove a file, and the folders created for it if they are empty."""
-    path.unlink(missing_ok=True)
+    """Remove a file, and the folders created for it if they are empty; a link to it stays."""
+    _real(path).unlink(missing_ok=True)
     for folder in folders:
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _owner(path: Path | None) -> int:
+    """Return the owner of a file, or the user; systems without owners have the same for both."""
+    if sys.platform == "win32":
+        return 0
+    return path.stat().st_uid if path else os.geteuid()
 
 
 def _umask() -> int:

@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, Whole
+from holdfast.hosts.setup.edits import Approval, Block, Edit, Element, Member, Table, Whole
 from holdfast.hosts.setup.files import missing_folders, remove_file, replace_file, text_of
 from holdfast.model.errors import InvalidFile, StoreError
 from holdfast.model.foreign_json import parse_json
 
 FILE = "setup.json"
 VERSION = 1
-KINDS: dict[str, type[Edit]] = {"member": Member, "element": Element, "table": Table, "block": Block, "whole": Whole}
+KINDS = {kind.__name__.lower(): kind for kind in (Member, Element, Table, Approval, Block, Whole)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,4 +137,6 @@ def _placed(given: dict[str, Any]) -> Placed:
     parts = {name: value for name, value in given.items() if name not in ("kind", "clients", "kept")}
     if "path" in parts:
         parts["path"] = tuple(parts["path"])
-    return Placed(edit=KINDS[given["kind"]](**parts), clients=tuple(given["clients"]), kept=given["kept"])
+    is_rule = given["kind"] == "element" and isinstance(parts["value"], str)  # as earlier versions noted it
+    edit: Edit = Approval(**parts, form="rule") if is_rule else KINDS[given["kind"]](**parts)
+    return Placed(edit=edit, clients=tuple(given["clients"]), kept=given["kept"])

@@ -10,6 +10,7 @@ function ask(event, given) {
   return new Promise((answered) => {
     let said = ""
     try {
+      const told = JSON.stringify({ hook_event_name: event, ...given })
       const [program, ...words] = COMMAND
       const child = spawn(program, [...words, event, ...ARGUMENTS], { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
       const late = setTimeout(() => child.kill(), MILLISECONDS)
@@ -20,7 +21,7 @@ function ask(event, given) {
         clearTimeout(late)
         answered(contextOf(said))
       })
-      child.stdin.end(JSON.stringify({ hook_event_name: event, ...given }))
+      child.stdin.end(told)
     } catch {
       answered("")
     }
@@ -59,7 +60,7 @@ export const Holdfast = async ({ directory }) => {
     started.get(session).brief = await coming
   }
 
-  return {
+  const handlers = {
     event: async ({ event }) => {
       const info = event.properties?.info
       const session = info?.id ?? event.properties?.sessionID
@@ -72,7 +73,10 @@ export const Holdfast = async ({ directory }) => {
         const last = { ...about(session), last_assistant_message: said.get(session) ?? "" }
         await ask(children.has(session) ? "SubagentStop" : "Stop", last)
       }
-      if (event.type === "session.deleted") await ask("SessionEnd", about(session))
+      if (event.type === "session.deleted") {
+        await ask("SessionEnd", about(session))
+        for (const kept of [started, said, children]) kept.delete(session)
+      }
     },
     "chat.message": async (input, output) => {
       await begin(input.sessionID)
@@ -107,4 +111,6 @@ export const Holdfast = async ({ directory }) => {
       if (said) output.context.push(said)
     },
   }
+  const quiet = (handler) => async (...given) => handler(...given).catch(() => {})
+  return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, quiet(handler)]))
 }

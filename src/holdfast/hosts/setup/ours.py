@@ -33,7 +33,7 @@ def runs_holdfast(entry: Any) -> bool:
 def works_by_name(entry: Any, wanted: Any) -> bool:
     """True if a hand-written entry names a program on the search path that offers the same tools."""
     words, same = words_of(entry), words_of(wanted)
-    by_name = bool(words) and not PurePath(words[0]).is_absolute() and which(words[0]) is not None
+    by_name = bool(words) and PurePath(words[0]).name == words[0] and which(words[0]) is not None
     return by_name and runs_holdfast(entry) and _surfaces(words) == _surfaces(same)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.hosts.setup import jsontext, tomltext
-from holdfast.hosts.setup.clients import BY_NAME, Client, Guide, Hooks, Plugin, Rule, Server, templates
-from holdfast.hosts.setup.edits import Block, Edit, Element, Member, Table, Whole
+from holdfast.hosts.setup.clients import BY_NAME, Client, Grant, Guide, Hooks, Plugin, Server, templates
+from holdfast.hosts.setup.edits import Approval, Block, Edit, Element, Member, Table, Whole, standing
 from holdfast.hosts.setup.files import text_of
 from holdfast.hosts.setup.installation import Installation
 from holdfast.hosts.setup.ours import NAME, own_hooks
@@ -26,6 +26,7 @@ class Choices:
     hooks: bool = True
     instructions: bool = False
     gitignore: bool = False
+    approve: bool | None = None  # None: clients that are set up for the first time, and others as they are
     surfaces: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by client
 
     @property
@@ -46,10 +47,17 @@ class Wanted:
     path: Path
     edits: tuple[Edit, ...]
     skeleton: dict[str, Any] = field(default_factory=dict)
+    within: Path | None = None  # the folder that the file must be in, wherever links lead
 
 
 def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[Wanted]:
     """Yield every edit that is needed, client by client."""
+    within = machine.project if choices.level == "project" else None
+    for need in _needs(choices, machine, made):
+        yield replace(need, within=within)
+
+
+def _needs(choices: Choices, machine: Machine, made: Installation) -> Iterator[Wanted]:
     for client in choices.clients:
         surfaces = choices.surfaces.get(client.name, ())
         if choices.instructions:
@@ -57,10 +65,22 @@ def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[W
         if has_plugin(client, machine):
             continue  # the plugin brings all the rest
         serving = replace(made, surfaces=surfaces)
+        approve = is_new(client, choices.level, machine, made) or None if choices.approve is None else choices.approve
         yield from _server(client, choices.level, machine, serving)
         if choices.wants_hooks(client.name) and not covered(client, choices.level, machine, choices.names):
             yield from _hooks(client, choices.level, machine, serving)
-        yield from _rule(client, choices.level, machine)
+        if approve is not None:
+            yield from _grant(client, choices.level, machine, given=approve)
+
+
+def is_new(client: Client, level: Level, machine: Machine, made: Installation) -> bool:
+    """True if a client has no server of ours yet."""
+    path = file_of(client.server, level, machine)
+    try:
+        text = text_of(path) if path else None
+        return standing(text or "", server_edit(client, made)) == "missing"
+    except InvalidFile:
+        return True  # nothing will be written there
 
 
 def server_edit(client: Client, made: Installation) -> Edit:
@@ -81,7 +101,7 @@ def hook_edits(client: Client, hooks: Hooks, made: Installation) -> tuple[Elemen
     )
 
 
-def file_of(part: Server | Hooks | Plugin | Rule | Guide, level: Level, machine: Machine) -> Path | None:
+def file_of(part: Server | Hooks | Plugin | Grant | Guide, level: Level, machine: Machine) -> Path | None:
     """Return the file of one part at a level: the first that is there, else the last, else none."""
     paths = [machine.path(template) for template in templates(part, level)]
     return next((path for path in paths if path.exists()), paths[-1] if paths else None)
@@ -141,9 +161,11 @@ def _hooks(client: Client, level: Level, machine: Machine, made: Installation) -
         yield Wanted(client=client.name, path=path, edits=(Whole(text=client.plugin.text(made)),))
 
 
-def _rule(client: Client, level: Level, machine: Machine) -> Iterator[Wanted]:
-    if client.rule and (path := file_of(client.rule, level, machine)):
-        yield Wanted(client=client.name, path=path, edits=(Element(path=client.rule.path, value=client.rule.value),))
+def _grant(client: Client, level: Level, machine: Machine, *, given: bool) -> Iterator[Wanted]:
+    grant = client.grant
+    if grant and (path := file_of(grant if grant.user else client.server, level, machine)):
+        edit = Approval(path=grant.path, value=grant.value, form=grant.form, given=given)
+        yield Wanted(client=client.name, path=path, edits=(edit,))
 
 
 def _guide(client: Client, level: Level, machine: Machine, surfaces: Sequence[str]) -> Iterator[Wanted]:

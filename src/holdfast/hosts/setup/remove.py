@@ -6,11 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from holdfast.hosts.setup import jsontext
-from holdfast.hosts.setup.apply import LeftAlone, Planned
-from holdfast.hosts.setup.edits import Element, Whole, taken_out
+from holdfast.hosts.setup.apply import Change, LeftAlone, Planned
+from holdfast.hosts.setup.edits import Approval, noun_of, taken_out
 from holdfast.hosts.setup.files import check_writable, mark_of, remove_file, replace_file, text_of
 from holdfast.hosts.setup.manifest import Manifest, Placed, Splice, Touched, write_manifest
-from holdfast.hosts.setup.ours import HOOK
 from holdfast.model.errors import InvalidFile
 
 
@@ -29,12 +28,7 @@ def removals(manifest: Manifest, leaving: Iterable[str], *, only_hooks: bool = F
 
 def is_hook(placed: Placed) -> bool:
     """True if an edit makes a client run our hooks."""
-    match placed.edit:
-        case Element(path=path):
-            return path[:1] == ("hooks",)
-        case Whole(text=text):
-            return HOOK in text
-    return False
+    return noun_of(placed.edit) in ("hook", "plugin")
 
 
 def plan_removal(path: Path, touched: Touched, gone: set[str], *, only_hooks: bool = False) -> Planned:
@@ -54,7 +48,9 @@ def plan_removal(path: Path, touched: Touched, gone: set[str], *, only_hooks: bo
         left_alone = LeftAlone(path=path, why=problem.message, snippet="")
         return Planned(path=path, before=None, after=None, touched=touched, left_alone=(left_alone,))
     rest = replace(touched, placed=stays, after=mark_of(after or ""), splices=None) if stays else None
-    return Planned(path=path, before=before, after=after, touched=rest)
+    leaving = [one for one in _leaving(touched, gone, staying) if not isinstance(one.edit, Approval) or one.edit.given]
+    entries: list[Change] = [(name, "removed", noun_of(placed.edit)) for placed in leaving for name in placed.clients]
+    return Planned(path=path, before=before, after=after, touched=rest, entries=tuple(entries))
 
 
 def take_out(
@@ -80,13 +76,17 @@ def _without(text: str | None, touched: Touched, gone: set[str], staying: Sequen
     """Return a file's text without the edits only those clients needed; None: nothing is left."""
     if text is None or mark_of(text) == touched.before:
         return text
-    leaving = [placed for placed in touched.placed if set(placed.clients) <= gone and placed not in staying]
+    leaving = _leaving(touched, gone, staying)
     if len(leaving) == len(touched.placed) and touched.splices is not None and mark_of(text) == touched.after:
         former = _undone(text, touched.splices)
         return former if touched.before is not None or former else None
     for placed in reversed(leaving):
         text = taken_out(text, placed.edit, placed.kept)
     return None if touched.before is None and _is_bare(text, touched) else text
+
+
+def _leaving(touched: Touched, gone: set[str], staying: Sequence[Placed]) -> list[Placed]:
+    return [placed for placed in touched.placed if set(placed.clients) <= gone and placed not in staying]
 
 
 def _undone(text: str, splices: tuple[Splice, ...]) -> str:

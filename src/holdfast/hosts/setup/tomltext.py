@@ -39,11 +39,14 @@ def add_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str
 
 
 def update_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
-    """Set keys of a table; other keys, comments and their order stay."""
+    """Set keys of a table, or remove those with the value None; other keys, comments and their order stay."""
     document = _document(text)
     table = _table(document, path)
     for key, wanted in value.items():
-        table[key] = _item(wanted)
+        if wanted is None:
+            del table[key]
+        else:
+            table[key] = _item(wanted)
     return _checked(_text(text, document), path, value)
 
 

@@ -93,12 +93,11 @@ ACTS: dict[str, Page] = {
     "/remember": remember.save,
     "/memories/saved": memories.save_search,
     "/r/{id}/edit": record.edit,
-    "/r/{id}/{what}": record.act,
+    "/r/{id}/{what}": record.act_on_one,
     "/threads/open": threads.open_one,
-    "/threads/{id}/{what}": threads.act,
-    "/review/resolve": review.resolve_one,
+    "/threads/{id}/{what}": threads.act_on_one,
     "/review/many": review.act_on_many,
-    "/review/{id}/{what}": review.act,
+    "/review/{id}/{what}": review.act_on_one,
     "/settings": settings.save,
 }
 

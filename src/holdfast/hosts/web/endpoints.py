@@ -7,7 +7,7 @@ from urllib.parse import quote
 from holdfast import __version__
 from holdfast.hosts.to_json import plain
 from holdfast.hosts.web.openapi import Api, Json
-from holdfast.hosts.web.pages.record import ACTS, home_of, versions_of
+from holdfast.hosts.web.pages.record import versions_of
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
@@ -19,6 +19,7 @@ from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION
 from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.claude_mem import shapes
 from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records.actions import ACTIONS, act_on
 from holdfast.verbs.records.browse import browse
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.numbers import called
@@ -120,10 +121,10 @@ def record_history(ask: Ask, id: Id) -> Json:
 
 
 @API.endpoint("/api/records/{id}/{what}", method="POST")
-def act(ask: Ask, id: Id, what: Annotated[str, "The action.", {"enum": list(ACTS)}]) -> Json:
+def act(ask: Ask, id: Id, what: Annotated[str, "The action.", {"enum": list(ACTIONS)}]) -> Json:
     """Verify, retire, restore, pin, share, judge or link a memory."""
     target = find(ask.memory, id).record
-    done = ACTS[what](home_of(ask, target), target, ask)
+    done = act_on(ask.memory, target.id, what, ask.fields)
     return {"id": target.id, "done": what, "message": done.message, "url": f"/r/{target.id}"}
 
 

@@ -1,4 +1,4 @@
-"""What an action did: a message that the next page shows once, and a way to take it back."""
+"""The message of an action, which the next page shows once with a button that takes it back."""
 
 import base64
 import hmac
@@ -11,27 +11,14 @@ from dataclasses import dataclass
 from holdfast.hosts.web.guard import Keys
 from holdfast.model.errors import Conflict, NotFound
 from holdfast.model.foreign_json import parse_json
-from holdfast.model.record import Record
-from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.hot import Hot, hot_set, put_back
-from holdfast.verbs.records.lifecycle import withdraw_use
-from holdfast.verbs.records.revert import revert
-from holdfast.verbs.records.usage_log import uses_of
-from holdfast.verbs.truth.trust import change_trust, trust_of
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.undo import Done, undo
 
 FLASH = "holdfast-said"  # the cookie with the message for the next page
 SECONDS = 120  # for which it waits for that page
 LONGEST = 600
 MOST_UNDOS = 200
 Undo = Callable[[Memory], str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What an action did, and how to take it back; None if that is not possible."""
-
-    message: str
-    undo: Undo | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,65 +29,14 @@ class Flash:
     undo: str = ""
 
 
-def going_back(memory: Memory, *before: Record) -> Undo:
-    """Return an undo that takes records back to earlier versions, unless something else changed them after this action."""
-    after = {record.id: find(memory, record.id).record.head for record in before}
+def undo_of(done: Done) -> Undo | None:
+    """Return what takes an action back; None if it changed nothing, or cannot be taken back."""
 
-    def undo(memory: Memory) -> str:
-        with memory.store.transaction():
-            reverted = [revert(memory, record, after=after[record.id]) for record in before]
-        return f"Undone: {reverted[0].title}" if len(reverted) == 1 else f"Undone for {len(reverted)} memories."
+    def run(memory: Memory) -> str:
+        records = undo(memory, done.events)
+        return f"Undone: {records[0].title}" if len(records) == 1 else f"Undone for {len(records)} memories."
 
-    return undo
-
-
-def trusting_again(memory: Memory, record_id: str) -> Undo | None:
-    """Return an undo of the change of trust that was just made; None if it changed nothing."""
-    trust = trust_of(memory, record_id)
-    values = [trust.base, *(step.value for step in trust.history)]
-    delta = values[-2] - values[-1]
-
-    def undo(memory: Memory) -> str:
-        changed = change_trust(memory, record_id, delta=delta, raises=delta > 0, note="taken back")
-        return f"Trust is {changed.value:.2f} again."
-
-    return undo if delta else None
-
-
-def forgetting_use(memory: Memory, record_id: str) -> Undo:
-    """Return an undo of the outcome that was just recorded for a memory."""
-    event = uses_of(memory, record_id, limit=1)[0].event
-
-    def undo(memory: Memory) -> str:
-        return f"The outcome no longer counts: {withdraw_use(memory, event).title}"
-
-    return undo
-
-
-def hot_as_before(memory: Memory, before: list[Hot]) -> Undo | None:
-    """Return an undo of what an action just did to the hot set; None if it left the set as it was."""
-    after = hot_set(memory)
-
-    def undo(memory: Memory) -> str:
-        put_back(memory, before, after)
-        return "The hot set is as it was."
-
-    places = [{(hot.record.id, hot.pinned) for hot in some} for some in (before, after)]
-    return undo if places[0] != places[1] else None
-
-
-def together(*undos: Undo | None) -> Undo | None:
-    """Return one undo for several actions, the last one first; None for an action that had nothing to undo."""
-    steps = [undo for undo in undos if undo is not None]
-    if not steps:
-        return None
-
-    def undo(memory: Memory) -> str:
-        with memory.store.transaction():
-            messages = [step(memory) for step in reversed(steps)]
-        return messages[0] if len(messages) == 1 else f"Undone: {len(messages)} changes."
-
-    return undo
+    return run if done.events else None
 
 
 def keep_undo(undos: OrderedDict[str, Undo], undo: Undo | None) -> str:

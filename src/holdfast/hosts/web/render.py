@@ -16,14 +16,15 @@ from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from holdfast import __version__
-from holdfast.hosts.web.flash import FLASH, SECONDS, Done, Flash, flash_out, keep_undo
+from holdfast.hosts.web.flash import FLASH, SECONDS, Flash, Undo, flash_out, keep_undo, undo_of
 from holdfast.hosts.web.viewer import EVERYWHERE, Ask
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import days_between, short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, shorten
-from holdfast.verbs.upkeep.inbox import URGENT
+from holdfast.verbs.records.undo import Done
+from holdfast.verbs.upkeep.inbox import SORTS, choices
 from holdfast.verbs.upkeep.overview import start_of_day
 
 HERE = Path(__file__).parent
@@ -56,10 +57,10 @@ def part(ask: Ask, template: str, title: str, back: str, **values: Any) -> Respo
     return page(ask, "part.html", title=title, part=template, back=address(ask, back), **values)
 
 
-def moved(ask: Ask, path: str, done: Done | str) -> Response:
+def moved(ask: Ask, path: str, done: Done | str, undo: Undo | None = None) -> Response:
     """Redirect the browser after an action; the next page shows its message once, with a button that undoes it."""
     done = Done(message=done) if isinstance(done, str) else done
-    flash = Flash(text=done.message, undo=keep_undo(ask.viewer.undos, done.undo))
+    flash = Flash(text=done.message, undo=keep_undo(ask.viewer.undos, undo or undo_of(done)))
     where = address(ask, path)
     answer = Response(status_code=204, headers={"hx-redirect": where}) if ask.fragment else RedirectResponse(where, 303)
     cookie = flash_out(flash, ask.viewer.keys)
@@ -102,7 +103,8 @@ def _around(ask: Ask) -> dict[str, Any]:
         "stamp": lambda at: local(ask, at).strftime("%-d %b %Y, %H:%M") if at else "",
         "now": now,
         "today": local(ask, now).date().isoformat(),
-        "waiting_in": lambda counts: sum(counts.get(reason) or 0 for reason in URGENT),
+        "waiting_in": lambda counts: sum(counts.get(name) or 0 for name, sort in SORTS.items() if sort.urgent),
+        "choices_of": choices,
         "can_write": ask.viewer.role != "read",
     }
 
@@ -157,6 +159,7 @@ def environment() -> Environment:
         "percent": lambda share: f"{100 * share:.0f} %",
         "words": lambda name: str(name).replace("_", " "),
         "path": lambda text: quote(text, safe=""),
+        "capitalized": lambda text: text[:1].upper() + text[1:],
     }
     made.globals |= {"version": __version__, "asset": asset, "counted": counted, "bar": bar, "icon": icon}
     return made

@@ -88,6 +88,11 @@ class Ask:
         return self.form.get(name, [default])[0].strip()
 
     @property
+    def fields(self) -> dict[str, str]:
+        """The fields of the form, one value each."""
+        return {name: self.field(name) for name in self.form}
+
+    @property
     def project(self) -> str | None:
         """The selected project; None means all."""
         return None if self.everywhere else self.memory.project

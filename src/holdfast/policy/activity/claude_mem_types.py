@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import Record
 from holdfast.model.text import listed, tokens_of
 
@@ -23,7 +23,7 @@ TYPES: Mapping[str, str] = {
 }
 SESSION = "summary"
 # Records about a whole session, or about work to do, are not observations.
-OBSERVED = tuple(name for name in KINDS if name not in (SESSION, "retrospective", "thread"))
+OBSERVED = tuple(name for name in KINDS if name not in (SESSION, "retrospective", "thread", *SEPARATE))
 _CONCEPTS: Mapping[str, tuple[str, ...]] = {
     "scar": ("gotcha", "problem-solution"),
     "anti_pattern": ("gotcha",),

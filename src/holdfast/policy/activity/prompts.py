@@ -6,16 +6,12 @@ from collections.abc import Iterable, Sequence
 from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
 from holdfast.policy.language.headlines import is_vague, request_of
-from holdfast.policy.language.prose import own_words
 
 LINE, MOST = 300, 40  # characters of a sentence, and sentences that are kept
 SHORTEST = 5  # characters; CJK says as much in half
-_ITEM = lazy(r"^\s*(?:[-*•>#]+|\d{1,2}[.)])\s+")
+_ITEM = lazy(r"^\s*(?:[-*•#]+|\d{1,2}[.)])\s+")
 _END = lazy(r"(?<=[\w)\]\"'`%][.!?])[\"')`*]*\s+(?=\S)|(?<=[。！？])\s*")
 _SHORTENED = lazy(r"\b(?:e\.g|i\.e|etc|vs|z\.B|d\.h|bzw|ca|p\.ej|approx|no|nr)\.$", re.IGNORECASE)
-_OUTPUT = lazy(
-    r"^\s*(?:Traceback \(|File \"|at \S+\(|[\w.]+(?:Error|Exception): |\$ |[+-]{3} |@@ |\d{4}-\d\d-\d\d[T ]\d\d:)"
-)
 # Words that limit how something is done, in the languages people type.
 _LIMITS = lazy(
     r"\b(?:don['’]?t|do not|doesn['’]?t|does not|not|never|always|must(?:n['’]t)?|only|just|without|no|nothing|none|keep|keeps|leave|leaves|avoid|"
@@ -55,10 +51,9 @@ def is_limit(sentence: str) -> bool:
     return bool(_LIMITS.search(sentence))
 
 
-def said_in(prompt: str) -> list[str]:
-    """Return the sentences of a prompt, without code, output and what means nothing alone."""
-    plain, _ = own_words(prompt)
-    lines = [_ITEM.sub("", line).strip() for line in plain.splitlines() if not _OUTPUT.match(line)]
+def said_in(text: str) -> list[str]:
+    """Return the sentences that a person or agent wrote themselves, without what means nothing alone."""
+    lines = [_ITEM.sub("", line).strip() for line in text.splitlines()]
     sentences = (sentence for line in lines if line for sentence in _split(line))
     return [sentence for sentence in sentences if _weight(sentence) >= SHORTEST and not is_vague(sentence)]
 

@@ -15,6 +15,7 @@ from holdfast.policy.activity.observe import title_of, type_of, works
 from holdfast.policy.activity.prompts import conditions, is_limit, requests, said_in
 from holdfast.policy.activity.tools import open_steps
 from holdfast.policy.activity.turns import Turn, turns
+from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.headlines import is_vague, joined, one_line, request_of, sentences_of
 from holdfast.policy.language.noteworthy import Signal, signals
 from holdfast.policy.language.user_statements import objection
@@ -45,6 +46,7 @@ class Recap:
 
     asked: list[str]
     conditions: list[str]
+    pasted: list[str]  # sentences of prompts that may not be the user's
     state: str
     interrupted: bool
     investigated: list[str]
@@ -106,6 +108,7 @@ def handover(activity: Sequence[HookEvent], budget: int) -> str:
         ("Open questions", recap.questions),
         ("Done", list(reversed(recap.completed))),
         ("Learned", recap.learned),
+        ("In prompts, perhaps pasted", _besides(recap.pasted, recap.asked)),
         ("Files in play", [joined(recap.modified, 12)] * bool(recap.modified)),
         ("Files read", [joined(recap.read, 12)] * bool(recap.read)),
         ("Looked into", recap.investigated),
@@ -141,9 +144,11 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work]) -> Recap:
     learned = _distinct([*lasting, *fixed])
     ahead, questions = _ahead(main_turns), _questions(last, found_signals)
     completed = _distinct(_titled(work) for work in pieces if _is_finished(work) and work.turn.began not in refused)
+    said = conditions([turn.certain for turn in main_turns])
     return Recap(
         asked=_distinct(requests(turn.prompt for turn in main_turns)),
-        conditions=conditions([turn.prompt for turn in main_turns]),
+        conditions=said,
+        pasted=[line for line in conditions([turn.prompt for turn in main_turns]) if line not in said],
         state=_state(last, [*learned, *ahead, *questions, *completed]),
         interrupted=bool(main_turns) and not main_turns[-1].done,
         investigated=_distinct(_investigated(pieces)),
@@ -160,7 +165,7 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work]) -> Recap:
 def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
     """Yield what the user stated and what the agents claimed, without claims that were refuted or are not confirmed yet."""
     for turn, after in zip_longest(all_turns, all_turns[1:]):
-        yield from signals(turn.prompt)
+        yield from signals(turn.certain)
         yield from (claim for claim in claims_of(turn) if _stands(claim, turn, after))
 
 
@@ -201,7 +206,15 @@ def _last_answered(main_turns: Sequence[Turn]) -> Turn | None:
 def _state(last: Turn | None, reported: Sequence[str]) -> str:
     """Return what the last answer says besides what is reported elsewhere, shortened in its middle."""
     known = "\n".join(reported)
-    said = [line for line in said_in(last.answer) if line.rstrip(".") not in known and line[-1] != ":"] if last else []
+    said = (
+        [
+            line
+            for line in said_in(own_part(last.answer, by_agent=True).text)
+            if line.rstrip(".") not in known and line[-1] != ":"
+        ]
+        if last
+        else []
+    )
     text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in said).rstrip(";")
     return text if len(text) <= STATE else f"{shorten(text, STATE // 2)} {_ending(text, STATE // 2)}"
 

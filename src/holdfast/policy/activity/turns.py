@@ -10,6 +10,7 @@ from holdfast.model.text import tokens_of
 from holdfast.model.trail import OBSERVER_FOLDER, HookEvent
 from holdfast.policy.activity import commands, tools
 from holdfast.policy.activity.written_files import patched
+from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.prose import tagged
 from holdfast.policy.secrets.find import drop_private, texts_of
 
@@ -100,7 +101,8 @@ class Turn:
     client: str
     cwd: str
     agent: str
-    prompt: str = ""
+    prompt: str = ""  # what the user wrote themselves; pasted and quoted parts are blank
+    certain: str = ""  # the prompt without what may be pasted as well; as long as the prompt
     answer: str = ""
     between: str = ""  # what the agent wrote before its answer, between tool calls
     began: str = ""
@@ -167,7 +169,9 @@ def _add_event(turn: Turn, event: HookEvent) -> None:
     turn.events.append(event)
     match event.event:
         case "UserPromptSubmit":
-            turn.prompt = own_text(event.text)
+            own = own_part(drop_private(event.text))
+            first, last = len(own.text) - len(own.text.lstrip()), len(own.text.rstrip())
+            turn.prompt, turn.certain = own.text[first:last], own.certain[first:last]
         case "Stop" | "SubagentStop" | "SessionEnd" | "Idle":
             turn.answer = own_text(event.text) or turn.answer
             turn.between = own_text(event.between) or turn.between

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.patterns import lazy
 from holdfast.model.record import Draft, Record
 from holdfast.model.scope import within
@@ -25,8 +25,8 @@ _TRANSIENT = lazy(
     r"halfway through|half (?:done|finished)|work in progress|(?:done|finished|next) so far|(?:i|we)(?:['’]ll| will) (?:continue|finish|look|do) (?:\w+ )?(?:later|next|tomorrow))\b",
     re.IGNORECASE,
 )
-# Kinds that are about a moment by nature.
-MOMENTARY = frozenset({"observation", "summary", "progress", "blocker", "thread", "review", "retrospective"})
+# Kinds that make no lasting claim: they are about a moment by nature, or data of an application.
+MOMENTARY = SEPARATE | {"observation", "summary", "progress", "blocker", "thread", "review", "retrospective"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

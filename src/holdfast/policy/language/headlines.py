@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
 from holdfast.policy.language.overlap import words
-from holdfast.policy.language.prose import own_words, passages
+from holdfast.policy.language.prose import passages
 
 TITLE = 100
 SENTENCES, SHORTEST_FINDING = 8, 20  # sentences of an answer that are considered; characters
@@ -133,8 +133,7 @@ def joined(items: Sequence[str], most: int = 5) -> str:
 
 
 def _plain_lines(text: str) -> list[str]:
-    plain, _ = own_words(text)
-    lines = [line.strip(" #*->\t•") for line in plain.splitlines()]
+    lines = [line.strip(" #*->\t•") for line in text.splitlines()]
     return [piece for line in lines for piece in re.split(r"(?<=[\w)][.!?])\s+(?=[A-Z])", line) if piece]
 
 

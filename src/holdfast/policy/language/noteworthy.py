@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from holdfast.policy.language import statement_patterns
+from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.markers import Mark, blocks, inline
-from holdfast.policy.language.prose import Passage, own_words, passages
-from holdfast.policy.language.quotes import without_quotes
+from holdfast.policy.language.prose import Passage, passages
 from holdfast.policy.language.statements import keys_of
 from holdfast.policy.secrets.find import find_secrets
 
@@ -59,14 +59,13 @@ class Signal:
 
 def signals(text: str) -> list[Signal]:
     """Return the distinct signals of a text, in order."""
-    remaining, _ = own_words(text[:LONGEST_TEXT])
+    remaining = own_part(text[:LONGEST_TEXT], by_agent=True).text
     signals_found: list[Signal] = []
-    unquoted = without_quotes(text[:LONGEST_TEXT])
     for find_marks in (blocks, inline):
         marked = [signal for mark in find_marks(remaining) if (signal := _signal_of(mark))]
-        signals_found += [signal for signal in marked if _is_own(signal, unquoted)]
+        signals_found += marked
         remaining = _blanked(remaining, [signal.span for signal in marked])
-    signals_found += _by_wording(remaining, unquoted)
+    signals_found += _by_wording(remaining)
     kept: dict[tuple[str, str], Signal] = {}
     for signal in sorted(signals_found, key=lambda signal: signal.span):
         kept.setdefault((signal.kind, " ".join(signal.text.lower().split())), signal)
@@ -97,7 +96,7 @@ def _signal_of(mark: Mark) -> Signal | None:
 
 def _kind_of(text: str) -> str:
     """Return the signal by wording alone, for a marker that does not name one."""
-    candidates = _by_wording(text, without_quotes(text))
+    candidates = _by_wording(text)
     return max(candidates, key=lambda signal: signal.confidence).kind if candidates else "explicit"
 
 
@@ -107,18 +106,12 @@ def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
     return text
 
 
-def _is_own(signal: Signal, unquoted: str) -> bool:
-    """True if a marked text is not entirely a quotation."""
-    return not re.fullmatch(r"[x\s]*", unquoted[slice(*signal.span)])
-
-
-def _by_wording(text: str, unquoted: str) -> list[Signal]:
+def _by_wording(text: str) -> list[Signal]:
     """Return the sentences whose wording marks them as worth keeping; quoted wording does not count."""
     result: list[Signal] = []
     before: Passage | None = None
     for passage in _sentences(text):
-        masked = " ".join(unquoted[passage.start : passage.end].split())
-        if signal := _pointed_back(passage, before) or _stated(passage, masked):
+        if signal := _pointed_back(passage, before) or _stated(passage):
             result.append(signal)
         before = passage
     return [signal for signal in result if not find_secrets(signal.text)]
@@ -153,26 +146,27 @@ def _pointed_back(passage: Passage, before: Passage | None) -> Signal | None:
     return Signal(kind="explicit", text=before.text, confidence=0.92, span=(before.start, passage.end), how="wording")
 
 
-def _stated(passage: Passage, masked: str) -> Signal | None:
+def _stated(passage: Passage) -> Signal | None:
     sentence = passage.text
     if not SHORTEST <= len(sentence) <= LONGEST or sentence.endswith((":", "...", "…")):
         return None
     if any(
-        cue.search(masked) for cue in (statement_patterns.ASKED, statement_patterns.PASSING, statement_patterns.LOOKING)
+        cue.search(sentence)
+        for cue in (statement_patterns.ASKED, statement_patterns.PASSING, statement_patterns.LOOKING)
     ):
         return None
-    best = max(_readings(sentence, masked), default=None)
+    best = max(_readings(sentence), default=None)
     if best is None:
         return None
     confidence, kind = best
     return Signal(kind=kind, text=sentence, confidence=confidence, span=(passage.start, passage.end), how="wording")
 
 
-def _readings(sentence: str, masked: str) -> Iterator[tuple[float, str]]:
+def _readings(sentence: str) -> Iterator[tuple[float, str]]:
     """Yield (confidence, signal) for every signal the sentence could be."""
     for cue in statement_patterns.CUES:
-        match = cue.pattern.search(masked)
-        if not match or statement_patterns.SUPPOSED.search(masked[: match.start()]):
+        match = cue.pattern.search(sentence)
+        if not match or statement_patterns.SUPPOSED.search(sentence[: match.start()]):
             continue  # what leads up to the wording makes it a supposition
         if _says_something(sentence, match.span()):
             yield _adjusted(cue.confidence, sentence), cue.signal

@@ -117,11 +117,6 @@ def own_words(log: str) -> tuple[str, list[tuple[int, int]]]:
     return _DIFF.sub(lambda match: _blank(match[0]), text), shell
 
 
-def without_output(text: str) -> str:
-    """Blank out the lines that a program printed, keeping positions."""
-    return "\n".join(_blank(line) if _OUTPUT.match(line) and " " in line else line for line in text.split("\n"))
-
-
 def tagged(text: str, opening: re.Pattern[str]) -> list[tuple[int, int]]:
     """Return the spans of tagged text, in one pass: tags in group `open` may be unclosed, those in `closed` may not."""
     spans: list[tuple[int, int]] = []

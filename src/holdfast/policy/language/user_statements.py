@@ -7,13 +7,12 @@ answer before. Questions, suppositions, reports of failures, tasks, quotes and w
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from holdfast.model.patterns import lazy
 from holdfast.policy.language import user_statement_words as words
-from holdfast.policy.language.prose import own_words, without_output
-from holdfast.policy.language.quotes import without_quotes
+from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.statements import statements
 from holdfast.policy.secrets.find import find_secrets
 
@@ -75,13 +74,17 @@ _EDGE = " \t,.;:!-–—，。、：；！"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One statement of a user. `corrects` is true if it contradicts the answer before, `updates` if it replaces what was true."""
+    """One statement of a user. `corrects` is true if it contradicts the answer before, `updates` if it replaces what was true.
+
+    `doubtful` is true if it may be pasted text.
+    """
 
     kind: Kind
     text: str
     span: tuple[int, int]
     corrects: bool = False
     updates: bool = False
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,39 +95,38 @@ class _Clause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sentence:
-    text: str  # with quoted parts masked
+    text: str
     start: int
     clauses: tuple[_Clause, ...]
 
 
-def stated(prompt: str, *, disputes: bool = False) -> list[Said]:
-    """Return what a user states for good, in order; `disputes` if the prompt is known to contradict the answer before."""
-    plain = _own(prompt)
-    masked = without_quotes(plain)
+def stated(prompt: str, *, disputes: bool = False, certain: str | None = None) -> list[Said]:
+    """Return what a user states for good, in order; `disputes` if the prompt is known to contradict the answer before.
+
+    `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed.
+    """
+    own = own_part(prompt[:LONGEST_PROMPT])
+    plain, certain = own.text, own.certain if certain is None else certain
     result: list[Said] = []
     objected = -NEAR - 1
     before: _Sentence | None = None
-    for index, sentence in enumerate(_sentences(masked)):
+    for index, sentence in enumerate(_sentences(plain)):
         if _objects(sentence.text):
             objected = index
         corrects = disputes or (index - objected <= NEAR and _opens_with_objection(prompt))
         said = _pointed_back(plain, sentence, before) or _read(plain, sentence, corrects=index == objected or corrects)
-        result += [said] if said and not find_secrets(said.text) else []
+        if said and not find_secrets(said.text):
+            result.append(replace(said, doubtful=not certain[slice(*said.span)].strip()))
         before = sentence
     return list({said.text.lower(): said for said in result}.values())
 
 
 def objection(prompt: str) -> Objection:
     """Return how a prompt answers what was said before it: it denies it, doubts it, or neither ("")."""
-    sentences = list(_sentences(without_quotes(_own(prompt))))[:NEAR]
+    sentences = list(_sentences(own_part(prompt[:LONGEST_PROMPT]).text))[:NEAR]
     if any(_objects(sentence.text) for sentence in sentences):
         return "no"
     return "doubt" if any(words.DOUBT.search(sentence.text) for sentence in sentences) else ""
-
-
-def _own(prompt: str) -> str:
-    """Return a prompt of the same length with code, output and injected text blanked out."""
-    return without_output(own_words(prompt[:LONGEST_PROMPT])[0])
 
 
 def _sentences(text: str) -> Iterator[_Sentence]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from holdfast.model.kinds import SEPARATE
 from holdfast.model.query import Hit
 from holdfast.model.record import Record
 from holdfast.policy.language.overlap import words
@@ -13,7 +14,9 @@ SAME = 0.9  # share of the shorter text's words that makes two texts the same
 
 
 def source_of(record: Record, came: str = "") -> str:
-    """Return where a record comes from: who sent it, its import, or an agent's session. Local human notes have no source."""
+    """Return where a record comes from: who sent it, its import, or an agent's session. Local human notes and items have no source."""
+    if record.kind in SEPARATE:
+        return ""
     if came:
         return came
     imported = record.extra.get("imported")

@@ -2,14 +2,13 @@
 
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
+from holdfast.policy.admission.admit import MOMENTARY
 
 PROMOTE, PROMOTE_WARNING = 0.5, 0.30  # salience; warnings are admitted sooner
 ENOUGH_USES = 3
 TRIED, HELPFUL = 3, 0.20  # shown this often, it must have helped in this share of cases
 STALE_DAYS = 14.0
 WARNINGS = frozenset({"scar", "anti_pattern"})
-# Kinds about a moment are not admitted automatically.
-PASSING = frozenset({"observation", "summary", "progress", "thread", "review", "retrospective", "blocker"})
 _LASTING = frozenset({"scar", "anti_pattern", "pattern", "preference"})
 
 
@@ -25,7 +24,7 @@ def helpfulness(usage: Usage) -> float:
 
 def why_not_hot(record: Record, usage: Usage, salience: float) -> str:
     """Return why a record is not admitted automatically; "" if it is."""
-    if record.kind in PASSING:
+    if record.kind in MOMENTARY:
         return "kind"
     least = PROMOTE_WARNING if record.kind in WARNINGS else PROMOTE
     if salience < least and uses_of(usage) < ENOUGH_USES:
@@ -42,5 +41,5 @@ def hot_score(uses: int, idle_days: float | None) -> float:
 
 def stale_after(kind: str) -> int:
     """Return the days without use after which a record leaves the set."""
-    factor = 2.0 if kind in _LASTING else 0.5 if kind in PASSING else 1.0
+    factor = 2.0 if kind in _LASTING else 0.5 if kind in MOMENTARY else 1.0
     return int(STALE_DAYS * factor)

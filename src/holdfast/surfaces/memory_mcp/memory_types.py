@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import Draft, Record, Source
 
 SYSTEM = "memory-mcp"
@@ -48,7 +48,7 @@ def kinds_of(memory_type: str) -> tuple[str, ...]:
     """Return the kinds of a type; none for an empty type."""
     if memory_type == EPISODIC:
         return ("observation",)
-    return tuple(kind for kind in KINDS if type_of_kind(kind) == memory_type)
+    return tuple(kind for kind in KINDS if type_of_kind(kind) == memory_type and kind not in SEPARATE)
 
 
 def tags_of(memory_type: str) -> tuple[str, ...]:

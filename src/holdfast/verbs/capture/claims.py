@@ -29,6 +29,7 @@ UPDATED, REPLACED = 0.5, 0.75
 FEW_WORDS = 4  # a correction with fewer words is stored with the title of what it corrects
 UNPROVEN = "an agent's conclusion: it needs a passing check, a commit, or a next prompt that does not object"
 LIKELY = "it sounds worth keeping"
+PASTED = "it stands beside pasted text: was it you who said it?"
 _NUMBER = re.compile(r"\b\d[\w.,]*")
 OBJECTED, WITHDRAWN = "the user objected: {why}", "the agent took it back"
 
@@ -76,13 +77,16 @@ def keep_statements(
     """
     if turn.agent:
         return []  # a prompt of a sub-agent is written by an agent
-    statements = stated(turn.prompt, disputes=disputes)[:MOST_STATEMENTS]
+    statements = stated(turn.prompt, disputes=disputes, certain=turn.certain)[:MOST_STATEMENTS]
     others = [
         signal
         for signal in signals(turn.prompt)[:MOST_STATEMENTS]
         if signal.how != "wording" or not any(_covers(statement, signal) for statement in statements)
     ]
-    outcomes = [_keep_signal(memory, turn, signal, by_user=True) for signal in others]
+    outcomes = [
+        _keep_signal(memory, turn, signal, by_user=True, doubtful=not turn.certain[slice(*signal.span)].strip())
+        for signal in others
+    ]
     outcomes += [
         _keep_statement(memory, turn, statement, known, replaced)
         for statement in statements
@@ -151,11 +155,13 @@ def _keep_statement(
     if _is_stored(memory, turn, draft):
         return None
     outdated = _outdated(memory, draft, statement, known)
-    old = [*outdated, *(replaced if statement.corrects else ())]
+    old = [] if statement.doubtful else [*outdated, *(replaced if statement.corrects else ())]
     if not old and _is_known(memory, draft, known):
         return None
     if outdated and len(words(statement.text)) < FEW_WORDS:
         draft = replace(draft, body=f"{statement.text} (about: {shorten(outdated[0].title, 200)})")
+    if statement.doubtful:
+        return _make_pending(memory, turn, draft, PASTED)
     links = tuple(Link(relation="supersedes", target=record.id) for record in old)
     return _admit(memory, turn, replace(draft, links=links), by_user=True, insist=bool(old), name=statement.text)
 
@@ -193,7 +199,7 @@ def _differs(record: Record, text: str) -> bool:
 
 
 def _keep_signal(
-    memory: Memory, turn: Turn, signal: Signal, *, by_user: bool = False, guessed: bool = False
+    memory: Memory, turn: Turn, signal: Signal, *, by_user: bool = False, guessed: bool = False, doubtful: bool = False
 ) -> Written | WrittenPending | None:
     """Store a signal, make it pending, or skip it; one that was stored before is left as it is now."""
     observed: Source = "inferred" if signal.record_kind == "preference" else "observed"
@@ -209,6 +215,8 @@ def _keep_signal(
     new = novelty(memory, draft)
     draft = replace(draft, confidence=_confidence(worth(signal.confidence, new)))
     match tier(signal, new):
+        case "auto" | "suggest" if doubtful:
+            return _make_pending(memory, turn, draft, PASTED)
         case "auto" if guessed:
             return _make_pending(memory, turn, draft, UNPROVEN)
         case "auto":

@@ -177,7 +177,10 @@ def _read(memory: Memory, path: Path) -> HookEvent | str:
         return "no event that hooks write"
     if event.event in TURN_ENDS:
         event = replace(event, between=_written_before(event))
-    return problem_with(event, earliest=days_before(now, OLDEST_DAYS), latest=days_before(now, -1.0)) or event
+    if unusable := problem_with(event):
+        return unusable
+    is_plausible = days_before(now, OLDEST_DAYS) <= parse_instant(event.at) <= days_before(now, -1.0)
+    return event if is_plausible else replace(event, at=now)  # the clock was wrong when it was written
 
 
 def _written_before(event: HookEvent) -> str:

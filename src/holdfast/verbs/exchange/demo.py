@@ -84,7 +84,7 @@ def load_demo(memory: Memory, until: str) -> None:
 def contents_of(memory: Memory, folder: Path) -> Contents:
     """Count what is in a demo store."""
     store = memory.store
-    kept = [entry.record for entry in records.page(store, Filter(states=()), limit=1_000_000)]
+    kept = [entry.record for entry in records.page(store, Filter(states=(), separate=True), limit=1_000_000)]
     begun = list_sessions(memory, limit=1_000_000, everywhere=True)
     stages = {stage: len(found) for stage, found in triage(memory).items()}
     about = status(memory)

@@ -65,6 +65,9 @@ def plan_retirements(memory: Memory, gone: Sequence[DeletedFile], plan: Plan) ->
         record = memory.store.folded(file.about)
         if record is None or record.state != "active" or (file.author and _waits(memory, file)):
             continue
+        if file.doubt and memory.config.quarantine != "off":
+            plan.refused.append(Remark(where=file.where, why=f"It was deleted, but {file.doubt}."))
+            continue
         who = memory.acting_as(file.author) if file.author else memory
         event = who.event("retired", record.id, data={"reason": REMOVED}, after=record.head)
         if file.author:
@@ -82,6 +85,8 @@ def _waits(memory: Memory, gone: DeletedFile) -> bool:
 
 
 def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: bool, lost: bool) -> None:
+    if edit.doubt and memory.config.quarantine != "off":
+        raise Invalid(f"It was not imported: {edit.doubt}.")
     if secrets := refuse_secrets(edit.said):
         raise Invalid(f"It contains a secret ({', '.join(secrets.names)}).", hint="Remove it from the file.")
     check_keepable(edit.said)

@@ -31,8 +31,8 @@ def drain(copy: Store, team: Store) -> int:
 
 def pull(copy: Store, team: Store, project: str, own: str) -> int:
     """Copy a project's records and the global ones, except others' private ones; return the number of events."""
-    number, name, pulled = team.project_number(project), f"{_PULLED} {project}", 0
-    while page := private_owners.readable_after(team, int(copy.setting(name) or 0), number, own):
+    name, pulled = f"{_PULLED} {project}", 0
+    while page := private_owners.readable_after(team, int(copy.setting(name) or 0), project, own):
         events = team.events_with(page.values())
         nothing_waits = not waiting(copy)
         note_remains(copy, events.values())  # `finish` removes it from the files of this machine

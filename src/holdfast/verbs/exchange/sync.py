@@ -221,6 +221,9 @@ def _outgoing(
                 Remark(where=record.id, why=f"it contains a secret ({', '.join(names)}), so it is not shared")
             )
             continue
+        if replica.stores_events and any(memory.clock.is_ahead(event.id) for event in events):
+            why = "it was written while the clock was ahead, so others import it later; save it again to share it now"
+            withheld.append(Remark(where=record.id, why=why))
         updates.append(ReplicaUpdate(record=record, events=events, carried=carried, where=where.get(record.id, "")))
     return updates, withheld
 
@@ -237,8 +240,9 @@ def _changed(memory: Memory, cursor: int, sharing: Sharing, more: set[str]) -> I
             if record := memory.store.folded(about):
                 yield record
         return
-    low, high = records.span(memory.store.project_number(sharing.project)) if sharing.team else (0, sys.maxsize)
-    last = low - 1
-    while page := [entry for entry in records.after(memory.store, last, PAGE) if entry.number <= high]:
-        yield from (entry.record for entry in page)
-        last = page[-1].number
+    homes = memory.store.homes(sharing.project)
+    for low, high in map(records.span, homes) if sharing.team else [(0, sys.maxsize)]:
+        last = low - 1
+        while page := [entry for entry in records.after(memory.store, last, PAGE) if entry.number <= high]:
+            yield from (entry.record for entry in page)
+            last = page[-1].number

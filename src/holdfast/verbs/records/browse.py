@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.engine.views import Entry, labels, records
-from holdfast.engine.views.records import Filter
+from holdfast.engine.views.records import Filter, homes_of
 from holdfast.model.fold import as_of
 from holdfast.model.query import Order, Query
 from holdfast.model.record import Record
@@ -51,8 +51,8 @@ def ordered(
 
 def latest(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), before: int = 0) -> list[Entry]:
     """Return records of this project in order of arrival, latest first; the cost does not grow with the project."""
-    project = (memory.store.project_number(memory.project),)
-    filter_ = replace(chosen_by(memory, query, states), projects=project)
+    homes = tuple(memory.store.sizes(homes_of((memory.project,), query.kinds)))
+    filter_ = replace(chosen_by(memory, query, states), projects=homes)
     return records.latest(memory.store, filter_, limit=query.limit, before=before)
 
 

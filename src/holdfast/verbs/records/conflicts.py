@@ -64,7 +64,7 @@ def rivalling(memory: Memory, record: Record) -> list[Similar]:
 
 def is_comparable(record: Record, other: Record) -> bool:
     """True if both records make lasting claims and may be about the same project."""
-    lasting = record.kind not in MOMENTARY and other.kind not in MOMENTARY
+    lasting = not {record.kind, other.kind} & MOMENTARY
     own = record.source != "starter" and other.source != "starter"
     return lasting and own and (record.project == other.project or not record.project or not other.project)
 

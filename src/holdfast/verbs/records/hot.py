@@ -90,19 +90,6 @@ def unpin(memory: Memory, reference: str) -> list[Hot]:
     return hot_set(memory)
 
 
-def put_back(memory: Memory, before: Sequence[Hot], after: Sequence[Hot]) -> None:
-    """Undo a change of the hot set from `before` to `after`: what entered leaves, what left or was unpinned returns."""
-    then, now = ({hot.record.id: hot for hot in some} for some in (before, after))
-    events = []
-    for id_ in dict.fromkeys((*now, *then)):  # leave first, so that there is room
-        was, became = then.get(id_), now.get(id_)
-        if was and (became is None or became.pinned != was.pinned):
-            events.append(_heated(memory, was.record, hot=True, pinned=was.pinned, why=was.why))
-        elif became and not was:
-            events.append(_heated(memory, became.record, hot=False, why="manual"))
-    memory.commit(events)
-
-
 def admit_used(memory: Memory, ids: Iterable[str]) -> list[Record]:
     """Admit recently used records that qualify and return them. Called after uses, never by a recall."""
     inside = hot_ids(memory)

@@ -21,6 +21,7 @@ from holdfast.verbs.records.read import list_records
 from holdfast.verbs.records.write import check_draft, draft_event, refuse_secrets
 
 Key = Sequence[str]
+KIND = "item"
 MOST_PARTS = 50  # of a key; each is a tag
 PAGE = 500
 _IN_USE = ("active", "pending")
@@ -33,7 +34,7 @@ def put(memory: Memory, system: str, key: Key, draft: Draft) -> Record | SecretF
     It is not compared with other records: the program, not the text, decides which record it belongs to.
     """
     record = at(memory, system, key)
-    keyed = replace(draft, **_labels(system, key, draft.extra, record))
+    keyed = replace(draft, kind=KIND, **_labels(system, key, draft.extra, record))
     if record:
         revision = Revision(body=keyed.body, title=keyed.title or None, tags=keyed.tags, extra=keyed.extra)
         return revise(memory, record.id, revision)
@@ -52,7 +53,7 @@ def at(memory: Memory, system: str, key: Key) -> Record | None:
 
 def under(memory: Memory, system: str, prefix: Key = ()) -> Iterator[Record]:
     """Yield the records of this project whose key begins with a prefix, active or pending, newest first."""
-    query = Query(text="", tags=(tag_of(system, prefix),), limit=PAGE)
+    query = Query(text="", kinds=(KIND,), tags=(tag_of(system, prefix),), limit=PAGE)
     offset = 0
     while page := list_records(memory, query, states=_IN_USE, offset=offset):
         for record in page:

@@ -6,12 +6,13 @@ from typing import Any
 
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
-from holdfast.engine.views.usage import is_counted, worded_in
+from holdfast.engine.views.usage import worded_in
 from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import OUTCOMES, Event, Verb
 from holdfast.model.fold import REJECTED
 from holdfast.model.ids import short
+from holdfast.model.kinds import SEPARATE
 from holdfast.model.record import Draft, Link, Record
 from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
@@ -21,7 +22,7 @@ from holdfast.verbs.memory import Clean, Memory, find
 from holdfast.verbs.records.freshness import snapshot_of
 from holdfast.verbs.records.hot import admit_used
 from holdfast.verbs.records.overwritten import SEEN
-from holdfast.verbs.records.write import allowed_scopes, check_draft, check_links, refuse_secrets
+from holdfast.verbs.records.write import NO_MEMORY, allowed_scopes, check_draft, check_links, refuse_secrets
 
 LONGEST_REASON = 1_000
 
@@ -56,6 +57,8 @@ def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool =
     current = {spec.name: getattr(record, spec.name) for spec in fields(Draft) if spec.name not in ("at", "links")}
     draft = check_draft(memory, Draft(**{**current, **values, "body": values.get("body", record.body)}), redact=redact)
     changed = {name: getattr(draft, name) for name in values if getattr(draft, name) != getattr(record, name)}
+    if (draft.kind in SEPARATE) != (record.kind in SEPARATE):
+        raise Invalid(NO_MEMORY, hint="Save what it says as a memory: `holdfast remember`.")
     if not changed:
         return record
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
@@ -119,7 +122,7 @@ def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) ->
     if old == new:
         raise Invalid("The two scopes are the same.")
     states = ("active", "pending", "retired") if retired else ("active", "pending")
-    entries = records.page(memory.store, Filter(scopes=(old,), states=states), limit=1_000_000)
+    entries = records.page(memory.store, Filter(scopes=(old,), states=states, separate=True), limit=1_000_000)
     if not entries:
         raise NotFound(f"No memory has the scope {old}.", hint="`holdfast list --scopes` lists the scopes.")
     events = [
@@ -147,15 +150,6 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
     admit_used(memory, [record.id for record in used])
     return [record.id for record in used]
-
-
-def withdraw_use(memory: Memory, event: str) -> Record:
-    """Take back a reported outcome: it stays in the journal, and nothing counts it any longer."""
-    use = memory.store.events_with([event]).get(event)
-    if use is None or not is_counted(memory.store, event):
-        raise Conflict("This outcome was taken back already.")
-    memory.commit([memory.event("used", use.about, data={"outcome": use.data["outcome"], "withdraws": event})])
-    return find(memory, use.about).record
 
 
 def commit_about(memory: Memory, verb: Verb, record: Record, data: Mapping[str, Any] | None = None) -> Record:

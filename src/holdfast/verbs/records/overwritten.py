@@ -52,7 +52,7 @@ def _last(memory: Memory, about: str) -> Overwritten | None:
     if pair is None or record is None or record.state != "active":
         return None
     lost, by = pair
-    settled = any(event.id > by.id and _is_decision(event, by) for event in events)
+    settled = record.verified_at >= by.at or any(event.id > by.id and _is_decision(event, by) for event in events)
     return None if settled else Overwritten(record=record, lost=lost, by=by)
 
 
@@ -72,6 +72,6 @@ def _clash(lost: Event, by: Event) -> bool:
 
 
 def _is_decision(event: Event, by: Event) -> bool:
-    """True if someone checked or edited the record after both edits were there."""
+    """True if someone edited the record after both edits were there."""
     seen = event.data.get(SEEN)
-    return event.verb == "verified" or (event.verb == "revised" and isinstance(seen, str) and seen >= by.id)
+    return event.verb == "revised" and isinstance(seen, str) and seen >= by.id

@@ -1,5 +1,6 @@
 """Resolve project names, and move memories between projects: other systems use short names, Holdfast the remote or the path."""
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,6 +8,7 @@ from holdfast.engine.views import records, sessions
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Ambiguous, Forbidden, Invalid, NotFound
 from holdfast.model.event import Event
+from holdfast.model.history import Earlier
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import project_of_remote
 from holdfast.model.session import Session
@@ -26,6 +28,67 @@ class Moved:
     target: str
     records: tuple[Record, ...]
     sessions: int
+
+
+def follow_address(memory: Memory) -> str:
+    """Move what was saved under this folder's path to the project of its new remote; return a sentence about it, or ""."""
+    certain = [each.project for each in memory.checkout.earlier() if each.certain] if _is_local(memory) else []
+    if not certain or not _active(memory, certain[0]):
+        return ""
+    moved = move(memory, certain[0], memory.project)
+    return (
+        f"This folder has a remote now: {_counted(len(moved.records))} moved from {moved.source} to {moved.target}. "
+        f"To undo: holdfast store project move {moved.target} {shlex.quote(moved.source)}"
+    )
+
+
+def saved_elsewhere(memory: Memory, *, for_agent: bool = False) -> list[str]:
+    """Return a sentence with a command about each other identity under which memories of this checkout were saved.
+
+    For an agent a common first commit is not enough: a stranger's clone has it too.
+    """
+    if not _is_local(memory):
+        return []
+    by_history = not for_agent and memory.actor.kind != "agent" and not _active(memory, memory.project)
+    parts = [
+        Earlier(project=name, why="here") for name in memory.store.projects() if name.startswith(f"{memory.project}#")
+    ]
+    earlier = (*memory.checkout.earlier(by_history=by_history), *parts)
+    return [
+        f"{_counted(count)} {_SAVED[each.why].format(each.project)}; to move {'it' if count == 1 else 'them'} here: "
+        f"holdfast store project move {shlex.quote(each.project)} ."
+        for each in earlier
+        if (count := _active(memory, each.project))
+    ]
+
+
+def notes_on_nothing(memory: Memory) -> list[str]:
+    """Return what to say where a project has no memories: under which names its checkout has some, else how many others have."""
+    if _active(memory, memory.project):
+        return []
+    total = records.counted(memory.store, Filter())
+    others = f"No memories for {memory.project} yet; other projects have {total:,}: holdfast list --everywhere"
+    return saved_elsewhere(memory) or ([others] if total else [])
+
+
+_SAVED = {
+    "here": "saved here as {}",
+    "moved": "saved as {}, from where this folder was moved or copied",
+    "history": "saved as {}, which has the same first commit",
+}
+
+
+def _is_local(memory: Memory) -> bool:
+    return not memory.user and memory.project == memory.checkout.project()
+
+
+def _active(memory: Memory, project: str) -> int:
+    known = project in memory.store.projects()
+    return records.counted(memory.store, Filter(projects=(memory.store.project_number(project),))) if known else 0
+
+
+def _counted(count: int) -> str:
+    return "1 memory was" if count == 1 else f"{count:,} memories were"
 
 
 def in_project(memory: Memory, name: str) -> Memory:
@@ -64,8 +127,9 @@ def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: 
     source, target = (identity_of(memory, name) for name in (source, target))
     if source == target:
         raise Invalid("The two projects are the same.")
-    number = memory.store.project_number(source)
-    chosen = Filter(projects=(number,), scopes=(scope,) if scope else (), states=_STATES)
+    chosen = Filter(
+        projects=memory.store.homes(source), scopes=(scope,) if scope else (), states=_STATES, separate=True
+    )
     entries = records.page(memory.store, chosen, limit=MOST)
     found = sessions.page(memory.store, source, limit=MOST) if source and not scope else []
     if not entries and not found:

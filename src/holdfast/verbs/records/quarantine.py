@@ -5,8 +5,8 @@ Authors are accepted per project, by their git email address; the decision is st
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, Invalid, NotFound
@@ -42,16 +42,14 @@ class Waiting:
 class Decided:
     """The authors and records that were accepted or rejected."""
 
+    verdict: str
     authors: tuple[str, ...] = ()
     records: tuple[str, ...] = ()
-    events: tuple[Event, ...] = ()  # one for each record
-    standings: Mapping[str, str] = field(default_factory=dict)  # of the authors before, by address; "" if undecided
 
 
 def waiting(memory: Memory) -> list[Waiting]:
     """Return the quarantined changes of this project, oldest first."""
-    project = memory.store.project_number(memory.project)
-    entries = records.waiting(memory.store, (project,), MOST_LOOKED_AT)
+    entries = records.waiting(memory.store, memory.store.homes(memory.project), MOST_LOOKED_AT)
     return [change for entry in reversed(entries) for change in waiting_for(memory, entry.record.id)]
 
 
@@ -84,17 +82,13 @@ def reject(memory: Memory, references: Sequence[str] = (), *, everything: bool =
     return _decide(memory, "rejected", references, everything=everything)
 
 
-def withdraw(memory: Memory, decided: Decided) -> None:
-    """Take back a decision: the changes are quarantined again, and their authors stand as before."""
-    with memory.store.transaction():
-        for event in decided.events:
-            later = [one for one in memory.store.events_about(event.about) if one.id > event.id]
-            if later:
-                raise Conflict(f"{event.about} was changed again in the meantime.")
-        _note(memory, decided.standings)
-        memory.commit(
-            [memory.event(event.verb, event.about, data={**event.data, "withdrawn": True}) for event in decided.events]
-        )
+def withdraw(memory: Memory, decided: Sequence[Event]) -> None:
+    """Take back decisions: the changes are quarantined again, and their authors stand as before."""
+    for event in decided:
+        if any(later.id > event.id for later in memory.store.events_about(event.about)):
+            raise Conflict(f"{event.about} was changed again in the meantime.")
+        _note(memory, event.data.get("standings", {}))
+    memory.commit([memory.event(event.verb, event.about, data={**event.data, "withdrawn": True}) for event in decided])
 
 
 def standing(memory: Memory, author: str) -> str:
@@ -113,7 +107,9 @@ def address(author: str) -> str:
     return author.rpartition("<")[2].rstrip("> ").strip().lower() if author else ""
 
 
-def _decide(memory: Memory, verdict: str, references: Sequence[str], *, everything: bool) -> Decided:
+def _decide(
+    memory: Memory, verdict: Literal["accepted", "rejected"], references: Sequence[str], *, everything: bool
+) -> Decided:
     if not references and not everything:
         raise Invalid(
             "No author or memory given.",
@@ -130,18 +126,16 @@ def _decide(memory: Memory, verdict: str, references: Sequence[str], *, everythi
             people.append(_person(reference, quarantined))
             chosen += [change for change in quarantined if address(change.author) == address(people[-1])]
     known = authors(memory)
+    before = {address(person): known.get(address(person), "") for person in people}
     _note(memory, {address(person): verdict for person in people})
     events = []
     for about in dict.fromkeys(change.record.id for change in chosen):
         ids = sorted({event.id for change in chosen if change.record.id == about for event in change.events})
-        events.append(memory.event("accepted" if verdict == "accepted" else "rejected", about, data={"events": ids}))
+        last = max(event.id for event in memory.store.events_about(about))  # a clock that ran ahead may have made it
+        data = {"events": ids, **({"standings": before} if before else {})}  # for an undo
+        events.append(memory.event(verdict, about, data=data, after=last))
     memory.commit(events)
-    return Decided(
-        authors=tuple(people),
-        records=tuple(event.about for event in events),
-        events=tuple(events),
-        standings={address(person): known.get(address(person), "") for person in people},
-    )
+    return Decided(verdict=verdict, authors=tuple(people), records=tuple(event.about for event in events))
 
 
 def _of_record(memory: Memory, reference: str) -> list[Waiting]:
@@ -172,7 +166,7 @@ def _person(reference: str, known: Iterable[Waiting]) -> str:
 
 def _note(memory: Memory, decisions: Mapping[str, str]) -> None:
     if decisions:
-        standing = {who: verdict for who, verdict in {**authors(memory), **decisions}.items() if verdict}
+        standing = {who: verdict for who, verdict in {**authors(memory), **decisions}.items() if who and verdict}
         memory.store.note(_key(memory), json.dumps(standing, sort_keys=True))
 
 

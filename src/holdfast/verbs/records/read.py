@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from holdfast.engine.views import labels, links, records, usage
 from holdfast.engine.views.links import Arrow
-from holdfast.engine.views.records import Filter
+from holdfast.engine.views.records import Filter, homes_of
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import as_of
@@ -13,6 +13,7 @@ from holdfast.model.ids import parse_instant, short
 from holdfast.model.query import Query, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.verbs.memory import Memory, find, lapsed
+from holdfast.verbs.records.project import notes_on_nothing
 from holdfast.verbs.records.quarantine import provenance
 
 MOST_LISTED = 1_000
@@ -36,6 +37,7 @@ class Listed:
 
     records: tuple[Record, ...]
     total: int
+    notes: tuple[str, ...] = ()  # of an empty one: where else there are memories
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -88,7 +90,8 @@ def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("acti
         raise Invalid("A list needs an offset of at least 0.")
     page = records.page(memory.store, filter_, limit=min(query.limit, MOST_LISTED), offset=offset)
     current = [entry.record for entry in page if not lapsed(memory, entry.record)]
-    return Listed(records=tuple(current), total=records.counted(memory.store, filter_))
+    total = records.counted(memory.store, filter_)
+    return Listed(records=tuple(current), total=total, notes=() if total else tuple(notes_on_nothing(memory)))
 
 
 def waiting_records(memory: Memory, *, limit: int = 50) -> list[Record]:
@@ -113,7 +116,8 @@ def history(memory: Memory, reference: str) -> list[Event]:
 def chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",)) -> Filter:
     """Return the filter a query means."""
     names = projects_of(memory, query)
-    return filter_of(query, None if names is None else tuple(memory.store.sizes(names)), states)
+    homes = None if names is None else tuple(memory.store.sizes(homes_of(names, query.kinds)))
+    return filter_of(query, homes, states)
 
 
 def filter_of(query: Query, projects: tuple[int, ...] | None, states: Sequence[str] = ("active",)) -> Filter:

@@ -12,7 +12,7 @@ from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
 from holdfast.model.ids import parse_instant
-from holdfast.model.kinds import check_fields, check_kind
+from holdfast.model.kinds import SEPARATE, check_fields, check_kind
 from holdfast.model.record import (
     CONFIDENCES,
     RELATIONS,
@@ -45,6 +45,8 @@ from holdfast.verbs.memory import Clean, Memory, find, lapsed
 from holdfast.verbs.records.conflicts import SURE, LikelyConflict, likely_conflicts, why_not_both
 from holdfast.verbs.records.freshness import snapshot_of
 
+NO_MEMORY = "Items are data of an application: no memory becomes an item, and no item a memory."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
@@ -71,6 +73,8 @@ Outcome = Written | WrittenPending | Refused
 def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redact: bool = False) -> Outcome:
     """Store a draft, or return why it is refused. `redact` masks credentials instead of refusing them."""
     clean = check_draft(memory, draft, redact=redact)
+    if clean.kind in SEPARATE:
+        raise Invalid(NO_MEMORY, hint="Use another kind, such as fact.")
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
     preview = record_of(event)
     checked = Clean(event)
@@ -307,7 +311,7 @@ def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | No
 
 
 def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:
-    found = similar(memory.store, record, retired=retired)
+    found = [] if record.kind in SEPARATE else similar(memory.store, record, retired=retired)
     return [Similar(record=other, similarity=share) for other, share in found]
 
 

@@ -13,11 +13,12 @@ from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question
 from holdfast.engine.short_forms import spelled_out
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.ranking_data import RankingData, ranking_data
-from holdfast.engine.views.records import Filter, span
+from holdfast.engine.views.records import Filter, homes_of, span
 from holdfast.engine.views.words import Span
 from holdfast.model.errors import EmbedderError, Invalid, StoreFull, StoreUnwritable
 from holdfast.model.fold import as_of
 from holdfast.model.ids import ULID, days_before
+from holdfast.model.kinds import SEPARATE
 from holdfast.model.ports import Encoded
 from holdfast.model.query import Hit, Query, Recalled, Related, Usage
 from holdfast.model.record import GLOBAL, Record
@@ -35,6 +36,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.branches import outside
 from holdfast.verbs.records.conflicts import SURE, in_order, is_comparable, why_not_both
 from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.project import notes_on_nothing
 from holdfast.verbs.records.quarantine import is_shared, provenance, senders_of
 from holdfast.verbs.records.read import filter_of, projects_of
 from holdfast.verbs.search.respell import respelled
@@ -101,6 +103,8 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
         found = _with_spelling(memory, asked, _recall(memory, asked)) if listed is None else listed
         found = replace(found, hits=_checked(memory, found.hits))
     found = _with_left_off(memory, query, found)
+    if not found.hits and not query.everywhere and query.project is None:
+        found = replace(found, notes=(*found.notes, *notes_on_nothing(memory)))
     unrecorded = _surface(memory, query, found) if surface else ""
     found = replace(found, notes=_notes(*found.notes, unrecorded))
     if asked.meaning.encoded is None:
@@ -165,10 +169,15 @@ def _ask(memory: Memory, query: Query) -> _Asked:
     if not query.text:
         raise Invalid("The question is empty.", hint="Say what to look for.")
     projects = projects_of(memory, query)
-    sizes = None if projects is None else memory.store.sizes(projects)
+    sizes = None if projects is None else memory.store.sizes(homes_of(projects, query.kinds))
     query = replace(query, starters=query.starters or memory.config.starters)
     chosen = filter_of(query, None if sizes is None else tuple(sizes))
-    spans = [ALL] if sizes is None else [span(number) for number, size in sizes.items() if size]
+    if sizes is not None:
+        spans, documents = [span(number) for number, size in sizes.items() if size], sum(sizes.values())
+    elif query.kinds:
+        spans, documents = [ALL], memory.store.size(None)
+    else:
+        spans, documents = memory.store.everywhere(), sum(memory.store.projects().values())
     bare, people = subject(memory.store, query.text, spans)
     meaning = _meaning(memory, query, bare, chosen)
     now = query.as_of or memory.clock.now()
@@ -180,7 +189,7 @@ def _ask(memory: Memory, query: Query) -> _Asked:
         projects=projects,
         chosen=chosen,
         spans=spans,
-        documents=memory.store.size(None) if sizes is None else sum(sizes.values()),
+        documents=documents,
         now=now,
     )
 
@@ -546,7 +555,7 @@ def _is_meant(record: Record, asked: _Asked) -> bool:
     return (
         (chosen.starters or record.source != "starter")
         and (asked.projects is None or record.project in asked.projects)
-        and (not chosen.kinds or record.kind in chosen.kinds)
+        and (record.kind in chosen.kinds if chosen.kinds else record.kind not in SEPARATE)
         and all(_is_in(record, scope) for scope in chosen.scopes)
         and (not chosen.any_scopes or any(_is_in(record, scope) for scope in chosen.any_scopes))
         and not any(_is_in(record, scope) for scope in chosen.without_scopes)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.engine.views import Entry, records
-from holdfast.engine.views.records import Filter
+from holdfast.engine.views.records import Filter, homes_of
 from holdfast.model.errors import NotFound
+from holdfast.model.kinds import SEPARATE
 from holdfast.model.query import Query
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory, find, is_reference
@@ -29,8 +30,9 @@ def around(
 ) -> list[Entry]:
     """Return a record and those made just before and after it, or those around an instant, oldest first."""
     entry = None if isinstance(center, str) else center
-    project = memory.store.project_number(entry.record.project if entry else memory.project)
-    projects = None if everywhere else (project,)
+    project = entry.record.project if entry else memory.project
+    kinds = kinds or ([entry.record.kind] if entry and entry.record.kind in SEPARATE else ())
+    projects = None if everywhere else tuple(memory.store.sizes(homes_of((project,), kinds)))
     chosen = Filter(projects=projects, states=("active", "retired"), kinds=tuple(kinds))
     at = entry.record.created_at if entry else str(center)
     earlier = records.page(memory.store, replace(chosen, until=at), limit=before)

@@ -30,6 +30,7 @@ from holdfast.verbs.records.branches import outside
 from holdfast.verbs.records.conflicts import in_order, is_comparable, why_not_both
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.records.quarantine import provenance
 from holdfast.verbs.sessions.left_off import left_by_branch
 from holdfast.verbs.sessions.session import STATE_TAG
@@ -82,7 +83,8 @@ def brief_parts(memory: Memory) -> SessionBrief:
         return SessionBrief(memories=written(_page(memory, len(hot), budget), hot))
     works = left_by_branch(memory)
     share = min(LEFT_OFF, budget // 2) if works else 0
-    page = _page(memory, size, budget - share, state=_state(memory))
+    moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
+    page = _page(memory, size, budget - share, state=_state(memory) or moved)
     memories = written(page, _lines(memory))
     return SessionBrief(memories=memories, left_off=tuple(_left(work, share - 1) for work in works))
 

@@ -57,15 +57,6 @@ def dismiss(memory: Memory, reference: str) -> tuple[Record, int]:
     return record, FINAL - len(_dismissals(memory, record))
 
 
-def offer_again(memory: Memory, reference: str) -> Record:
-    """Take back a dismissal: the suggestion is listed again."""
-    record = _suggestion(memory, reference)
-    after = max([record.head, *_dismissals(memory, record)])
-    return memory.commit([memory.event("revised", record.id, data={"extra": dict(record.extra)}, after=after)])[
-        0
-    ].record
-
-
 def _pending(memory: Memory, project: int) -> list[Entry]:
     return records.newest(memory.store, "thread", project, state="pending", limit=200)
 

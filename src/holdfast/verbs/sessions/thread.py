@@ -95,22 +95,6 @@ def touch(memory: Memory, reference: str) -> Thread:
     return _threads(memory, [find(memory, record.id)])[0]
 
 
-def untouch(memory: Memory, reference: str, at: str) -> Thread:
-    """Take back that a thread was worked on at an instant."""
-    record = _thread(memory, reference)
-    events = [event for event in memory.store.all_about(record.id) if event.verb == "touched"]
-    gone = {event.data.get("withdraws") for event in events}
-    counted = [event for event in events if "withdraws" not in event.data and event.id not in gone]
-    wrong = next((event for event in reversed(counted) if event.at == at), None)
-    if wrong is None:
-        raise Conflict(f"{record.id} was not worked on then.", hint="It may have been taken back already.")
-    last_at = max((event.at for event in counted if event is not wrong), default="")
-    memory.commit(
-        [memory.event("touched", record.id, data={"withdraws": wrong.id, "at": wrong.at, "last_at": last_at})]
-    )
-    return _threads(memory, [find(memory, record.id)])[0]
-
-
 def resolve(memory: Memory, reference: str, note: str = "") -> Thread:
     """Resolve a thread by its id, its number (#2) or part of its text."""
     record = _thread(memory, reference)

@@ -1,5 +1,6 @@
 """Check a change: which memories of the team were true before it and no longer are."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -7,6 +8,7 @@ from holdfast.model.anchor import CodeSnapshot, parse_anchor
 from holdfast.model.freshness import Finding, Freshness
 from holdfast.model.record import Record
 from holdfast.model.replica import CommittedMemory
+from holdfast.model.text import counted
 from holdfast.policy.freshness import details, freshness_of, is_about_code, places_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness
@@ -67,6 +69,7 @@ def check_change(
         else ["No team memory was found, neither in .holdfast/memories at the base nor in the store."]
     )
     notes += [f"{item.file} was not checked: {item.unread}" for item in unread if not item.before]
+    notes += _own_changes(committed)
     notes += [
         f"{finding.anchor} could not be read, so “{record.title}” was not checked there."
         for record in records
@@ -74,6 +77,17 @@ def check_change(
         if finding.state == "unknown"
     ]
     return CheckedChange(checked=tuple(records), broken=tuple(broken), notes=tuple(notes))
+
+
+def _own_changes(committed: Sequence[CommittedMemory]) -> list[str]:
+    """Return what a change does to the files of memories, in one sentence: its author may be anyone."""
+    done = Counter(
+        "adds" if item.before is None else "deletes" if item.now is None else "changes"
+        for item in committed
+        if not item.unread and item.before != item.now
+    )
+    counts = " and ".join(f"{verb} {counted(count, 'memory')}" for verb, count in sorted(done.items()))
+    return [f"This change {counts} in .holdfast/memories. Review it like code: agents will read it."] if done else []
 
 
 def _stored(memory: Memory, *, everything: bool) -> Iterator[Record]:

@@ -13,6 +13,7 @@ from holdfast.engine.search.near_duplicates import Pair
 from holdfast.engine.views import Entry, records, vectors
 from holdfast.model.errors import StoreError
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.kinds import SEPARATE
 from holdfast.model.record import GLOBAL
 from holdfast.verbs.memory import Memory
 
@@ -58,7 +59,9 @@ def scan(
     current = [
         entry
         for entry in entries.values()
-        if entry.record.state == "active" and entry.record.project in (memory.project, GLOBAL)
+        if entry.record.state == "active"
+        and entry.record.project in (memory.project, GLOBAL)
+        and entry.record.kind not in SEPARATE
     ]
     found = {frozenset((pair.first, pair.second)): pair for pair in around(current)}
     new = sum(entry.number > known.newest for entry in current)

@@ -74,7 +74,8 @@ def change_trust(
     data = {"reason": reason or ("used_correctly" if raises else "outdated"), "delta": size if raises else -size}
     if note:
         data["note"] = check_text(masked(note), "note", LONGEST_NOTE)
-    memory.commit([memory.event("trusted", record.id, data=data)])
+    last = max((change.event for change in trusts.of(memory.store, [record.id]).get(record.id, [])), default="")
+    memory.commit([memory.event("trusted", record.id, data=data, after=last)])
     return trust_of(memory, record.id)
 
 

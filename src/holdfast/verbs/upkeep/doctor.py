@@ -17,6 +17,7 @@ from holdfast.model.ids import days_before
 from holdfast.model.text import counted
 from holdfast.verbs.capture.trail import SET_ASIDE
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.search.embed import catch_up, start_over, usable
 from holdfast.verbs.sessions.receipts import outcomes_of
 
@@ -44,6 +45,7 @@ class Status:
     arrived: int = 0  # memories of this project with something in quarantine
     became: Mapping[str, int] = field(default_factory=dict)  # outcomes of what was injected
     note: str = ""
+    elsewhere: tuple[str, ...] = ()  # sentences about memories of this checkout under other identities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +82,12 @@ def status(memory: Memory) -> Status:
         spooled=sum(1 for _ in spool.glob("*.json")) if spool else 0,
         injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
         receipts=len(recent),
-        arrived=records.counted(store, Filter(projects=(here,), states=(), waits=True)),
+        arrived=records.counted(
+            store, Filter(projects=store.homes(memory.project), states=(), separate=True, waits=True)
+        ),
         became=outcomes_of(memory, recent, week),
         note=usable(memory),
+        elsewhere=tuple(saved_elsewhere(memory)),
     )
 
 
@@ -109,6 +114,8 @@ def examine(memory: Memory) -> Iterator[Check]:
         yield _integrity(memory.store)
         yield _permissions(db.path)
         yield _locks(db.path)
+    for sentence in saved_elsewhere(memory):
+        yield Check(name="project", found=sentence)
     yield _agreement(memory)
     yield _embedder(memory)
     yield _lag(memory)
@@ -148,7 +155,7 @@ def _locks(file: Path) -> Check:
 
 def _agreement(memory: Memory) -> Check:
     """Compare the newest records with their events."""
-    sample = records.page(memory.store, Filter(states=()), limit=200)
+    sample = records.page(memory.store, Filter(states=(), separate=True), limit=200)
     from_journal = {entry.record.id: memory.store.folded(entry.record.id) for entry in sample}
     wrong = [entry.record.id for entry in sample if from_journal[entry.record.id] != entry.record]
     if not wrong:

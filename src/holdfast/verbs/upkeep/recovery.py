@@ -37,7 +37,7 @@ def back_up_store(store: Path, file: Path | None, *, keep: int | None, now: str)
     mark = back_up(store, target)
     if file:
         backup.note_elsewhere(store.parent, target)
-    return BackedUp(file=target, mark=mark, removed=backup.rotate(folder, keep) if keep else [])
+    return BackedUp(file=target, mark=mark, removed=backup.rotate(folder, keep, target) if keep else [])
 
 
 def restore(file: Path, store: Path, *, now: str) -> tuple[JournalMark, Path | None]:

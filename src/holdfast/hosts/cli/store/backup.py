@@ -12,10 +12,11 @@ import click
 from rich.text import Text
 
 from holdfast.compose.locks import worker_lock
-from holdfast.compose.settings import FILE, keep_out_of_git, store_folder
+from holdfast.compose.settings import keep_out_of_git, store_folder
 from holdfast.hosts.cli.options import declined, settings
 from holdfast.hosts.cli.render import agreed, console, json_option, local, print_json, say, working
 from holdfast.model.errors import Invalid, NotFound, StoreBusy
+from holdfast.model.places import FILE
 from holdfast.model.text import counted
 from holdfast.verbs.upkeep import recovery
 from holdfast.verbs.upkeep.recovery import Saved

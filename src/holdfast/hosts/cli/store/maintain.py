@@ -8,12 +8,14 @@ from pathlib import Path
 import click
 
 from holdfast.compose.adapters import markdown_folder
+from holdfast.compose.settings import make_store
 from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import console, json_option, print_json, progress, say, show, working
 from holdfast.hosts.cli.values import SCOPE
-from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.fence import visible
+from holdfast.model.places import list_store, listed_stores
 from holdfast.model.text import counted
 from holdfast.surfaces.core import reports
 from holdfast.verbs.exchange.sync import take_from
@@ -149,3 +151,34 @@ def move_command(source: str, target: str, scope: str, dry_run: bool, as_json: b
     what = f"{counted(len(moved.records), 'memory')} and {counted(moved.sessions, 'session')}"
     verb = "would move" if dry_run else "moved"
     say(f"{what} {verb} from {moved.source or 'every project'} to {moved.target or 'every project'}.")
+
+
+@click.command("separate")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".")
+@click.option("--at", type=click.Path(file_okay=False, path_type=Path), help="Folder of the store, new or existing.")
+@json_option
+def separate_command(folder: Path, at: Path | None, as_json: bool) -> None:
+    """Use a separate store for a folder and everything in it.
+
+    The store is made in your data folder, unless --at names another one. It must be yours, and no one else may write it.
+    Stores that lie in a checkout without being on your list are never used: they may have come with it.
+    """
+    store = make_store(folder, at)
+    if as_json:
+        print_json({"folder": str(folder.resolve()), "store": str(store)})
+    else:
+        say(f"{folder.resolve()} and everything in it uses the store in {store} from now on.")
+
+
+@click.command("detach")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
+@json_option
+def detach_command(folder: Path, as_json: bool) -> None:
+    """Use the usual store for a folder again. Its separate store stays where it is."""
+    store = listed_stores().get(str(folder.resolve()))
+    if store is None:
+        raise NotFound(f"{folder} has no store of its own.", hint="`holdfast status` shows which one is used.")
+    list_store(str(folder), "")
+    print_json({"folder": str(folder.resolve()), "store": store}) if as_json else say(
+        f"{folder} uses the usual store again; its own stays in {store}."
+    )

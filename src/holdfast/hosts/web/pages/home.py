@@ -8,14 +8,14 @@ from starlette.responses import Response
 from holdfast.hosts.web import plots, render
 from holdfast.hosts.web.live import look
 from holdfast.hosts.web.pages.activity import WORDS, lines_of, outcome_of
-from holdfast.hosts.web.pages.review import LABELS, urgent
+from holdfast.hosts.web.pages.review import urgent
 from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
 from holdfast.model.errors import Invalid
 from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import open_sessions
 from holdfast.verbs.upkeep.health import health
-from holdfast.verbs.upkeep.inbox import URGENT, waiting_counts
+from holdfast.verbs.upkeep.inbox import SORTS, waiting_counts
 from holdfast.verbs.upkeep.overview import saved_by_day
 from holdfast.verbs.upkeep.stream import Place, Wanted, newer, older, place_of
 
@@ -30,7 +30,8 @@ def page(ask: Ask) -> Response:
     place, later = look(ask.memory), is_large(ask)
     since, cookie = _visits(ask, place)
     brief = brief_of(ask.memory)
-    total = ask.memory.store.size(None if ask.everywhere else (ask.memory.store.project_number(ask.memory.project),))
+    sizes = ask.memory.store.projects()
+    total = sum(sizes.values()) if ask.everywhere else sizes.get(ask.memory.project, 0)
     answer = render.page(
         ask,
         "home.html",
@@ -67,7 +68,9 @@ def _saved(ask: Ask) -> dict[str, Any]:
 def _health(ask: Ask) -> dict[str, Any]:
     report = cached_until_event(ask, "health", lambda: health(ask.memory))
     counts = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory, report))
-    needs = [(sort, *label, counts[sort]) for sort, label in LABELS.items() if sort in URGENT and counts[sort]]
+    needs = [
+        (name, sort.title, sort.about, counts[name]) for name, sort in SORTS.items() if sort.urgent and counts[name]
+    ]
     return {"health": report, "word": word_for(report.score), "needs": needs, "waiting": urgent(counts)}
 
 

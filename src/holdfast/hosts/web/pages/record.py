@@ -1,6 +1,5 @@
 """One memory with everything about it: text, anchors, links, history, use and trust; and the actions on it."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,33 +7,29 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.flash import Done, forgetting_use, going_back, hot_as_before, together, trusting_again
 from holdfast.hosts.web.freshness import badge, cited_by
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.event import Event, in_words
 from holdfast.model.fold import fold
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import CONFIDENCES, RELATIONS, Record
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.admission.refusals import explain
 from holdfast.policy.new_value import new_value
 from holdfast.policy.ranking.trust import REASONS
 from holdfast.policy.sessions.triggers import places_of
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.actions import ACTIONS, act_on
 from holdfast.verbs.records.amend import amend
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.hot import hot_set, pin, promote, unpin
-from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore, retire, revise, unlink
+from holdfast.verbs.records.lifecycle import Revision
 from holdfast.verbs.records.read import get, history
-from holdfast.verbs.records.revert import revert, version_at
+from holdfast.verbs.records.undo import act
 from holdfast.verbs.records.usage_log import uses_of
 from holdfast.verbs.records.vitals import vitals_by_id
-from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
-from holdfast.verbs.truth.trust import change_trust, trust_of
-from holdfast.verbs.truth.verify import can_verify, update_value, verify
-from holdfast.verbs.upkeep.backups import backups_of
-from holdfast.verbs.upkeep.erasing import erase
+from holdfast.verbs.truth.trust import trust_of
+from holdfast.verbs.truth.verify import can_verify
 
 OUTCOMES = ("applied", "acknowledged", "ignored", "contradicted")
 TEXTS = ("title", "body", "kind", "confidence", "visibility", "state")
@@ -102,7 +97,7 @@ def _choices(record: Record) -> dict[str, Any]:
         "fields": render.fields_of(record),
         "spec": {one.name: one for one in KINDS[record.kind].fields} if record.kind in KINDS else {},
         "confidences": CONFIDENCES,
-        "kind_names": list(KINDS),
+        "kind_names": [name for name in KINDS if (name in SEPARATE) == (record.kind in SEPARATE)],
     }
 
 
@@ -126,28 +121,25 @@ def edit(ask: Ask) -> Response:
     record = get(ask.memory, ask.parts["id"]).record
     waivers = Waivers(duplicate=True, transient=True, scope=True) if ask.field("anyway") else Waivers()
     home = home_of(ask, record)
+    revised = "Saved. The previous text is in the history."
     try:
-        outcome = amend(home, record.id, revision_of(ask, record), waivers=waivers)
+        done = act(home, lambda acting: (revised, amend(acting, record.id, revision_of(ask, record), waivers=waivers)))
     except (Invalid, Conflict) as wrong:
         return page(ask, problem=wrong, form="edit")
-    if isinstance(outcome, Record):
-        done = Done(message="Saved. The previous text is in the history.", undo=going_back(home, record))
+    if isinstance(outcome := done.result, Record):
         return render.moved(ask, "/review" if ask.field("next") == "/review" else f"/r/{record.id}", done)
     refusal = explain(outcome)
     problem = Conflict(f"Not saved: {refusal.reason}", hint=refusal.hint)
     return page(ask, problem=problem, form="edit", refused=not isinstance(outcome, SecretFound))
 
 
-def act(ask: Ask) -> Response:
+def act_on_one(ask: Ask) -> Response:
     """Run one action on a memory; if it is refused, the page says why."""
-    record = get(ask.memory, ask.parts["id"]).record
-    what = ask.parts["what"]
-    if what not in ACTS:
-        raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
+    record, what = get(ask.memory, ask.parts["id"]).record, ask.parts["what"]
     try:
-        done = ACTS[what](home_of(ask, record), record, ask)
+        done = act_on(ask.memory, record.id, what, ask.fields)
     except (Invalid, Conflict) as problem:
-        if ask.fragment:
+        if ask.fragment or what not in ACTIONS:
             raise
         return page(ask, problem=problem, form=what)
     return render.moved(ask, "/memories" if what == "erase" else f"/r/{record.id}", done)
@@ -218,124 +210,3 @@ def _plain(value: Any) -> str:
 def home_of(ask: Ask, record: Record) -> Memory:
     """Return the memory acting on the record's own project."""
     return ask.memory if record.project in ("", ask.memory.project) else ask.memory.acting_on(record.project)
-
-
-def _retire(memory: Memory, record: Record, ask: Ask) -> Done:
-    retire(memory, record.id, ask.field("reason"))
-    return Done(message="Retired. It can be restored.", undo=going_back(memory, record))
-
-
-def _restore(memory: Memory, record: Record, _: Ask) -> Done:
-    restore(memory, record.id)
-    return Done(message="Restored.", undo=going_back(memory, record))
-
-
-def _verify(memory: Memory, record: Record, ask: Ask) -> Done:
-    verify(memory, record.id, note=ask.field("note"))
-    return Done(message="Verified.", undo=going_back(memory, record))
-
-
-def _update(memory: Memory, record: Record, _: Ask) -> Done:
-    updated = update_value(memory, record.id)
-    return Done(message=f"Updated: {updated.title}", undo=going_back(memory, record))
-
-
-def _revert(memory: Memory, record: Record, ask: Ask) -> Done:
-    revert(memory, version_at(memory, record.id, ask.field("event")))
-    return Done(message="It is as it was then.", undo=going_back(memory, record))
-
-
-def _pin(memory: Memory, record: Record, _: Ask) -> Done:
-    before = hot_set(memory)
-    pin(memory, record.id)
-    return Done(message="Pinned: every session of its project gets it.", undo=hot_as_before(memory, before))
-
-
-def _unpin(memory: Memory, record: Record, _: Ask) -> Done:
-    before = hot_set(memory)
-    unpin(memory, record.id)
-    return Done(message="No longer pinned.", undo=hot_as_before(memory, before))
-
-
-def _heat(memory: Memory, record: Record, _: Ask) -> Done:
-    before = hot_set(memory)
-    promote(memory, record.id)
-    return Done(message="In the hot set.", undo=hot_as_before(memory, before))
-
-
-def _share(memory: Memory, record: Record, ask: Ask) -> Done:
-    shared = ask.field("visibility") == "team"
-    revise(memory, record.id, Revision(visibility=ask.field("visibility")))
-    message = "Shared: it is synced to the team's replicas." if shared else "It stays on this machine."
-    return Done(message=message, undo=going_back(memory, record))
-
-
-def _use(memory: Memory, record: Record, ask: Ask) -> Done:
-    before = hot_set(memory)  # a use may admit it
-    record_use(memory, [record.id], ask.field("outcome"), note=ask.field("note"))
-    undo = together(forgetting_use(memory, record.id), hot_as_before(memory, before))
-    return Done(message=f"Recorded: {ask.field('outcome')}.", undo=undo)
-
-
-def _trust(memory: Memory, record: Record, ask: Ask) -> Done:
-    reason = ask.field("reason")
-    if reason not in REASONS:
-        raise Invalid(f"{reason[:40]!r} is no reason.", hint=f"Use one of {', '.join(REASONS)}.")
-    changed = change_trust(memory, record.id, reason, raises=REASONS[reason] > 0, note=ask.field("note"))
-    return Done(message=f"Trust is {changed.now:.2f} now.", undo=trusting_again(memory, record.id))
-
-
-def _link(memory: Memory, record: Record, ask: Ask) -> Done:
-    link(memory, record.id, ask.field("relation"), ask.field("target"))
-    return Done(message="Linked.", undo=going_back(memory, record))
-
-
-def _unlink(memory: Memory, record: Record, ask: Ask) -> Done:
-    source = find(memory, ask.field("source") or record.id).record
-    unlink(memory, source.id, ask.field("relation"), ask.field("target"))
-    return Done(message="Link removed.", undo=going_back(memory, source))
-
-
-def _confirm(memory: Memory, record: Record, ask: Ask) -> Done:
-    outcome = confirm(memory, record.id, waivers=Waivers(duplicate=True) if ask.field("anyway") else None)
-    if not isinstance(outcome, Written | WrittenPending):
-        return Done(message=str(explain(outcome)))
-    return Done(message="Approved.", undo=going_back(memory, record))
-
-
-def _cancel(memory: Memory, record: Record, _: Ask) -> Done:
-    cancel(memory, record.id)
-    return Done(message="Rejected.", undo=going_back(memory, record))
-
-
-def _erase(memory: Memory, record: Record, ask: Ask) -> Done:
-    if ask.field("sure") != "erase":
-        raise Invalid("Erasing cannot be undone.", hint="Write the word erase to confirm.")
-    erased = erase(memory, record.id)
-    left = [kept.path for kept in backups_of(memory, erased) if kept.holds]
-    message = "Erased from the journal, its views and every copy on this machine." if erased.finished else _UNFINISHED
-    return Done(message=f"{message} Backups that still contain it: {', '.join(left)}." if left else message)
-
-
-_UNFINISHED = "Erased from the journal and its views. The worker removes the rest when its current job is done."
-
-
-Act = Callable[[Memory, Record, Ask], Done]
-ACTS: Mapping[str, Act] = {
-    "retire": _retire,
-    "restore": _restore,
-    "verify": _verify,
-    "update": _update,
-    "revert": _revert,
-    "pin": _pin,
-    "unpin": _unpin,
-    "heat": _heat,
-    "share": _share,
-    "use": _use,
-    "trust": _trust,
-    "link": _link,
-    "unlink": _unlink,
-    "confirm": _confirm,
-    "cancel": _cancel,
-    "erase": _erase,
-}

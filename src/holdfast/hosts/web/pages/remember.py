@@ -1,17 +1,17 @@
 """Remember something by hand: a form that passes the same checks as what agents save."""
 
+from dataclasses import replace
+
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.flash import Done
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.admission.refusals import explain
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.lifecycle import retire
+from holdfast.verbs.records.undo import act
 from holdfast.verbs.records.write import Written, WrittenPending, write
 
 OFFERED = ("fact", "decision", "learning", "pattern", "preference", "reference", "scar", "win", "anti_pattern")
@@ -45,17 +45,12 @@ def save(ask: Ask) -> Response:
             tags=tuple(ask.field("tags").replace(",", " ").split()),
             anchors=tuple(line.strip() for line in ask.field("anchors").splitlines() if line.strip()),
         )
-        outcome = write(ask.memory, draft, waivers=waivers)
+        done = act(ask.memory, lambda acting: ("Saved.", write(acting, draft, waivers=waivers)))
     except (Invalid, Conflict) as wrong:
         return page(ask, problem=wrong)
-    if not isinstance(outcome, Written | WrittenPending):
+    if not isinstance(outcome := done.result, Written | WrittenPending):
         refusal = explain(outcome)
         problem = Conflict(f"Not saved: {refusal.reason}", hint=refusal.hint)
         return page(ask, problem=problem, refused=not isinstance(outcome, SecretFound))
-    record = outcome.record
-
-    def undo(memory: Memory) -> str:
-        return f"Retired: {retire(memory, record.id, 'taken back right after it was saved').title}"
-
     message = "Saved." if isinstance(outcome, Written) else "Saved. It is used once it is approved."
-    return render.moved(ask, f"/r/{record.id}", Done(message=message, undo=undo))
+    return render.moved(ask, f"/r/{outcome.record.id}", replace(done, message=message))

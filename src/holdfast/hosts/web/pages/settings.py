@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from holdfast.compose.settings import keep_settings, put_settings_back, user_file
 from holdfast.hosts.web import render
-from holdfast.hosts.web.flash import Done
 from holdfast.hosts.web.viewer import Ask, Viewer
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
@@ -88,8 +87,7 @@ def save(ask: Ask) -> Response:
         _use_again(ask.viewer)
         return f"{', '.join(sorted(changed))}: as before."
 
-    done = Done(message=f"{', '.join(sorted(changed))}: saved in {file}.", undo=undo)
-    return render.moved(ask, "/settings", done)
+    return render.moved(ask, "/settings", f"{', '.join(sorted(changed))}: saved in {file}.", undo)
 
 
 def _use_again(viewer: Viewer) -> None:

@@ -1,19 +1,18 @@
 """Threads on a board by stage, and their actions."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.download import MOST_ROWS, download, is_wanted
-from holdfast.hosts.web.flash import Done, Undo, going_back, together
-from holdfast.hosts.web.pages.review import dismiss_suggestion, open_suggestion
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.policy.admission.refusals import explain
-from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.lifecycle import retire
-from holdfast.verbs.sessions.suggest import suggestions
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.undo import act
+from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
 from holdfast.verbs.sessions.thread import (
     Known,
     Opened,
@@ -24,7 +23,6 @@ from holdfast.verbs.sessions.thread import (
     resolved_threads,
     touch,
     triage,
-    untouch,
 )
 
 LANES = (
@@ -71,60 +69,30 @@ def _row(thread: Thread) -> dict[str, object]:
 
 def open_one(ask: Ask) -> Response:
     """Open a thread by hand."""
-    outcome = open_thread(ask.memory, ask.field("text"))
-    match outcome:
-        case Opened(thread=thread):
-            return render.moved(ask, "/threads", Done(message="Opened.", undo=_closing(thread)))
-        case Known(thread=thread):
-            message = f"That thread is already open, and noted as worked on: {thread.record.title}"
-            return render.moved(ask, "/threads", Done(message=message, undo=_untouching(thread)))
-    return render.moved(ask, "/threads", str(explain(outcome)))
+    done = act(ask.memory, lambda acting: ("Opened.", open_thread(acting, ask.field("text"))))
+    if isinstance(known := done.result, Known):
+        message = f"That thread is already open, and noted as worked on: {known.thread.record.title}"
+        return render.moved(ask, "/threads", replace(done, message=message))
+    return render.moved(ask, "/threads", done if isinstance(done.result, Opened) else str(explain(done.result)))
 
 
-def act(ask: Ask) -> Response:
+def act_on_one(ask: Ask) -> Response:
     """Run one action on a thread or a suggested thread."""
-    what = ask.parts["what"]
+    what, thread = ask.parts["what"], ask.parts["id"]
     if what not in ACTS:
-        raise Invalid(f"Nothing here is called {what[:40]!r}.", hint=f"There are {', '.join(ACTS)}.")
-    return render.moved(ask, "/threads", ACTS[what](ask.memory, ask.parts["id"], ask))
+        raise Invalid(f"There is no action {what[:40]!r}.", hint=f"Use {', '.join(ACTS)}.")
+    return render.moved(ask, "/threads", act(ask.memory, lambda acting: (ACTS[what](acting, thread, ask), None)))
 
 
-def _touch(memory: Memory, thread: str, _: Ask) -> Done:
-    touched = touch(memory, thread)
-    return Done(message=f"Noted as worked on: {touched.record.title}", undo=_untouching(touched))
+def _dismissed(memory: Memory, thread: str, _: Ask) -> str:
+    record, left = dismiss(memory, thread)
+    return f"Dismissed: {record.title}" + ("" if left > 0 else ". It will not come back.")
 
 
-def _untouching(thread: Thread) -> Undo:
-    def undo(memory: Memory) -> str:
-        return f"No longer noted as worked on: {untouch(memory, thread.record.id, thread.touched_at).record.title}"
-
-    return undo
-
-
-def _closing(thread: Thread) -> Undo:
-    def undo(memory: Memory) -> str:
-        return f"Retired: {retire(memory, thread.record.id, 'taken back right after it was opened').title}"
-
-    return undo
-
-
-def _resolve(memory: Memory, thread: str, ask: Ask) -> Done:
-    before = find(memory, thread).record
-    resolved = resolve(memory, thread, ask.field("note"))
-    return Done(message=f"Resolved: {resolved.record.title}", undo=going_back(memory, before))
-
-
-def _reopen(memory: Memory, thread: str, _: Ask) -> Done:
-    before = find(memory, thread).record
-    reopened = reopen(memory, thread)
-    undo = together(_untouching(reopened), going_back(memory, before))
-    return Done(message=f"Reopened: {reopened.record.title}", undo=undo)
-
-
-ACTS: Mapping[str, Callable[[Memory, str, Ask], Done]] = {
-    "touch": _touch,
-    "resolve": _resolve,
-    "reopen": _reopen,
-    "promote": open_suggestion,
-    "dismiss": dismiss_suggestion,
+ACTS: Mapping[str, Callable[[Memory, str, Ask], str]] = {
+    "touch": lambda memory, thread, _: f"Noted as worked on: {touch(memory, thread).record.title}",
+    "resolve": lambda memory, thread, ask: f"Resolved: {resolve(memory, thread, ask.field('note')).record.title}",
+    "reopen": lambda memory, thread, _: f"Reopened: {reopen(memory, thread).record.title}",
+    "promote": lambda memory, thread, _: f"Opened as a thread: {promote(memory, thread).title}",
+    "dismiss": _dismissed,
 }

@@ -4,8 +4,9 @@ import time
 
 import pytest
 
+from bench.labelled import MOST_TAKEN, judge_pasted
+from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import signals
-from holdfast.policy.language.quotes import without_quotes
 
 SAID = "we decided to always use --no-verify when committing to main"
 LONG = "We decided to always use --no-verify when committing to main, because hooks are slow."
@@ -58,12 +59,20 @@ def test_a_decision_beside_a_quotation_is_kept(text: str) -> None:
     assert [signal.kind for signal in signals(text)] == ["decision"]
 
 
-def test_white_space_and_length_stay() -> None:
+@pytest.mark.parametrize("split", ["dev", "held"])
+def test_hardly_any_pasted_sentence_counts_as_the_user_s_own(split: str) -> None:
+    judged = judge_pasted(split)
+    assert (judged.taken <= MOST_TAKEN * judged.foreign, judged.lost <= 0.15 * judged.own) == (True, True), judged
+
+
+def test_line_breaks_and_length_stay() -> None:
     for text in (*QUOTED, *OWN):
-        plain = without_quotes(text)
-        assert [place for place, one in enumerate(plain) if one.isspace()] == [
-            place for place, one in enumerate(text) if one.isspace()
-        ]
+        for by_agent in (True, False):
+            own = own_part(text, by_agent=by_agent).text
+            assert (len(own), [at for at, char in enumerate(own) if char == "\n"]) == (
+                len(text),
+                [at for at, char in enumerate(text) if char == "\n"],
+            )
 
 
 @pytest.mark.parametrize(
@@ -71,5 +80,5 @@ def test_white_space_and_length_stay() -> None:
 )
 def test_no_text_takes_long(unit: str) -> None:
     started = time.process_time()
-    without_quotes((unit * 100_000)[:100_000])
+    own_part((unit * 100_000)[:100_000])
     assert time.process_time() - started < 10

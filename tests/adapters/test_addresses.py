@@ -1,0 +1,188 @@
+"""The identity that an address gives, beside the host that git itself contacts for it."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.checkout import GitCheckout
+from holdfast.model.scope import PORTS, project_of_remote, without_userinfo
+
+LOG = "import json, sys; open(sys.argv[1], 'a').write(json.dumps(sys.argv[2:]) + chr(10)); sys.exit(1)"
+# Every way to write an address that came to mind, with honest and with hostile intent. {} is tried as other hosts, too.
+SPELLINGS = (
+    *("https://{}/acme/secret", "https://{}/acme/secret.git/", "http://{}/acme/secret", "git://{}/acme/secret"),
+    *("ssh://git@{}/acme/secret.git", "ssh://{}:22/acme/secret", "git+ssh://git@{}/acme/secret", "git@{}:acme/secret"),
+    *("{}:acme/secret", "{}:/acme/secret", "git@[{}]:acme/secret", "[{}:2222]:acme/secret", "git@[{}:2222]:x"),
+    *("https://ada@{}/acme/secret", "https://ada:pw@{}/acme/secret", "https://ada%40corp.test:pw@{}/acme/secret"),
+    *("https://{}:443/acme/secret", "https://{}:8443/acme/secret", "http://{}:443/x", "ssh://{}:2222/x", "git://{}:99/x"),
+    *("https://{}:/acme/secret", "https://{}:0443/acme/secret", "https://{}:99999/acme/secret", "https://{}:x/y"),
+    # where the authority ends
+    *("https://evil.test?@{}/acme/secret", "https://evil.test#@{}/acme/secret", "https://evil.test/@{}/acme/secret"),
+    *("https://{}?/acme/secret", "https://{}#/acme/secret", "https://{}?@evil.test/x", "https://{}#@evil.test/x"),
+    *("ssh://evil.test?@{}/acme/secret", "ssh://evil.test#@{}/acme/secret", "git://evil.test?@{}/acme/secret"),
+    *("http://evil.test\\@{}/acme/secret", "https://{}\\@evil.test/x", "https://{}\\.evil.test/x", "ssh://{}\\x/y"),
+    *("https://{}@evil.test/acme/secret", "https://{}:pw@evil.test/x", "https://a@{}@evil.test/x", "https://a@b@{}/x"),
+    *("ssh://{}@evil.test/acme/secret", "ssh://a@{}@evil.test/x", "{}@evil.test:acme/secret", "a@{}@evil.test:x"),
+    *("https://evil.test:@{}/x", "https://evil.test:80@{}/acme/secret", "ssh://evil.test:22@{}/x", "https://@{}/x"),
+    # percent signs
+    *("https://evil.test%2f@{}/acme/secret", "ssh://evil.test%2f@{}/acme/secret", "ssh://evil.test%2fx@{}/x"),
+    *("ssh://evil.test%40{}/x", "ssh://{}%40evil.test/x", "https://{}%40evil.test/x", "https://{}%2f.evil.test/x"),
+    *("ssh://{}%2fx.evil.test/y", "https://{}%00.evil.test/x", "https://{}%zz/x", "ssh://{}%3a22/x", "https://%65vil/x"),
+    # control characters and white space
+    *(" https://{}/acme/secret", "https://{}/acme/secret ", "https://{}\t/x", "https://evil.test\n@{}/acme/secret"),
+    *("https://{}\r/x", "https://{}\x00.evil.test/x", "git@{} :x", "https://evil.test @{}/x", "https://{}\x7f/x"),
+    # without a scheme, with an unusual one, local
+    *("//{}/acme/secret", "{}/acme/secret", "/srv/{}:acme/secret", "./{}:acme/secret", "file://{}/acme/secret"),
+    *("file:///{}/acme/secret", "https:/{}/acme/secret", "https:///{}/acme/secret", "https:{}/x", "HTTPS://{}/acme/x"),
+    *("ext::{}:acme/secret", "fd::{}/x", "foo://{}/acme/secret", "ssh:{}/x", "C:/{}/x", "C:\\{}\\x", "-o{}:acme/secret"),
+    *("ssh://-o{}/x", "evil.test:pw@{}:acme/secret", "evil.test:x@{}/acme/secret", "evil.test:@{}:x", "[evil.test]@{}:x"),
+    # IPv6, and brackets where none belong
+    *("https://[::1]/{}/x", "ssh://[::1]:2222/x", "git@[::1]:{}/x", "https://[{}]/x", "https://[::1]@{}/x", "[::1]@{}:x"),
+    *("ssh://[evil.test]@{}/x", "https://[evil.test/x]@{}/y", "https://[::1%25lo]/x", "[evil.test:22]@{}:x"),
+    # look-alikes
+    *("https://{}./acme/secret", "https://{}\u3002/x", "https://\uff47ithub.com/acme/secret", "https://github\u2024com/x"),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def contacted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """Return which host:port git contacts for an address; "" if none. Nothing leaves the machine."""
+    folder = tmp_path_factory.mktemp("git")
+    seen = folder / "seen"
+    for name in ("ssh", "proxy"):
+        script = folder / name
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{LOG}" {seen} {name} "$@"\n')
+        script.chmod(0o700)
+
+    class Proxy(BaseHTTPRequestHandler):
+        def refuse(self) -> None:
+            with seen.open("a") as log:
+                log.write(json.dumps(["http", self.command, self.path]) + "\n")
+            self.send_error(502)
+
+        do_GET = do_CONNECT = refuse  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    proxy = f"http://127.0.0.1:{server.server_address[1]}"
+    environment = {
+        **os.environ,
+        **dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY"), proxy),
+        "no_proxy": "",
+        "NO_PROXY": "",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_SSH": str(folder / "ssh"),
+        "HOME": str(folder),
+        "GIT_PROXY_COMMAND": str(folder / "proxy"),
+        "GIT_SSH_VARIANT": "ssh",
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+
+    def ask(url: str) -> str:
+        seen.write_text("")
+        subprocess.run(
+            ["git", "ls-remote", "--", url], cwd=folder, env=environment, capture_output=True, check=False, timeout=20
+        )
+        lines = [json.loads(line) for line in seen.read_text().splitlines()]
+        return _host(*lines[0]) if lines else ""
+
+    yield ask
+    server.shutdown()
+    server.server_close()
+
+
+def _host(program: str, *arguments: str) -> str:
+    """Return host:port of what git passed to ssh, to a proxy of its own protocol, or to an HTTP proxy."""
+    if program == "proxy":
+        return ":".join(arguments)
+    if program == "http":
+        method, target = arguments
+        authority = target if method == "CONNECT" else target.split("//")[1].split("/")[0]
+        return authority if authority.rpartition(":")[2].isdigit() else f"{authority}:80"
+    port = arguments[arguments.index("-p") + 1] if "-p" in arguments else "22"
+    host = next(word for word in arguments[::-1] if "git-upload-pack" not in word)
+    return f"{host.rpartition('@')[2]}:{port}"
+
+
+def test_an_identity_names_the_host_that_git_contacts(contacted: Callable[[str], str]) -> None:
+    wrong, none = list[tuple[str, str | None, str]](), list[str]()
+    for spelling in SPELLINGS:
+        url = spelling.format("github.com")
+        identity = project_of_remote(url)
+        if identity is None:
+            none.append(url)
+            continue
+        host = identity.partition("/")[0]
+        usual = PORTS.get(url.partition("://")[0], 22)
+        expected = host if host.rpartition(":")[2].isdigit() and not host.endswith("]") else f"{host}:{usual}"
+        if expected.replace("[", "").replace("]", "") != contacted(url).lower().replace("[", "").replace("]", ""):
+            wrong.append((url, identity, contacted(url)))
+    assert wrong == []
+    assert len(SPELLINGS) - len(none) >= 30  # the honest ones have an identity
+
+
+def test_no_address_that_contacts_another_host_is_a_github_project(contacted: Callable[[str], str]) -> None:
+    assert contacted("https://evil.test?@github.com/acme/secret") == "evil.test:443"  # what the attack relies on
+    hostile = [one for one in SPELLINGS if "evil.test" in one]
+    wrong = [
+        (url, project_of_remote(url), contacted(url))
+        for url in (one.format("github.com") for one in hostile)
+        if (project_of_remote(url) or "").startswith("github.com/") and not contacted(url).startswith("github.com:")
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("url", "project"),
+    [
+        ("git@github.com:Acme/Shop.git", "github.com/acme/shop"),
+        ("https://github.com/acme/shop", "github.com/acme/shop"),
+        ("https://user:token@github.com/acme/shop.git/", "github.com/acme/shop"),
+        ("ssh://git@github.com:22/acme/shop.git", "github.com/acme/shop"),
+        ("https://github.com:443/acme/shop", "github.com/acme/shop"),
+        ("git@gitlab.com:group/sub/shop.git", "gitlab.com/group/sub/shop"),
+        ("https://git.corp:8443/a/b", "git.corp:8443/a/b"),
+        ("https://git.corp:9443/a/b", "git.corp:9443/a/b"),
+        ("alice@build.corp:shop", "build.corp/~alice/shop"),
+        ("ssh://build.corp/~alice/shop", "build.corp/~alice/shop"),
+        ("git@git.sr.ht:~ada/shop", "git.sr.ht/~ada/shop"),
+        ("https://dev.azure.com/org/My%20Shop/_git/x", "dev.azure.com/org/my%20shop/_git/x"),
+        ("https://git.corp/caf%C3%A9/x", "git.corp/caf%c3%a9/x"),
+        ("https://git.corp/café/x", "git.corp/caf%c3%a9/x"),
+        *((f"https://github.com/{path}", None) for path in ("a/../b/c", "./b", "a//b", "%2e%2e/b", "a%2fb", "")),
+        *((url, None) for url in ("../elsewhere", "", "https://ada:pa/ss@github.com/acme/shop", "/srv/git/x.git")),
+    ],
+)
+def test_a_remote_is_one_project_however_it_is_spelled(url: str, project: str | None) -> None:
+    assert project_of_remote(url) == project
+
+
+def test_what_is_shown_of_an_address_keeps_its_host() -> None:
+    assert without_userinfo("https://evil.test?@github.com/x") == "https://evil.test?@github.com/x"
+    assert without_userinfo("https://ada:pa/ss@github.com/x") == "https://github.com/x"
+
+
+def test_the_address_is_the_one_git_fetches_from(tmp_path: Path) -> None:
+    def identity(*settings: str) -> str:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+        for setting in settings:
+            subprocess.run(["git", "-C", str(folder), "config", "--add", *setting.split("=", 1)], check=True)
+        return GitCheckout(folder).project().replace(str(folder), "path")
+
+    assert identity() == "path"
+    assert identity("remote.up.url=git@git.corp:a/b", "remote.fork.url=git@git.corp:c/d") == "git.corp/a/b"
+    assert identity("remote.up.url=git@git.corp:a/b", "remote.origin.url=git@git.corp:c/d") == "git.corp/c/d"
+    assert identity("url.git@git.corp:.insteadOf=corp:", "remote.origin.url=corp:a/b") == "git.corp/a/b"
+    assert identity("remote.origin.url=git@git.corp:a/b", "remote.origin.url=git@git.corp:c/d") == "git.corp/a/b"
+    assert identity("remote.origin.url=https://evil.test?@git.corp/a/b") == "path"

@@ -1,0 +1,312 @@
+"""Everything that waits for a person: each choice of each sort settles its item, and undo brings it back."""
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.checkout import GitCheckout
+from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.event import Actor
+from holdfast.model.record import Draft, Record
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.capture.mining import log_output, mine_outputs
+from holdfast.verbs.exchange.jsonl import export, import_lines
+from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records.actions import ACTIONS, act_on
+from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
+from holdfast.verbs.records.read import history
+from holdfast.verbs.records.undo import act, revert, undo, undo_last, version_at
+from holdfast.verbs.records.usage_log import uses_of
+from holdfast.verbs.records.write import WrittenPending, draft_event, write
+from holdfast.verbs.truth.trust import trust_of
+from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, choices, decide, decide_all, decide_by_name, waiting_items
+from tests.conftest import Time, keep, make_memory
+
+OWN = {"revision", "head", "updated_at", "seen"}  # of each version
+
+
+def plain(record: Record) -> dict[str, object]:
+    seen = dict(record.seen.marks) if record.seen else {}
+    return {name: getattr(record, name) for name in record.__slots__ if name not in OWN} | {"seen": seen}
+
+
+def pending(memory: Memory, _: Path, __: Time, body: str = "The team prefers small commits.") -> Record:
+    outcome = write(memory, Draft(body=body, kind="preference", source="inferred"))
+    assert isinstance(outcome, WrittenPending), outcome
+    return outcome.record
+
+
+def mined(memory: Memory, _: Path, __: Time) -> None:
+    for _number in range(3):
+        log_output(memory, "We decided to use PostgreSQL because of its row locks.\n")
+    mine_outputs(memory)
+
+
+def suggested(memory: Memory, _: Path, __: Time) -> Record:
+    draft = Draft(body="Load-test the limiter", kind="thread", source="mined", extra={"evidence": ["a", "b", "c"]})
+    return memory.commit([draft_event(memory, draft, pending=True)])[0].record
+
+
+def sent(memory: Memory, folder: Path, time: Time) -> Record:
+    """Import a memory of another store into quarantine."""
+    with make_memory(folder / "theirs", time, actor=Actor(kind="user", name="mira")) as other:
+        theirs = keep(other, "Payments run in the eu-west region.", visibility="team")
+        import_lines(memory, list(export(other)), quarantine_as="mira <mira@example.org>")
+    return theirs
+
+
+def contradicting(memory: Memory, _: Path, time: Time) -> None:
+    keep(memory, "The rate limit is 100 requests per minute.")
+    time.pass_days(1)
+    keep(memory, "The rate limit is 500 requests per minute.")
+
+
+def repeated(memory: Memory, _: Path, time: Time) -> None:
+    keep(memory, "Run the backend tests with uv run pytest before every push.")
+    time.pass_days(1)
+    again = Draft(body="Run the backend tests with uv run pytest before each push.")
+    write(memory, again, waivers=Waivers(duplicate=True))
+
+
+def doubted(memory: Memory, _: Path, time: Time) -> None:
+    record = keep(memory, "The queue is RabbitMQ.")
+    time.pass_days(1)
+    record_use(memory, [record.id], "contradicted")
+    time.pass_days(1)
+
+
+def stale(memory: Memory, folder: Path, _: Time) -> None:
+    (folder / "pay.py").write_text("RETRIES = 3\n")
+    keep(memory, "Payments are retried 3 times, see RETRIES.", anchors=("pay.py::RETRIES=3",))
+    (folder / "pay.py").write_text("RETRIES = 5\n")
+
+
+def gone(memory: Memory, folder: Path, _: Time) -> None:
+    (folder / "pay.py").write_text("RETRIES = 3\n")
+    keep(memory, "Payments are retried three times.", anchors=("pay.py",))
+    (folder / "pay.py").unlink()
+
+
+def overwritten(memory: Memory, _: Path, __: Time) -> None:
+    record = keep(memory, "The ledger is append-only.")
+    first = revise(memory, record.id, Revision(body="The ledger is append-only, by Ada."))
+    assert isinstance(first, Record)
+    data = {"body": "The ledger may be edited, by Bo.", "on": record.head}
+    memory.commit([memory.event("revised", record.id, data=data, after=first.head)])
+
+
+def misspelled(memory: Memory, _: Path, __: Time) -> None:
+    for number, scope in enumerate(("tools:deploy", "tools:deploy", "tools:deploy", "tools:deplyo")):
+        keep(memory, f"Deploys need step {number} of the checklist, see page {number}.", scopes=(scope,))
+
+
+def unused(memory: Memory, _: Path, time: Time) -> None:
+    keep(memory, "The office closes at six.")
+    time.pass_days(40)
+
+
+SETUPS: dict[str, tuple[Callable[[Memory, Path, Time], object], str]] = {
+    "pending": (pending, "pending"),
+    "mined": (mined, "mined"),
+    "suggestion": (suggested, "suggestion"),
+    "quarantined": (sent, "quarantined"),
+    "contradiction": (contradicting, "contradiction"),
+    "duplicate": (repeated, "duplicate"),
+    "doubted": (doubted, "doubted"),
+    "a changed value": (stale, "stale"),
+    "a missing file": (gone, "stale"),
+    "overwritten": (overwritten, "overwritten"),
+    "scope": (misspelled, "scope"),
+    "unchecked": (unused, "unchecked"),
+    "unused": (unused, "unused"),
+}
+# The state of the item's record after each choice; other choices leave it active.
+AFTER = {
+    **dict.fromkeys((("pending", "reject"), ("mined", "reject"), ("quarantined", "reject")), "retired"),
+    ("quarantined", "reject author"): "retired",
+    ("suggestion", "reject"): "pending",
+    **{(sort, "reject"): "retired" for sort in ("doubted", "stale", "unchecked", "unused")},
+    ("duplicate", "approve"): "retired",
+}
+# Nothing shows yet that it helps; the edit of this test leaves what is wrong; a replaced text was looked at.
+WAITS_STILL = {("unused", "approve"), ("unused", "edit"), ("stale", "edit"), ("contradiction", "edit")}
+LAST = {("overwritten", "reject"), ("overwritten", "edit")}  # undone, it does not wait again
+
+
+def waiting_of(memory: Memory, sort: str) -> list[Item]:
+    return [item for item in waiting_items(memory, sorts=[sort]) if item.sort == sort]
+
+
+def in_folder(memory: Memory) -> Memory:
+    """The same store for the folder it is in, so that cited code is here."""
+    return replace(memory, config=replace(memory.config, project=""))
+
+
+@pytest.mark.parametrize("name", SETUPS)
+def test_each_choice_settles_its_item_and_can_be_undone(memory: Memory, tmp_path: Path, time: Time, name: str) -> None:
+    setup, sort = SETUPS[name]
+    memory = in_folder(memory) if sort == "stale" else memory
+    setup(memory, tmp_path, time)
+    (item,) = waiting_of(memory, sort)
+    assert item.why
+    assert list(choices(item))
+    for choice in choices(item):
+        before = {record.id: plain(find(memory, record.id).record) for record in (item.record, *item.others)}
+        given = Given(text=f"{item.record.body} Edited.")
+        done = decide(memory, item, choice, given)
+        assert done.message[0].isupper() or done.message[0] == "“"
+        now = find(memory, item.record.id).record
+        assert (choice, now.state) == (choice, AFTER.get((sort, choice), "active"))
+        if (sort, choice) not in WAITS_STILL:
+            assert waiting_of(memory, sort) == [], choice
+        undo(memory, done.events)
+        after = {record.id: plain(find(memory, record.id).record) for record in (item.record, *item.others)}
+        assert after == before, choice
+        assert len(waiting_of(memory, sort)) == ((sort, choice) not in LAST)
+        time.pass_days(0.01)
+
+
+def test_every_sort_is_tried(memory: Memory) -> None:
+    assert {sort for _, sort in SETUPS.values()} == set(SORTS)
+    keep(memory, "The API allows 60 requests a minute.")
+    assert waiting_items(memory) == []
+
+
+def test_ids_and_addresses_are_decided_without_a_list(memory: Memory, tmp_path: Path, time: Time) -> None:
+    first, topic = pending(memory, tmp_path, time), suggested(memory, tmp_path, time)
+    theirs = sent(memory, tmp_path, time)
+    messages = [decide_by_name(memory, record.id, "approve", Given())[1].message for record in (first, topic, theirs)]
+    assert [message.split(":")[0] for message in messages] == ["Approved", "Opened as a thread", "Accepted"]
+    assert (
+        decide_by_name(memory, "stranger@example.org", "reject", Given())[1].message == "Rejected: stranger@example.org"
+    )
+    with pytest.raises(Conflict, match="needs no approval"):
+        decide_by_name(memory, first.id, "approve", Given())
+    with pytest.raises(NotFound, match="nobody"):
+        decide_by_name(memory, "nobody", "reject", Given())
+
+
+@pytest.mark.parametrize(
+    ("choice", "states"), [("approve", ["active"] * 3), ("reject", ["retired", "pending", "retired"])]
+)
+def test_everything_of_some_sorts_is_decided_at_once(
+    memory: Memory, tmp_path: Path, time: Time, choice: str, states: list[str]
+) -> None:
+    waiting = [make(memory, tmp_path, time) for make in (pending, suggested, sent)]
+    assert len(decide_all(memory, ["quarantined", "pending", "suggestion"], choice, Given())) == 3
+    assert [find(memory, record.id).record.state for record in waiting] == states
+    assert waiting_items(memory) == []
+
+
+def test_only_some_sorts_are_listed_and_only_what_is_offered_is_done(
+    memory: Memory, tmp_path: Path, time: Time
+) -> None:
+    pending(memory, tmp_path, time)
+    suggested(memory, tmp_path, time)
+    assert [item.sort for item in waiting_items(memory, sorts=["suggestion"])] == ["suggestion"]
+    assert len(waiting_items(memory, limit=1)) == 2
+    with pytest.raises(Invalid):
+        waiting_items(memory, sorts=["nonsense"])
+    with pytest.raises(Invalid):
+        decide(memory, waiting_of(memory, "pending")[0], "both")
+
+
+FIELDS = {"reason": "outdated", "note": "why", "visibility": "team", "outcome": "applied", "relation": "refines"}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(ACTIONS) - {"erase", "revert", "update", "confirm", "cancel", "unlink", "restore"})
+)
+def test_each_action_on_a_memory_can_be_undone(memory: Memory, time: Time, name: str) -> None:
+    record = keep(memory, "Refunds go through the ledger.")
+    fields = {**FIELDS, "target": keep(memory, "The ledger is append-only.").id}
+    if name == "unpin":
+        act_on(memory, record.id, "pin", fields)
+    time.pass_days(1)
+
+    def looks() -> object:
+        trust = trust_of(memory, record.id)
+        heat = [(hot.record.id, hot.pinned) for hot in hot_set(memory)]
+        return (
+            plain(find(memory, record.id).record),
+            round(trust.value, 3),
+            heat,
+            len(uses_of(memory, record.id, limit=9)),
+        )
+
+    before = looks()
+    act_on(memory, record.id, name, fields)
+    assert looks() != before
+    assert [each.id for each in undo_last(memory)] == [record.id]
+    assert looks() == before
+
+
+def test_the_last_actions_are_undone_one_after_the_other(memory: Memory) -> None:
+    done = act(memory, lambda acting: ("Saved.", keep(acting, "Staging is reset at two.")))
+    act_on(memory, done.result.id, "retire", {"reason": "wrong"})
+    assert undo_last(memory)[0].state == "active"
+    assert undo_last(memory, done.result.id)[0].state == "retired"
+    with pytest.raises(NotFound, match="nothing to undo"):
+        undo_last(memory)
+
+
+def test_what_was_changed_again_is_not_undone(memory: Memory) -> None:
+    record = keep(memory, "Staging is reset at two.")
+    done = act_on(memory, record.id, "retire", {"reason": "wrong"})
+    act_on(memory, record.id, "restore", {})
+    with pytest.raises(Conflict, match="changed again"):
+        undo(memory, done.events)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda memory, record, _: retire(memory, record.id, "gone"),
+        lambda memory, record, _: revise(memory, record.id, Revision(body="Quite another text.", tags=("new",))),
+        lambda memory, record, _: revise(memory, record.id, Revision(kind="learning", anchors=("b.py",))),
+        lambda memory, record, other: link(memory, record.id, "refines", other.id),
+    ],
+    ids=["retired", "reworded", "changed", "linked"],
+)
+def test_a_record_goes_back_to_an_earlier_version_and_forward_again(
+    memory: Memory, time: Time, change: Callable[[Memory, Record, Record], object]
+) -> None:
+    record, other = keep(memory, "Refunds go through the ledger."), keep(memory, "The ledger is append-only.")
+    time.pass_days(1)
+    change(memory, record, other)
+    now = find(memory, record.id).record
+    assert plain(now) != plain(record)
+    assert plain(revert(memory, version_at(memory, record.id, history(memory, record.id)[0].id))) == plain(record)
+    assert plain(revert(memory, now)) == plain(now)
+    with pytest.raises(NotFound):
+        version_at(memory, record.id, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("RETRIES is 3, no more.", "RETRIES is 5, no more."),
+        ("We retry three times.", "We retry five times."),
+        ("RETRIES is 3 because 3 were enough.", ""),
+        ("We retry often.", ""),
+        ("RETRIES is 3, seldom 4.", "RETRIES is 5, seldom 4."),
+    ],
+)
+def test_a_memory_follows_a_value_that_changed(memory: Memory, tmp_path: Path, text: str, after: str) -> None:
+    code = tmp_path / "app.py"
+    code.write_text("RETRIES = 3\n")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    memory = replace(memory, checkout=GitCheckout(tmp_path, memory.project))
+    record = keep(memory, text, anchors=("app.py::RETRIES=3",))
+    code.write_text("RETRIES = 5\n")
+    (item,) = waiting_of(memory, "stale")
+    assert ("update" in choices(item)) == bool(after)
+    if after:
+        done = decide(memory, item, "update")
+        now = find(memory, record.id).record
+        assert (now.body, now.anchors, bool(now.verified_at)) == (after, ("app.py::RETRIES=5",), True)
+        assert plain(undo(memory, done.events)[0]) == plain(record)
