@@ -1,0 +1,76 @@
+"""The network in PyTorch: the encoder's six layers, a vector for each task and segment, and a linear head for each task."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from classifier.graph import HEADS, HIDDEN, LAYERS, Arrays
+from classifier.labels import TASKS
+
+
+class Layer(nn.Module):
+    """One layer of a transformer, as BERT has it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention, self.attended = nn.Linear(HIDDEN, 3 * HIDDEN), nn.Linear(HIDDEN, HIDDEN)
+        self.inner, self.outer = nn.Linear(HIDDEN, 4 * HIDDEN), nn.Linear(4 * HIDDEN, HIDDEN)
+        self.attended_norm, self.outer_norm = nn.LayerNorm(HIDDEN, eps=1e-12), nn.LayerNorm(HIDDEN, eps=1e-12)
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Return the vectors after this layer."""
+        batch, tokens, _ = hidden.shape
+        parts = self.attention(hidden).view(batch, tokens, 3, HEADS, HIDDEN // HEADS).permute(2, 0, 3, 1, 4)
+        seen = F.scaled_dot_product_attention(*parts, attn_mask=mask[:, None, None, :])
+        seen = self.attended(seen.transpose(1, 2).reshape(batch, tokens, HIDDEN))
+        hidden = self.attended_norm(hidden + self.drop(seen))
+        return self.outer_norm(hidden + self.drop(self.outer(F.gelu(self.inner(hidden)))))
+
+
+class Network(nn.Module):
+    """Reads `[task] A [SEP] B [SEP]`; the word table is the encoder's and stays as it is."""
+
+    def __init__(self, encoder: Arrays) -> None:
+        super().__init__()
+        self.words = nn.Embedding.from_pretrained(torch.from_numpy(encoder["words"]), freeze=True)
+        self.tasks = nn.Parameter(torch.from_numpy(encoder["words"][[101] * len(TASKS)]).clone())
+        self.segment_vectors = nn.Parameter(0.01 * torch.randn(2, HIDDEN))
+        self.places = nn.Parameter(torch.from_numpy(encoder["places"]).clone())
+        self.words_norm = nn.LayerNorm(HIDDEN, eps=1e-12)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.head = nn.ModuleDict({task: nn.Linear(2 * HIDDEN, len(labels)) for task, labels in TASKS.items()})
+        self.drop = nn.Dropout(0.1)
+        state = self.state_dict()
+        for name, values in encoder.items():
+            if name not in ("words", "places"):
+                key = f"layers.{name}" if name[0].isdigit() else name
+                tensor = torch.from_numpy(values)
+                state[key].copy_(tensor.T if tensor.ndim == 2 else tensor)
+
+    def forward(self, task: str, ids: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
+        """Return the scores of a task's classes for a padded batch; the first column of `ids` is ignored."""
+        number = list(TASKS).index(task)
+        words = self.words(ids)
+        words = torch.cat([self.tasks[number].expand(len(ids), 1, -1), words[:, 1:]], dim=1)
+        hidden = self.words_norm(words + self.places[: ids.shape[1]] + self.segment_vectors[segments])
+        for layer in self.layers:
+            hidden = layer(hidden, mask)
+        weight = mask[..., None].float()
+        both = torch.cat([hidden[:, 0], (hidden * weight).sum(1) / weight.sum(1)], dim=-1)
+        scores: Tensor = self.head[task](self.drop(both).float())
+        return scores
+
+    def arrays(self) -> Arrays:
+        """Return the trained weights under the names of the ONNX graph."""
+        found: Arrays = {}
+        for name, tensor in self.state_dict().items():
+            values = tensor.detach().cpu().numpy().astype(np.float32)
+            if name.startswith("layers."):
+                found[name.removeprefix("layers.")] = values.T if values.ndim == 2 else values
+            elif name.startswith("head."):
+                found[name] = values.T if values.ndim == 2 else values
+            elif name != "words.weight":
+                found[name] = values
+        return found

@@ -1,0 +1,245 @@
+"""Train the classifier and write its files.
+
+python -m classifier.train --held            hold out 15 % of the data, print how well it is told, write the temperatures
+python -m classifier.train --out FOLDER      train on everything and write classifier.onnx and classifier.bin
+
+A few minutes on a GPU, a few hours on two CPU cores. The same seed gives the same model on the same machine.
+"""
+
+import json
+import random
+import re
+import time
+from argparse import ArgumentParser
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
+
+from classifier import examples
+from classifier.examples import Example, Group
+from classifier.graph import encoder_weights, export
+from classifier.labels import KEPT, LONGEST, TASKS
+from classifier.network import Network
+from holdfast.adapters.embedders.wordpiece import Tokenizer
+
+ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
+SEPARATOR, PADDING = 102, 0
+BATCH, PAIRS, MADE, GROUPS = 64, 52, 8, 12  # sentences, pairs, pairs that are made up, questions with their memories in one step
+SMOOTHING = 0.05
+NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
+
+
+class Trainer:
+    """The data, the network and a step of each task."""
+
+    def __init__(self, *, hold: bool, device: str, seed: int) -> None:
+        random.seed(seed)
+        torch.manual_seed(seed)
+        self.device = device
+        self.tokenizer = Tokenizer(ENCODER / "vocab.txt", 1_000)
+        self._ids: dict[str, list[int]] = {}
+        self.net = Network(encoder_weights(ENCODER)).to(device)
+        self.train: dict[str, Any] = {}
+        self.held: dict[str, Any] = {}
+        for task in ("user", "agent"):
+            parts = [examples.split(examples.rows_of(path.name), hold=hold) for path in sorted(examples.DATA.glob(f"{task}-*"))]
+            self.train[task] = examples.sentences(task, [row for part, _ in parts for row in part])
+            self.held[task] = examples.sentences(task, [row for _, part in parts for row in part])
+        shown, held = examples.split(examples.rows_of("pairs-*"), "older", hold=hold)
+        self.train["pair"], self.held["pair"] = examples.pairs(shown), examples.pairs(held)
+        shown, held = examples.split(examples.rows_of("qa-*"), "m", hold=hold)
+        self.train["answers"], self.held["answers"] = examples.groups(shown), examples.groups(held)
+
+    def scores(self, task: str, texts: Sequence[tuple[str, str]]) -> Tensor:
+        """Return the scores of a batch."""
+        first, second = LONGEST[task]
+        rows = []
+        for one, other in texts:
+            left = [PADDING, *self._tokens(one)[:first], SEPARATOR]
+            right = [*self._tokens(other)[:second], SEPARATOR] if other else []
+            rows.append((left + right, [0] * len(left) + [1] * len(right)))
+        size = max(len(ids) for ids, _ in rows)
+        ids, segments, mask = (torch.zeros(len(rows), size, dtype=torch.long) for _ in range(3))
+        for place, (row, parts) in enumerate(rows):
+            ids[place, : len(row)], segments[place, : len(row)], mask[place, : len(row)] = torch.tensor(row), torch.tensor(parts), 1
+        result: Tensor = self.net(task, ids.to(self.device), segments.to(self.device), mask.bool().to(self.device))
+        return result
+
+    def sentence_step(self, task: str) -> Tensor:
+        """Return the loss of some sentences; the context, case and final stop are sometimes left out."""
+        batch = random.sample(self.train[task], BATCH)
+        texts = []
+        for each in batch:
+            text = each.first.lower() if random.random() < 0.15 else each.first
+            text = text.rstrip(".!?。！？") or text if random.random() < 0.1 else text
+            texts.append((text, "" if random.random() < 0.25 else each.second))
+        return self._loss(self.scores(task, texts), [each.label for each in batch])
+
+    def pair_step(self) -> Tensor:
+        """Return the loss of some pairs, a few of them made up: two memories of a team, or one with another number."""
+        batch = random.sample(self.train["pair"], PAIRS - MADE) + [self._made_up() for _ in range(MADE)]
+        texts, symmetric = [], [TASKS["pair"].index(name) for name in ("same", "other")]
+        for each in batch:
+            both = (each.first, each.second)
+            both = both[::-1] if each.label in symmetric and random.random() < 0.5 else both
+            texts.append(tuple(map(str.lower, both)) if random.random() < 0.15 else both)
+        return self._loss(self.scores("pair", texts), [each.label for each in batch])
+
+    def answers_step(self) -> Tensor:
+        """Return the loss of some questions: each memory of the team alone, and the right one against the others."""
+        texts, right, spans = [], [], []
+        for _ in range(GROUPS):
+            group = random.choice(self.train["answers"])
+            question, places = random.choice(group.questions)
+            start = len(texts)
+            others = random.sample(random.choice(self.train["answers"]).memories, 2)
+            texts += [(question, memory) for memory in (*group.memories, *others)]
+            right += [float(place in places) for place in range(len(group.memories) + len(others))]
+            spans.append(slice(start, len(texts)))
+        scores, wanted = self.scores("answers", texts).squeeze(-1), torch.tensor(right, device=self.device)
+        loss = F.binary_cross_entropy_with_logits(scores, wanted, pos_weight=torch.tensor(3.0, device=self.device))
+        for span in spans:
+            if wanted[span].any():
+                share = wanted[span] / wanted[span].sum()
+                loss = loss - (share * F.log_softmax(scores[span], 0)).sum() / len(spans)
+        return loss
+
+    def _loss(self, scores: Tensor, labels: Sequence[int]) -> Tensor:
+        return F.cross_entropy(scores, torch.tensor(labels, device=self.device), label_smoothing=SMOOTHING)
+
+    def _made_up(self) -> Example:
+        conflict, other = (TASKS["pair"].index(name) for name in ("conflict", "other"))
+        group: Group = random.choice(self.train["answers"])
+        memory = random.choice(group.memories)
+        if random.random() < 0.3 and len(memory) < 200 and (numbers := NUMBER.findall(memory)):
+            number = random.choice(numbers)
+            changed = str(max(1, int(number) + random.choice([-3, -2, -1, 1, 2, 5, 10, int(number)])))
+            if changed != number:
+                return Example(first=memory, second=memory.replace(number, changed, 1), label=conflict)
+        first, second = random.sample(group.memories, 2)
+        return Example(first=first[:240], second=second[:240], label=other)
+
+    def _tokens(self, text: str) -> list[int]:
+        if text not in self._ids:
+            self._ids[text] = self.tokenizer.encode(text)[1:-1]
+        return self._ids[text]
+
+    def run(self, epochs: float, rate: float, questions: float) -> None:
+        """Train on all tasks, mixed."""
+        steps: dict[str, tuple[int, Callable[[], Tensor]]] = {
+            "user": (int(epochs * len(self.train["user"]) / BATCH), lambda: self.sentence_step("user")),
+            "agent": (int(epochs * len(self.train["agent"]) / BATCH), lambda: self.sentence_step("agent")),
+            "pair": (int(1.3 * epochs * len(self.train["pair"]) / PAIRS), self.pair_step),
+            "answers": (
+                int(questions * epochs * sum(len(group.questions) for group in self.train["answers"]) / GROUPS),
+                self.answers_step,
+            ),
+        }
+        plan = [task for task, (count, _) in steps.items() for _ in range(count)]
+        random.shuffle(plan)
+        print({task: len(self.train[task]) for task in steps}, Counter(plan), flush=True)
+        heads = [*self.net.head.parameters()]
+        vectors = [self.net.tasks, self.net.segment_vectors]
+        known = {id(parameter) for parameter in (*heads, *vectors)}
+        body = [each for each in self.net.parameters() if each.requires_grad and id(each) not in known]
+        rates = (rate, 5e-4, 1e-3)
+        optimizer = torch.optim.AdamW([{"params": each, "lr": 0.0} for each in (body, heads, vectors)], weight_decay=0.01)
+        losses, began = defaultdict[str, list[float]](list), time.time()
+        self.net.train()
+        for step, task in enumerate(plan):
+            share = min(1.0, step / 150) * max(0.03, 1 - step / len(plan))
+            for group, each in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = each * share
+            with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
+                loss = steps[task][1]()
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+            optimizer.step()
+            losses[task].append(loss.item())
+            if step % 500 == 499:
+                print(f"{time.time() - began:.0f} s {step + 1}", {task: round(float(np.mean(each)), 3) for task, each in losses.items()}, flush=True)
+                losses.clear()
+        self.net.eval()
+
+    @torch.no_grad()
+    def predicted(self, task: str, texts: Sequence[tuple[str, str]]) -> Tensor:
+        """Return the scores of many texts."""
+        parts = [self.scores(task, texts[start : start + 256]).float().cpu() for start in range(0, len(texts), 256)]
+        return torch.cat(parts)
+
+    def report(self) -> dict[str, float]:
+        """Print how well what was held out is told; return the temperature that makes each task's scores probabilities."""
+        temperatures = {}
+        for task in ("user", "agent", "pair"):
+            held: list[Example] = self.held[task]
+            scores = self.predicted(task, [(each.first, each.second) for each in held])
+            labels = torch.tensor([each.label for each in held])
+            temperatures[task] = temperature(scores, labels)
+            chances = (scores / temperatures[task]).softmax(-1)
+            right = chances.argmax(-1) == labels
+            by = {name: f"{int(right[labels == place].sum())}/{int((labels == place).sum())}" for place, name in enumerate(TASKS[task])}
+            print(f"{task}: {len(held)} held, right {right.float().mean():.3f}, temperature {temperatures[task]:.2f}", by, flush=True)
+            sure = chances[:, :KEPT].sum(-1) if task == "user" else chances[:, 0]
+            wanted = labels < KEPT if task == "user" else labels == 0
+            for bar in (0.3, 0.5, 0.7, 0.8):
+                if task != "agent":
+                    print(f"  from {bar}: precision {wanted[sure > bar].float().mean():.3f} recall {(sure[wanted] > bar).float().mean():.3f}")
+        temperatures["answers"] = self._report_answers()
+        return temperatures
+
+    def _report_answers(self) -> float:
+        first = asked = 0
+        best = {True: list[float](), False: list[float]()}
+        every, right = list[Tensor](), list[float]()
+        for group in self.held["answers"]:
+            for question, places in group.questions:
+                scores = self.predicted("answers", [(question, memory) for memory in group.memories]).squeeze(-1)
+                best[bool(places)].append(float(scores.max()))
+                every.append(scores)
+                right += [float(place in places) for place in range(len(scores))]
+                if places:
+                    asked, first = asked + 1, first + (int(scores.argmax()) in places)
+        known, unknown = np.array(best[True]), np.array(best[False])
+        auc = float(np.mean([(score > unknown).mean() + 0.5 * (score == unknown).mean() for score in known]))
+        lost = {share: float((unknown > np.quantile(known, 1 - share)).mean()) for share in (0.95, 0.9, 0.8)}
+        print(f"answers: right first {first}/{asked}, answerable or not: AUC {auc:.3f}; unanswerable answered at .95 .9 .8 kept: {lost}", flush=True)
+        scores, labels = torch.cat(every), torch.tensor(right)
+        grid = [0.5 + 0.1 * step for step in range(40)]
+        return min(grid, key=lambda each: float(F.binary_cross_entropy_with_logits(scores / each, labels)))
+
+
+def temperature(scores: Tensor, labels: Tensor) -> float:
+    """Return the number by which scores are divided so that their probabilities are right as often as they say."""
+    return min((0.5 + 0.05 * step for step in range(60)), key=lambda each: float(F.cross_entropy(scores / each, labels)))
+
+
+def main() -> None:
+    """Train as the arguments say."""
+    parser = ArgumentParser(description="Train the classifier.")
+    parser.add_argument("--held", action="store_true", help="hold out 15 % of the data and print how well it is told")
+    parser.add_argument("--out", type=Path, help="write the model here")
+    parser.add_argument("--epochs", type=float, default=12)
+    parser.add_argument("--rate", type=float, default=8e-5)
+    parser.add_argument("--questions", type=float, default=0.35, help="share of the questions in an epoch")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    options = parser.parse_args()
+    trainer = Trainer(hold=options.held, device=options.device, seed=options.seed)
+    trainer.run(options.epochs, options.rate, options.questions)
+    if options.held:
+        temperatures = trainer.report()
+        if options.out:
+            (options.out / "temperatures.json").write_text(json.dumps(temperatures))
+    elif options.out:
+        export(trainer.net.arrays(), ENCODER, options.out)
+
+
+if __name__ == "__main__":
+    main()
