@@ -35,7 +35,12 @@ class Group:
 
 def rows_of(pattern: str, folder: Path = DATA) -> list[dict[str, Any]]:
     """Read the lines of some files, in the order of their names."""
-    return [json.loads(line) for path in sorted(folder.glob(pattern)) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    return [
+        json.loads(line)
+        for path in sorted(folder.glob(pattern))
+        for line in path.read_text("utf-8").splitlines()
+        if line.strip()
+    ]
 
 
 def sentences(task: str, rows: Iterable[dict[str, Any]]) -> list[Example]:
@@ -53,7 +58,9 @@ def sentences(task: str, rows: Iterable[dict[str, Any]]) -> list[Example]:
 def pairs(rows: Iterable[dict[str, Any]]) -> list[Example]:
     """Return pairs of memories, the older one first."""
     labels = TASKS["pair"]
-    return [Example(first=row["older"], second=row["newer"], label=labels.index(row["rel"]), lang=row["la"]) for row in rows]
+    return [
+        Example(first=row["older"], second=row["newer"], label=labels.index(row["rel"]), lang=row["la"]) for row in rows
+    ]
 
 
 def groups(rows: Iterable[dict[str, Any]]) -> list[Group]:
@@ -68,7 +75,9 @@ def groups(rows: Iterable[dict[str, Any]]) -> list[Group]:
     ]
 
 
-def split(rows: Sequence[dict[str, Any]], key: str = "", *, hold: bool) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def split(
+    rows: Sequence[dict[str, Any]], key: str = "", *, hold: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return what is trained on and what is held out; rows with the same `key`, or neighbours, stay together."""
     blocks = [str(row[key]).lower() if key else str(place // BLOCK) for place, row in enumerate(rows)]
     names = sorted(set(blocks))

@@ -21,10 +21,16 @@ Arrays = dict[str, np.ndarray]
 
 def encoder_weights(folder: Path) -> Arrays:
     """Return the encoder's weights as floats, under the names of the graph: what training begins with."""
-    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(folder / "model.onnx").graph.initializer}
+    stored = {
+        tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(folder / "model.onnx").graph.initializer
+    }
     found: Arrays = {"words": (stored["words"].astype(np.float32) - stored["words_zero"]) * stored["words_scale"]}
     for name, values in stored.items():
-        if name.endswith(".weight") and f"{name.removesuffix('weight')}scale" in stored and not name.startswith("heads"):
+        if (
+            name.endswith(".weight")
+            and f"{name.removesuffix('weight')}scale" in stored
+            and not name.startswith("heads")
+        ):
             found[name] = values.astype(np.float32) * stored[f"{name.removesuffix('weight')}scale"]
         elif name.endswith(".bias") or "norm." in name or name == "places":
             found[name] = values.astype(np.float32)
@@ -33,14 +39,21 @@ def encoder_weights(folder: Path) -> Arrays:
 
 def export(weights: Mapping[str, np.ndarray], encoder: Path, into: Path) -> None:
     """Write `classifier.onnx` and `classifier.bin` beside the encoder's files; the word table stays in `weights.bin`."""
-    table = next(tensor for tensor in onnx.load(encoder / "model.onnx", load_external_data=False).graph.initializer if tensor.name == "words")
+    table = next(
+        tensor
+        for tensor in onnx.load(encoder / "model.onnx", load_external_data=False).graph.initializer
+        if tensor.name == "words"
+    )
     scale, zero = (
         numpy_helper.to_array(tensor)
         for name in ("words_scale", "words_zero")
         for tensor in onnx.load(encoder / "model.onnx", load_external_data=False).graph.initializer
         if tensor.name == name
     )
-    graph = _Graph({name: values for name, values in weights.items() if name != "words"} | {"words_scale": scale, "words_zero": zero})
+    graph = _Graph(
+        {name: values for name, values in weights.items() if name != "words"}
+        | {"words_scale": scale, "words_zero": zero}
+    )
     tensors = [table]
     with (into / "classifier.bin").open("wb") as file:
         for name, values in graph.weights.items():

@@ -30,7 +30,12 @@ from holdfast.adapters.embedders.wordpiece import Tokenizer
 
 ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
 SEPARATOR, PADDING = 102, 0
-BATCH, PAIRS, MADE, GROUPS = 64, 52, 8, 12  # sentences, pairs, pairs that are made up, questions with their memories in one step
+BATCH, PAIRS, MADE, GROUPS = (
+    64,
+    52,
+    8,
+    12,
+)  # sentences, pairs, pairs that are made up, questions with their memories in one step
 SMOOTHING = 0.05
 NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
 
@@ -48,7 +53,10 @@ class Trainer:
         self.train: dict[str, Any] = {}
         self.held: dict[str, Any] = {}
         for task in ("user", "agent"):
-            parts = [examples.split(examples.rows_of(path.name), hold=hold) for path in sorted(examples.DATA.glob(f"{task}-*"))]
+            parts = [
+                examples.split(examples.rows_of(path.name), hold=hold)
+                for path in sorted(examples.DATA.glob(f"{task}-*"))
+            ]
             self.train[task] = examples.sentences(task, [row for part, _ in parts for row in part])
             self.held[task] = examples.sentences(task, [row for _, part in parts for row in part])
         shown, held = examples.split(examples.rows_of("pairs-*"), "older", hold=hold)
@@ -67,7 +75,11 @@ class Trainer:
         size = max(len(ids) for ids, _ in rows)
         ids, segments, mask = (torch.zeros(len(rows), size, dtype=torch.long) for _ in range(3))
         for place, (row, parts) in enumerate(rows):
-            ids[place, : len(row)], segments[place, : len(row)], mask[place, : len(row)] = torch.tensor(row), torch.tensor(parts), 1
+            ids[place, : len(row)], segments[place, : len(row)], mask[place, : len(row)] = (
+                torch.tensor(row),
+                torch.tensor(parts),
+                1,
+            )
         result: Tensor = self.net(task, ids.to(self.device), segments.to(self.device), mask.bool().to(self.device))
         return result
 
@@ -149,7 +161,9 @@ class Trainer:
         known = {id(parameter) for parameter in (*heads, *vectors)}
         body = [each for each in self.net.parameters() if each.requires_grad and id(each) not in known]
         rates = (rate, 5e-4, 1e-3)
-        optimizer = torch.optim.AdamW([{"params": each, "lr": 0.0} for each in (body, heads, vectors)], weight_decay=0.01)
+        optimizer = torch.optim.AdamW(
+            [{"params": each, "lr": 0.0} for each in (body, heads, vectors)], weight_decay=0.01
+        )
         losses, began = defaultdict[str, list[float]](list), time.time()
         self.net.train()
         for step, task in enumerate(plan):
@@ -164,7 +178,11 @@ class Trainer:
             optimizer.step()
             losses[task].append(loss.item())
             if step % 500 == 499:
-                print(f"{time.time() - began:.0f} s {step + 1}", {task: round(float(np.mean(each)), 3) for task, each in losses.items()}, flush=True)
+                print(
+                    f"{time.time() - began:.0f} s {step + 1}",
+                    {task: round(float(np.mean(each)), 3) for task, each in losses.items()},
+                    flush=True,
+                )
                 losses.clear()
         self.net.eval()
 
@@ -184,13 +202,22 @@ class Trainer:
             temperatures[task] = temperature(scores, labels)
             chances = (scores / temperatures[task]).softmax(-1)
             right = chances.argmax(-1) == labels
-            by = {name: f"{int(right[labels == place].sum())}/{int((labels == place).sum())}" for place, name in enumerate(TASKS[task])}
-            print(f"{task}: {len(held)} held, right {right.float().mean():.3f}, temperature {temperatures[task]:.2f}", by, flush=True)
+            by = {
+                name: f"{int(right[labels == place].sum())}/{int((labels == place).sum())}"
+                for place, name in enumerate(TASKS[task])
+            }
+            print(
+                f"{task}: {len(held)} held, right {right.float().mean():.3f}, temperature {temperatures[task]:.2f}",
+                by,
+                flush=True,
+            )
             sure = chances[:, :KEPT].sum(-1) if task == "user" else chances[:, 0]
             wanted = labels < KEPT if task == "user" else labels == 0
             for bar in (0.3, 0.5, 0.7, 0.8):
                 if task != "agent":
-                    print(f"  from {bar}: precision {wanted[sure > bar].float().mean():.3f} recall {(sure[wanted] > bar).float().mean():.3f}")
+                    print(
+                        f"  from {bar}: precision {wanted[sure > bar].float().mean():.3f} recall {(sure[wanted] > bar).float().mean():.3f}"
+                    )
         temperatures["answers"] = self._report_answers()
         return temperatures
 
@@ -209,7 +236,10 @@ class Trainer:
         known, unknown = np.array(best[True]), np.array(best[False])
         auc = float(np.mean([(score > unknown).mean() + 0.5 * (score == unknown).mean() for score in known]))
         lost = {share: float((unknown > np.quantile(known, 1 - share)).mean()) for share in (0.95, 0.9, 0.8)}
-        print(f"answers: right first {first}/{asked}, answerable or not: AUC {auc:.3f}; unanswerable answered at .95 .9 .8 kept: {lost}", flush=True)
+        print(
+            f"answers: right first {first}/{asked}, answerable or not: AUC {auc:.3f}; unanswerable answered at .95 .9 .8 kept: {lost}",
+            flush=True,
+        )
         scores, labels = torch.cat(every), torch.tensor(right)
         grid = [0.5 + 0.1 * step for step in range(40)]
         return min(grid, key=lambda each: float(F.binary_cross_entropy_with_logits(scores / each, labels)))
@@ -217,7 +247,9 @@ class Trainer:
 
 def temperature(scores: Tensor, labels: Tensor) -> float:
     """Return the number by which scores are divided so that their probabilities are right as often as they say."""
-    return min((0.5 + 0.05 * step for step in range(60)), key=lambda each: float(F.cross_entropy(scores / each, labels)))
+    return min(
+        (0.5 + 0.05 * step for step in range(60)), key=lambda each: float(F.cross_entropy(scores / each, labels))
+    )
 
 
 def main() -> None:
