@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
-from holdfast.engine.store import Store, steps
+from holdfast.engine.store import Store, schema_steps
 from holdfast.model.errors import NewerStore
 from holdfast.model.ids import Clock
 from tests.conftest import Time, make_memory, recorded
@@ -17,7 +17,7 @@ from tests.hosts.test_mcp import Peer, text_of
 
 # What the upgrade of a newer version leaves in a store.
 UPGRADES = {
-    "schema": f"update settings set value = '{len(steps()) + 1}' where name = 'schema'",
+    "schema": f"update settings set value = '{len(schema_steps()) + 1}' where name = 'schema'",
     "view": "update views set version = version + 1 where name = 'words'",
 }
 WRITES: dict[str, Callable[[Store], object]] = {

@@ -187,8 +187,9 @@ def test_a_move_to_a_database_that_crashes_is_finished_by_the_same_command(
         wanted = journal_hash(source.db)
     environment = environment_of(tmp_path)
     command = [sys.executable, "-c", WAITING, str(at), "store", "migrate", "--to", target]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, text=True, **pipes) as moving:
+    with subprocess.Popen(
+        command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as moving:
         assert moving.stdout
         assert moving.stdout.readline() == "now\n"
         database.crash()

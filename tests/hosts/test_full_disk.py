@@ -242,9 +242,9 @@ def test_a_store_of_an_older_version_is_read_on_a_full_disk(
 ) -> None:
     """It is brought up to date in memory; the file stays as it was."""
     before = unwritable.read_bytes()
-    steps = (*opening.steps(), "create table later (number integer);\n")
-    monkeypatch.setattr(opening, "steps", lambda: steps)
-    monkeypatch.setattr("holdfast.engine.store.steps", lambda: steps)
+    steps = (*opening.schema_steps(), "create table later (number integer);\n")
+    monkeypatch.setattr(opening, "schema_steps", lambda: steps)
+    monkeypatch.setattr("holdfast.engine.store.schema_steps", lambda: steps)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
     try:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from holdfast.engine.database import Database
 from holdfast.engine.journal import fill_checksums
-from holdfast.engine.store import MOVING, Progress, Store, check_schema, silent, stale_views, steps
+from holdfast.engine.store import MOVING, Progress, Store, check_schema, schema_steps, silent, stale_views
 from holdfast.engine.views import View, words
 from holdfast.model.errors import StoreError, StoreFull, StoreUnwritable
 
@@ -17,7 +17,7 @@ def open_store(
     Raises StoreError for a store that an interrupted `migrate` left incomplete, unless `unfinished` is set.
     """
     store = Store(db, home)
-    if (version := _schema_version(db)) != len(steps()) or _stale_views(store):
+    if (version := _schema_version(db)) != len(schema_steps()) or _stale_views(store):
         try:
             _bring_up_to_date(store, progress)
         except (StoreFull, StoreUnwritable) as problem:
@@ -49,9 +49,9 @@ def _bring_up_to_date(store: Store, progress: Progress) -> None:
 
 def _migrate(db: Database) -> None:
     """Run the schema steps this database is missing, which may be none: another process may have run them first."""
-    for step in steps()[_schema_version(db) :]:
+    for step in schema_steps()[_schema_version(db) :]:
         db.script(step)
-    Store(db).note("schema", str(len(steps())))
+    Store(db).note("schema", str(len(schema_steps())))
 
 
 def _schema_version(db: Database) -> int:

@@ -59,7 +59,7 @@ def silent(_done: int, _all: int) -> None:
 
 
 @cache
-def steps() -> tuple[str, ...]:
+def schema_steps() -> tuple[str, ...]:
     """Return the steps of the schema; a store's schema version is how many of them it has."""
     folder = Path(__file__).parent / "schema"
     return tuple(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.sql")))
@@ -68,8 +68,8 @@ def steps() -> tuple[str, ...]:
 def check_schema(said: str) -> int:
     """Parse a store's schema version, 0 if there is none; raise NewerStore if this version does not know it."""
     version = int(said) if said.isdecimal() else 0
-    if version > len(steps()):
-        raise NewerStore(f"This store has schema {version}; this Holdfast knows up to {len(steps())}.")
+    if version > len(schema_steps()):
+        raise NewerStore(f"This store has schema {version}; this Holdfast knows up to {len(schema_steps())}.")
     return version
 
 
