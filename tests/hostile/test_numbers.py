@@ -67,7 +67,7 @@ def test_every_number_and_date_of_every_command_is_answered(tmp_path: Path, own_
             for value in (str(10**30), "-1", "nan") if _is_number(option) else DATES[:4]:
                 done = run(*path, *given, f"{option.opts[0]}={value}", stdin="")
                 tried += 1
-                if done.returncode not in range(6) and done.returncode != 64 or "Traceback" in done.stderr:
+                if (done.returncode not in range(6) and done.returncode != 64) or "Traceback" in done.stderr:
                     failures[" ".join((*path, option.opts[0], value))] = (done.returncode, done.stderr[-300:])
     assert tried > 60
     assert failures == {}
