@@ -16,7 +16,17 @@ from tests.hosts.running import Run, kept, runner
 
 NUMBERS = (10**30, -(10**30), -1, 0, 1e308, float("nan"), float("inf"), True)
 DATES = ("0000-01-01", "-0001-01-01", "9999-12-31T23:59:59-23:59", "99999-01-01", "1e9", "9" * 30)
-LEAVES_ALONE = {"web", "mcp", "serve", "work", "init", "server", "bench", "hook"}  # they serve, or change the machine
+LEAVES_ALONE = {
+    "web",
+    "watch",
+    "mcp",
+    "serve",
+    "work",
+    "init",
+    "server",
+    "bench",
+    "hook",
+}  # they serve, or change the machine
 
 
 @pytest.mark.parametrize("surface", SURFACES)

@@ -8,6 +8,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_the_same_command_finishes_a_move_that_was_killed_anywhere(source: tuple
             assert journal_hash(untouched) == before
         assert _is_honest(target, before), point
         with closing(open_store(database_at(place))) as here:
-            here.commit([recorded(Clock(lambda at=point: 1_800_000_000.0 + at), "written in between")])
+            here.commit([recorded(Clock(partial(float, 1_800_000_000 + point)), "written in between")])
             after, then = journal_hash(here.db), shared(here)
         again = migrated(place, target, killed_at=-1)
         if again.returncode == 0:
