@@ -34,6 +34,22 @@ def test_every_benchmark_named_there_can_be_run(page: str | Path) -> None:
     assert set(named) <= set(bench.commands)
 
 
+def test_every_test_that_the_security_page_names_exists() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named, file, missing = 0, "", []
+    for place, name in re.findall(r"`(tests/[\w/]+\.py)?(?:::(test_\w+))?`", page):
+        if not (place or name):
+            continue
+        file, named = place or file, named + 1
+        source = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).is_file() else ""
+        if f"def {name}(" not in source if name else not source:
+            missing.append(f"{file}::{name}")
+    assert missing == []
+    assert named > 60
+    table = page.partition("| attack | what happens | test |")[2].partition("\n\n")[0].strip().splitlines()[1:]
+    assert [row for row in table if "`tests/" not in row.split(" | ")[-1]] == []
+
+
 FOLDERS = "model|policy|engine|adapters|verbs|surfaces|hosts|compose"
 NAMED = re.findall(rf"`((?:{FOLDERS})/[^`\s*]*)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
 

@@ -185,5 +185,16 @@ def launched(folder: Path, *arguments: str, path: str, **environment: str) -> "s
     )
 
 
+@pytest.mark.parametrize("relative", [".", "", "node_modules/.bin"])
+def test_the_launcher_runs_no_program_of_the_project(tmp_path: Path, relative: str) -> None:
+    path = installed(tmp_path, "environment")
+    planted = tmp_path / relative / "holdfast"
+    planted.parent.mkdir(parents=True, exist_ok=True)
+    planted.write_text(f"#!/bin/sh\ntouch '{tmp_path}/pwned'\n")
+    planted.chmod(0o755)
+    done = launched(tmp_path, "Stop", path=f"{relative}:{path}")
+    assert (done.returncode, done.stdout, (tmp_path / "pwned").exists()) == (0, "", False)
+
+
 def test_the_launcher_may_be_run() -> None:
     assert os.access(LAUNCHER, os.X_OK)
