@@ -219,7 +219,7 @@ def _broken(between: str) -> Callable[[str, str, random.Random], Wrapped]:
         if "\n" in secret or len(secret) < 8 or ("Q" in between and set("\"'\\") & set(secret)):
             return None
         if "Q" in between and not quoting:
-            if set("\"\n") & set(around):
+            if set('"\n') & set(around):
                 return None
             quoting, around = '"', f'text = "{around}"'
         place = chance.randint(3, len(secret) - 3)

@@ -23,7 +23,7 @@ if MYPY:  # importing `typing` would take a third of a hook's time
 
 _PRIVATE = lazy(r"(?is)<private>.*?(?:</private>|\Z)")
 _NUMBERS = lazy(r"[0-9a-fA-F]{2}[ ,:]+[0-9a-fA-F]{2}[ ,:]")  # bytes in hex or decimal
-_PAIR = lazy(r"(?!(?:sha\d+|md5|h\d|id):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)")
+_PAIR = lazy(r"(?!(?:sha\d+|md5|h\d|id|data):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)")
 MOST_ENCODED, SHORTEST_ENCODED = 3, 16  # layers of encoding, and characters of an encoded word
 
 # One credential: its kind and its span, never the value.
@@ -189,11 +189,11 @@ def _whole_and_joined(text: str, encoded: int) -> Iterator[Secret]:
     for piece, back, joints in joined(text):
         for secret in _candidates(piece, encoded):
             after = [word for place, word in joints if secret.start < place < secret.end]
-            if not after:
-                continue
             start, end = back(secret.start, secret.end)
-            # What is a secret without the next line does not go on there with a word.
-            if not (is_wordy(after[0]) and any(one.start <= start < one.end for one in whole)):
+            # What is a secret without the next line does not go on there with a word of a language.
+            if after and (
+                not after[0] or not is_wordy(after[0]) or not any(one.start <= start < one.end for one in whole)
+            ):
                 yield secret._replace(start=start, end=end)
 
 
@@ -250,7 +250,9 @@ def _is_sample(value: str) -> bool:
 
 def _is_plain(text: str) -> bool:
     """True if a text contains nothing that a terminal or a format would read as an escape."""
-    return text.isascii() and not any(sign in text for sign in ("\x1b", "\\", "%", "&", "=\n", "=\r", "=3D", "=2E", "=5F"))
+    return text.isascii() and not any(
+        sign in text for sign in ("\x1b", "\\", "%", "&", "=\n", "=\r", "=3D", "=2E", "=5F")
+    )
 
 
 def _plain(text: str) -> str:

@@ -17,7 +17,7 @@ if MYPY:  # importing `typing` is too slow here
     import re  # noqa: TC003
 
 MOST_LAYERS = 3  # such as JSON in a URL in HTML; a run of backslashes counts as one
-FARTHEST = 400  # characters before and after the joints of a broken text
+FARTHEST = 2_000  # characters before and after the joints of a broken text
 LONGEST_INFLATED = 100_000  # characters of a compressed block that are examined
 TERMINAL = "\x1b"  # stands for a code of a terminal until it is replaced
 Back = Callable[[int, int], tuple[int, int]]
@@ -30,7 +30,7 @@ _TERMINAL = (
 )  # fmt: skip
 _WRITTEN = (
     r"(?P<gone>[" + _INVISIBLE + r"]|\\\r?\n|\\(?:\\\\){1,7}+n|%[eE]2%80%8[b-fB-F])"
-    r"|\\{1,16}+(?:(?P<space>[nrt])|u(?P<unicode>[0-9a-fA-F]{4})|x(?P<hex>[2-7][0-9a-fA-F])|(?P<octal>0[4-7][0-7]|1[0-7]{2})|(?P<quote>[\"'`/$&!#]))"
+    r"|\\{1,16}+(?:(?P<space>[nrt])|u(?P<unicode>[0-9a-fA-F]{4})|x(?P<hex>[2-7][0-9a-fA-F]|0[9aAdD])|(?P<octal>01[125]|0[4-7][0-7]|1[0-7]{2})|(?P<quote>[\"'`/$&!#]))"
     r"|\\(?P<slash>\\)\\{0,14}+"
     r"|%(?P<percent>[0-7][0-9a-fA-F])"
     r"|&(?:#(?P<decimal>\d{1,5});|#[xX](?P<number>[0-9a-fA-F]{1,4});|(?P<name>[A-Za-z]{2,7});)"
@@ -42,6 +42,7 @@ _NAMED = {
     "lsqb": "[", "rsqb": "]", "lbrack": "[", "rbrack": "]", "Hat": "^", "lbrace": "{", "rbrace": "}", "lcub": "{", "rcub": "}",
     "vert": "|", "hyphen": "-", "dash": "-", "shy": "", "zwj": "", "zwnj": "", "tilde": "~", "nbhy": "-",
 }  # fmt: skip
+_WORD = lazy(r"[^\s\"'`,;(){}<>\[\]\\|]*+")
 _TOKEN, _CONTROL = lazy(r"[\d_+/=!#$%^*~@]|[a-z][A-Z]"), lazy(r"[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x80-\x9f\ufffd]")
 _ESCAPED = lazy(_ESCAPE)
 # Escapes: signs, one of which is in a text that has them, and a pattern whose groups `_meant` reads.
@@ -50,7 +51,10 @@ LAYERS = (
     (("=\n", "=\r\n", "=3D", "=2E", "=5F"), lazy(r"(?P<gone>=\r?\n)|=(?P<hex>[2-7][0-9A-F])")),  # quoted-printable
 )
 # What is between two parts of a text: the texts of which one is in it, and a pattern. A part of a broken line is one word.
-_END, _BEGIN = r"(?<=[^\s\"'`,;(){}<>\[\]\\])", r"(?=[^\s\"'`,;(){}<>\[\]:=\\]{2,}+={0,2}(?:[\s\"'`,;)\]}\\@/:]|\Z))"
+_END, _BEGIN = (
+    r"(?<=[^\s\"'`,;(){}<>\[\]\\])",
+    r"(?=[^\s\"'`,;(){}<>\[\]:=\\|@&]{2,}+={0,2}(?:[\s\"'`,;)\]}\\<|@&]|\Z))",
+)
 _LITERALS = r"(?<=[^\s\"'`=:,(\[{{\\])(?P<quote>[\"'`])\s{{0,40}}+(?:(?:{})\s{{0,40}}+)?[bfruBFRU]?(?P=quote)(?=[^\s\"'`,;:)\]}}])"
 JOINTS = (
     (("\n",), lazy(_END + r"[ \t]{0,8}[\\`^]?\r?\n[ \t]{0,40}+(?:(?:[>#*+|;]|//|--)[ \t]{0,8}+){0,4}+" + _BEGIN)),
@@ -59,12 +63,29 @@ JOINTS = (
 )
 
 
+def _from_base64(word: str) -> bytes:
+    from binascii import a2b_base64  # noqa: PLC0415  a shared library that most hooks need not load
+
+    letters = word.rstrip("=").replace("-", "+").replace("_", "/")
+    # Most words that could be base64 encode something else than text, which their beginning shows.
+    if len(letters) % 4 == 1 or not _text_of(a2b_base64(letters[:40][: len(letters[:40]) // 4 * 4]), part=True):
+        raise ValueError
+    return a2b_base64(letters + "=" * (-len(letters) % 4))
+
+
+def _from_base32(word: str) -> bytes:
+    from base64 import b32decode  # noqa: PLC0415
+
+    letters = word.rstrip("=")
+    return b32decode(letters + "=" * (-len(letters) % 8))
+
+
 # Encodings of bytes: a pattern, and a function that returns the bytes of a match or raises ValueError. Base64 of a text or of
 # compressed bytes begins with one of these letters, hex of a text with such a pair of digits.
 BLOCKS = (
-    (lazy(r"(?<![A-Za-z0-9+/_\-])(?=[A-Za-f])[A-Za-z0-9+/_\-]{16,}+={0,2}"), lambda word: _from_base64(word)),
+    (lazy(r"(?<![A-Za-z0-9+/_\-])(?=[A-Za-f])[A-Za-z0-9+/_\-]{16,}+={0,2}"), _from_base64),
     (lazy(r"(?<![0-9A-Za-z])(?:0x)?(?:(?:[2-7][0-9a-fA-F]|0[aAdD9])[ :]?){12,}+(?![0-9A-Za-z])"), lambda word: bytes.fromhex(word.removeprefix("0x").replace(":", ""))),
-    (lazy(r"(?<![A-Za-z0-9])[A-Z2-7]{24,}+={0,6}(?![A-Za-z0-9])"), lambda word: _from_base32(word)),
+    (lazy(r"(?<![A-Za-z0-9])[A-Z2-7]{24,}+={0,6}(?![A-Za-z0-9])"), _from_base32),
     (lazy(r"(?<!\d)(?:\d{2,3},[ \n]{0,20}){11,}+\d{2,3}(?!\d)"), lambda word: bytes(map(int, word.split(",")))),
 )  # fmt: skip
 
@@ -108,10 +129,14 @@ def joined(text: str) -> Iterator[tuple[str, Back, list[tuple[int, str]]]]:
                 near += 1
             start, end = max(0, joints[0][0] - FARTHEST), joints[near - 1][1] + FARTHEST
             start = text.rfind("\n", start, joints[0][0]) + 1 or start
-            piece, back = _replaced(text[start:end], [((begin - start, stop - start), "") for begin, stop in joints[:near]])
+            piece, back = _replaced(
+                text[start:end], [((begin - start, stop - start), "") for begin, stop in joints[:near]]
+            )
             places, gone = [], start
             for begin, stop in joints[:near]:
-                places.append((begin - gone, _first_word(text, stop)))
+                # Two literals, or a line that ends in a sign that it goes on, are one text whatever the next word is.
+                marked = pattern.groups or text[begin:stop].lstrip()[:1] not in "\r\n"
+                places.append((begin - gone, "" if marked else _WORD.match(text, stop)[0]))
                 gone += stop - begin
             yield piece, _chained((lambda first, last, by=start: (first + by, last + by), back)), places
             joints = joints[near:]
@@ -119,12 +144,8 @@ def joined(text: str) -> Iterator[tuple[str, Back, list[tuple[int, str]]]]:
 
 def _is_broken(text: str, start: int, end: int) -> bool:
     """True if the words before and after a line break may be parts of one token, not words of a language."""
-    before, after = text[max(0, start - 200) : start].split()[-1], _first_word(text, end)
+    before, after = text[max(0, start - 200) : start].rsplit(maxsplit=1)[-1], _WORD.match(text, end)[0]
     return bool(_TOKEN.search(before) or _TOKEN.search(after)) and not (is_wordy(before) and is_wordy(after))
-
-
-def _first_word(text: str, place: int) -> str:
-    return text[place : place + 200].split(maxsplit=1)[0].rstrip("\"'`,;)]}\\")
 
 
 def decoded(text: str) -> Iterator[tuple[int, int, str]]:
@@ -137,23 +158,6 @@ def decoded(text: str) -> Iterator[tuple[int, int, str]]:
                 continue
             if inner:
                 yield match.start(), match.end(), inner
-
-
-def _from_base64(word: str) -> bytes:
-    from binascii import a2b_base64  # noqa: PLC0415  a shared library that most hooks need not load
-
-    letters = word.rstrip("=").replace("-", "+").replace("_", "/")
-    # Most words that could be base64 encode something else than text, which their beginning shows.
-    if len(letters) % 4 == 1 or not _text_of(a2b_base64(letters[:40][: len(letters[:40]) // 4 * 4]), part=True):
-        raise ValueError
-    return a2b_base64(letters + "=" * (-len(letters) % 4))
-
-
-def _from_base32(word: str) -> bytes:
-    from base64 import b32decode  # noqa: PLC0415
-
-    letters = word.rstrip("=")
-    return b32decode(letters + "=" * (-len(letters) % 8))
 
 
 def _text_of(raw: bytes, *, part: bool = False) -> str:
