@@ -22,8 +22,12 @@ if MYPY:  # importing `typing` would take a third of a hook's time
     from typing import Any
 
 _PRIVATE = lazy(r"(?is)<private>.*?(?:</private>|\Z)")
+_BREAK = lazy(
+    r"[^\s\\]\r?\n[ \t>#*+|;/\-]*+[^\s>#*+|;/\-]|[\"'`][\s+.&|<>~,\\]{0,20}[bfru]?[\"'`]"
+)  # as in `unwrap.JOINTS`
 _NUMBERS = lazy(r"[0-9a-fA-F]{2}[ ,:]+[0-9a-fA-F]{2}[ ,:]")  # bytes in hex or decimal
 _PAIR = lazy(r"(?!(?:sha\d+|md5|h\d|id|data):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)")
+LONG = 4_000  # characters of a value from which it is searched only once
 MOST_ENCODED, SHORTEST_ENCODED = 3, 16  # layers of encoding, and characters of an encoded word
 
 # One credential: its kind and its span, never the value.
@@ -77,9 +81,9 @@ def drop_private(text: str) -> str:
 
 def masked(value: Any) -> Any:
     """Return a JSON value with private spans dropped and credentials masked, in texts and names."""
-    # Searched as one text first: nearly always there is nothing to mask.
-    whole = "\n".join(texts_of(value, names=True))
-    if "<private>" in whole.lower() or find_secrets(whole) or any(_named(value)):
+    # Short texts are searched as one first: nearly always there is nothing to mask.
+    whole = "\n\n".join(texts_of(value, names=True))  # two, so that no text is continued by the next
+    if len(whole) > LONG or "<private>" in whole.lower() or find_secrets(whole) or any(_named(value)):
         return _masked(value)
     return value
 
@@ -182,7 +186,7 @@ def _everywhere(text: str, encoded: int) -> Iterator[Secret]:
 def _whole_and_joined(text: str, encoded: int) -> Iterator[Secret]:
     whole = list(_candidates(text, encoded))
     yield from whole
-    if not any(sign in text for sign in "\n\"'`"):
+    if not _BREAK.search(text):
         return
     from holdfast.policy.secrets.unwrap import joined  # noqa: PLC0415  most hooks do not need it
 
