@@ -6,7 +6,7 @@ import pytest
 
 from bench import planting
 from bench.labelled import SPLITS
-from bench.leaks import hit, look_alikes, ours, planted, score, score_wrapped
+from bench.leaks import LEAST_RECALL, MOST_FALSE, covers, hit, look_alikes, ours, planted, score
 from holdfast.policy.secrets.find import KINDS, _hinted, mask_secrets, masked, secrets_in
 from holdfast.policy.secrets.rules import RULES
 
@@ -90,18 +90,30 @@ def test_rules_that_overlap_hide_nothing_from_each_other() -> None:
     assert mask_secrets(text) == "token=[redacted password or key] and more"
 
 
-@pytest.mark.parametrize("wrapping", planting.WRAPPINGS)
-@pytest.mark.parametrize("split", SPLITS)
-def test_secrets_are_found_whole_however_they_are_wrapped(split: str, wrapping: str) -> None:
-    found = score_wrapped(ours, split, wrapping)
-    assert found.recall >= 0.97
-    assert found.alarms <= 0.01
+def test_secrets_are_found_whole_however_they_are_wrapped_or_split() -> None:
+    missed, alarms, planted, alike = [], [], 0, 0
+    for wrapping in planting.WRAPPINGS:
+        every = 1 if wrapping == "plain" else 2  # 156 secrets and 219 look-alikes in each of the others
+        secrets = [secret for split in SPLITS for secret in planting.planted(split, wrapping)][::every]
+        others = [text for split in SPLITS for text in planting.look_alikes(split, wrapping)][::every]
+        lost = [secret for secret in secrets if not covers(ours(secret.text), secret.secret)]
+        false = [text for text in others if ours(text)]
+        print(f"{wrapping}: {len(secrets) - len(lost)}/{len(secrets)} found, {len(false)}/{len(others)} false alarms")
+        missed += [f"missed, {wrapping}: {secret.kind}: {secret.text!r}" for secret in lost]
+        alarms += [f"false alarm, {wrapping}: {text!r}" for text in false]
+        planted, alike = planted + len(secrets), alike + len(others)
+    print(
+        f"all: {planted - len(missed)}/{planted} found, {len(alarms)}/{alike} false alarms", *missed, *alarms, sep="\n"
+    )
+    assert len(planting.WRAPPINGS) >= 50
+    assert planted - len(missed) >= LEAST_RECALL * planted
+    assert len(alarms) <= MOST_FALSE * alike
 
 
 def test_the_second_set_is_as_large_as_promised() -> None:
     kinds = {one.kind for split in SPLITS for one in planting.planted(split)}
     assert len(kinds) >= 200
-    assert sum(len(planting.look_alikes(split)) for split in SPLITS) >= 300
+    assert sum(len(planting.look_alikes(split)) for split in SPLITS) >= 430
 
 
 @pytest.mark.parametrize(
