@@ -7,8 +7,8 @@ from typing import Any
 from holdfast.model.query import Query
 from holdfast.model.text import counted
 from holdfast.surfaces.core import reports, review_text, session_text
-from holdfast.surfaces.core.reader import MODEL
 from holdfast.surfaces.core.text import line, waiting_for, within
+from holdfast.surfaces.reader import MODEL
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.capture.mining import mined
 from holdfast.verbs.memory import Memory, find

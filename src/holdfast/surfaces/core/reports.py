@@ -9,8 +9,8 @@ from holdfast.model.query import Recalled
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.health import word_for
 from holdfast.policy.sessions.graph import Triple
-from holdfast.surfaces.core.reader import MODEL, Reader
 from holdfast.surfaces.core.text import line, within
+from holdfast.surfaces.reader import MODEL, Reader
 from holdfast.verbs.records.hot import Hot, Suggested
 from holdfast.verbs.search.graph import Traversal
 from holdfast.verbs.search.predict import Prediction

@@ -6,8 +6,8 @@ from holdfast.model.event import VERB_WORDS
 from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.surfaces.core.reader import MODEL, Reader
 from holdfast.surfaces.core.text import line, within
+from holdfast.surfaces.reader import MODEL, Reader
 from holdfast.verbs.capture.mining import Mined, OutputStatus, Run
 from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.truth.consolidate import Proposal, Proposals

@@ -13,9 +13,9 @@ from holdfast.model.text import counted, plotted, shorten
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import Brief
-from holdfast.surfaces.core.reader import MODEL, Reader
 from holdfast.surfaces.core.text import line, refusal_of, waiting_for, within
 from holdfast.surfaces.phrases import tallies
+from holdfast.surfaces.reader import MODEL, Reader
 from holdfast.verbs.search.graph import Neighbourhood
 from holdfast.verbs.sessions.absorb import Absorbed, Candidate
 from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply, Wording

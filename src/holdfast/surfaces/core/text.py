@@ -17,8 +17,8 @@ from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.ranking.scar_wordings import variant_of, wording
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
 from holdfast.policy.sessions.triggers import warns_at
-from holdfast.surfaces.core.reader import MODEL, Reader
 from holdfast.surfaces.phrases import kind_of
+from holdfast.surfaces.reader import MODEL, Reader
 from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.records.read import RecordDetails
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
