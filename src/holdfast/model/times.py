@@ -1,7 +1,7 @@
 """Times as people write and read them: dates, named days and spans, and how long ago something was."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import parse_instant
@@ -36,11 +36,11 @@ def moment_of(text: str, now: str) -> str:
         raise Invalid(f"{text[:40]!r} is not a date.", hint=hint) from problem
 
 
-def ago(at: str, now: str) -> str:
-    """Return how long ago an instant was; its local date if that is more than a week, "never" for none."""
+def ago(at: str, now: str, zone: tzinfo | None = None) -> str:
+    """Return how long ago an instant was; its date in a time zone (the local one) if that is more than a week, "never" for none."""
     if not at:
         return "never"
-    then, present = datetime.fromisoformat(at).astimezone(), datetime.fromisoformat(now).astimezone()
+    then, present = (datetime.fromisoformat(time).astimezone(zone) for time in (at, now))
     seconds, days = (present - then).total_seconds(), (present.date() - then.date()).days
     if days > DAYS_AGO or seconds < -MINUTE:
         return f"{then:%Y-%m-%d}"

@@ -60,7 +60,7 @@ def _property(parameter: Parameter, *, brief: bool) -> Schema:
 
 def _typed(parameter: Parameter) -> Schema:
     item, outer = parameter.item, get_origin(parameter.kind)
-    inner = {"type": "object" if get_origin(item) in (dict, Mapping) else _TYPES.get(item, "string")}
+    inner: Schema = {"type": "object" if get_origin(item) in (dict, Mapping) else _TYPES.get(item, "string")}
     inner |= {"enum": list(parameter.choices)} if parameter.choices else {}
     return {"type": "array", "items": inner} if outer in (list, tuple) else inner
 

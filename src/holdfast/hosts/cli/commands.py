@@ -14,127 +14,116 @@ class Entry:
     commands: "Mapping[str, Entry]" = field(default_factory=dict)
 
 
-def _of(module: str, **lines: str) -> dict[str, Entry]:
-    return {name.replace("_", "-"): Entry(module=module, line=line) for name, line in lines.items()}
+def _table(rows: str) -> dict[str, Entry]:
+    """Parse rows of name, module and line."""
+    cells = (row.split(maxsplit=2) for row in rows.strip().splitlines())
+    return {name: Entry(module=module, line=line) for name, module, line in cells}
 
 
 # What most people need, in the order a newcomer meets it.
-FIRST: dict[str, Entry] = {
-    **_of("setup", init="Set up the AI clients on this machine."),
-    **_of(
-        "memories",
-        remember="Save a memory.",
-        recall="Search memories by word and meaning.",
-        show="Show a memory in full.",
-        list="List memories, newest first.",
-    ),
-    **_of("edit", revise="Change a memory.", forget="Retire a memory, or erase it for good."),
-    **_of("verify", verify="Check memories against the code."),
-    **_of("review", review="Decide on everything that waits for you."),
-    **_of("sessions", brief="Print what a session, or a plan, should know first."),
-    **_of("replicas", sync="Sync with your team."),
-    **_of("serve", web="Open the viewer in a browser."),
-    **_of("doctor", doctor="Check that everything works."),
-}
+FIRST: dict[str, Entry] = _table("""
+init      setup     Set up the AI clients on this machine.
+remember  memories  Save a memory.
+recall    memories  Search memories by word and meaning.
+show      memories  Show a memory in full.
+list      memories  List memories, newest first.
+revise    edit      Change a memory.
+forget    edit      Retire a memory, or erase it for good.
+verify    verify    Check memories against the code.
+review    review    Decide on everything that waits for you.
+brief     sessions  Print what a session, or a plan, should know first.
+sync      replicas  Sync with your team.
+web       serve     Open the viewer in a browser.
+doctor    doctor    Check that everything works.
+""")
 GROUPS: dict[str, Entry] = {
-    **_of("sessions", session="Start, list and close sessions; transcripts."),
-    **_of("sessions", thread="Track unfinished work."),
-    **_of("edit", hot="The few memories that matter most."),
+    **_table("""
+session  sessions  Start, list and close sessions; transcripts.
+thread   sessions  Track unfinished work.
+hot      edit      The few memories that matter most.
+"""),
     "ingest": Entry(
         line="Import documents, git history and observations.",
-        commands=_of(
-            "ingest",
-            bootstrap="Import the project's documents.",
-            seed="Import a file.",
-            learn="Learn from the git history of this repository.",
-            mine="Find recurring patterns in logged output.",
-            absorb="Save what a sub-agent observed.",
-        ),
+        commands=_table("""
+bootstrap  ingest  Import the project's documents.
+seed       ingest  Import a file.
+learn      ingest  Learn from the git history of this repository.
+mine       ingest  Find recurring patterns in logged output.
+absorb     ingest  Save what a sub-agent observed.
+"""),
     ),
     "stats": Entry(
         line="Health, costs and reports.",
-        commands=_of(
-            "stats",
-            health="Show the health of the memory, and what to do first.",
-            quality="Show the cost and success of recent recalls.",
-            receipts="Show what was injected, and whether it helped.",
-            analyze="Summarise recent sessions.",
-            learnings="List learnings and decisions.",
-            audit="Show what was retired, erased or restored, by whom and why.",
-            graph="Show how memories, sessions, issues and people are connected.",
-            metrics="Show counters.",
-            observer="Show which observer is configured and what it costs.",
-        ),
+        commands=_table("""
+health     stats  Show the health of the memory, and what to do first.
+quality    stats  Show the cost and success of recent recalls.
+receipts   stats  Show what was injected, and whether it helped.
+analyze    stats  Summarise recent sessions.
+learnings  stats  List learnings and decisions.
+audit      stats  Show what was retired, erased or restored, by whom and why.
+graph      stats  Show how memories, sessions, issues and people are connected.
+metrics    stats  Show counters.
+observer   stats  Show which observer is configured and what it costs.
+"""),
     ),
     "store": Entry(
         line="Back up, export, import, move and repair the store.",
-        commands={
-            **_of(
-                "store.backup",
-                backup="Copy the store to a checked file while it is in use.",
-                restore="Replace the store by a backup.",
-            ),
-            **_of("store.transfer", export="Export the store as JSON lines, or its memories in another format."),
-            "import": Entry(module="store.transfer", line="Import an export, or the data of another system."),
-            **_of(
-                "store.maintain",
-                separate="Use a separate store for a folder.",
-                detach="Use the usual store for a folder again.",
-                project="List the projects of the store, or move memories to another one.",
-                rename_scope="Rename a scope in all memories.",
-            ),
-            **_of("store.maintain", scan="Search the whole store for secrets, and mask them."),
-            **_of("store.maintain", maintain="Retire expired memories and free space."),
-            **_of(
-                "store.maintain", rebuild="Rebuild views or vectors from the journal, or a store from markdown files."
-            ),
-            **_of("store.backup", recover="Recover what can be read from a damaged store."),
-            **_of("store.backup", migrate="Move the store to PostgreSQL, or back to a file."),
-        },
+        commands=_table("""
+backup        store.backup    Copy the store to a checked file while it is in use.
+restore       store.backup    Replace the store by a backup.
+export        store.transfer  Export the store as JSON lines, or its memories in another format.
+import        store.transfer  Import an export, or the data of another system.
+separate      store.maintain  Use a separate store for a folder.
+detach        store.maintain  Use the usual store for a folder again.
+project       store.maintain  List the projects of the store, or move memories to another one.
+rename-scope  store.maintain  Rename a scope in all memories.
+scan          store.maintain  Search the whole store for secrets, and mask them.
+maintain      store.maintain  Retire expired memories and free space.
+rebuild       store.maintain  Rebuild views or vectors from the journal, or a store from markdown files.
+recover       store.backup    Recover what can be read from a damaged store.
+migrate       store.backup    Move the store to PostgreSQL, or back to a file.
+"""),
     ),
     "server": Entry(
         line="One memory for a team: the server, its users and keys.",
-        commands=_of(
-            "server",
-            run="Serve the memory to a team: many users, each with a key.",
-            user="Add, list and remove the users of a server.",
-            key="Create, list, rotate and revoke the keys of a server's users.",
-        ),
+        commands=_table("""
+run   server  Serve the memory to a team: many users, each with a key.
+user  server  Add, list and remove the users of a server.
+key   server  Create, list, rotate and revoke the keys of a server's users.
+"""),
     ),
-    **_of("replicas", replica="Copies for your team: git notes, markdown files."),
+    **_table("""
+replica  replicas  Copies for your team: git notes, markdown files.
+"""),
 }
-MORE: dict[str, Entry] = {
-    **_of(
-        "edit",
-        history="Show every change of a memory.",
-        restore="Bring back a retired memory.",
-        undo="Take back your last change.",
-        link="Link a memory to another.",
-        unlink="Remove a link.",
-    ),
-    **_of("memories", timeline="Show what was saved before and after a memory."),
-    **_of(
-        "edit",
-        judge="Report whether a memory helped, or answer a scar.",
-        trust="Show or change the trust in a memory.",
-    ),
-    **_of("replicas", share="Share memories with your team.", unshare="Stop sharing memories."),
-    **_of("verify", check="Fail if a change makes a team memory untrue (for CI)."),
-    **_of("serve", watch="Follow activity and new memories live."),
-    **_of("doctor", status="Show what is in the store.", config="Show every setting and its source."),
-    **_of("serve", mcp="Serve the memory to MCP clients."),
-    **_of("setup", uninstall="Undo `init`."),
-    **_of("main", completion="Print a completion script for a shell."),
-    **_of("ingest", demo="Load a sample store: three months of a made-up team."),
-    **_of("main", help="Show this overview, or the help of a command."),
-}
+MORE: dict[str, Entry] = _table("""
+history     edit      Show every change of a memory.
+restore     edit      Bring back a retired memory.
+undo        edit      Take back your last change.
+link        edit      Link a memory to another.
+unlink      edit      Remove a link.
+timeline    memories  Show what was saved before and after a memory.
+judge       edit      Report whether a memory helped, or answer a scar.
+trust       edit      Show or change the trust in a memory.
+share       replicas  Share memories with your team.
+unshare     replicas  Stop sharing memories.
+check       verify    Fail if a change makes a team memory untrue (for CI).
+watch       serve     Follow activity and new memories live.
+status      doctor    Show what is in the store.
+config      doctor    Show every setting and its source.
+mcp         serve     Serve the memory to MCP clients.
+uninstall   setup     Undo `init`.
+completion  main      Print a completion script for a shell.
+demo        ingest    Load a sample store: three months of a made-up team.
+help        main      Show this overview, or the help of a command.
+""")
 # For programs: hooks, other systems' names, and names of earlier versions that documents still use.
-HIDDEN: dict[str, Entry] = {
-    **_of("serve", work="Process activity from hooks; hooks start this themselves."),
-    **_of("compat", compat="Run a command of another system under its original name."),
-    **_of("stats", next="Show what sessions used after a memory."),
-    **_of("sessions", opening="Print the brief that a session would start with."),
-}
+HIDDEN: dict[str, Entry] = _table("""
+work     serve     Process activity from hooks; hooks start this themselves.
+compat   compat    Run a command of another system under its original name.
+next     stats     Show what sessions used after a memory.
+opening  sessions  Print the brief that a session would start with.
+""")
 COMMANDS: dict[str, Entry] = {**FIRST, **GROUPS, **MORE, **HIDDEN}
 HEADINGS = {"Everyday": FIRST, "Groups": GROUPS, "More": MORE}
 

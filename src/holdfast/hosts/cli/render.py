@@ -88,13 +88,10 @@ def is_plain() -> bool:
 
 def print_error(message: str, hint: str) -> None:
     """Print an error and a hint on stderr."""
-    out, parts = (
-        console(error=True),
-        [re.sub(rf"\b{ULID.pattern}\b", lambda match: short(match[0]), text) for text in (message, hint)],
-    )
-    hanging(out, Text.assemble(("error: ", "bold red"), parts[0]), len("error: "))
-    if hint:
-        indented(out, parts[1], len("error: "), style="dim")
+    out = console(error=True)
+    text, more = (re.sub(rf"\b{ULID.pattern}\b", lambda match: short(match[0]), part) for part in (message, hint))
+    hanging(out, Text.assemble(("error: ", "bold red"), text), len("error: "))
+    indented(out, more, len("error: "), style="dim")
 
 
 def print_json(value: Any) -> None:

@@ -98,8 +98,8 @@ def remember(
 
     Refused, with what to do, if it is known, retired, soon untrue or holds a secret.
     """
-    given = {"source": "inferred" if inferred else "explicit", "project": GLOBAL if everywhere else None}
-    draft, waivers = Draft.of(text, **given, **asked), Waivers(duplicate=force, transient=force, scope=force)
+    asked |= {"source": "inferred" if inferred else "explicit", "project": GLOBAL if everywhere else None}
+    draft, waivers = Draft.of(text, **asked), Waivers(duplicate=force, transient=force, scope=force)
     outcome = texts.outcome_of(write(call.memory, draft, waivers=waivers, redact=redact))
     waiting = unanswered(call.memory) if draft.kind in (*LEARNINGS, "decision") else []
     return "\n".join([*texts.waiting_for(waiting), outcome])
