@@ -40,7 +40,7 @@ GROUPS: dict[str, Entry] = {
     **_table("""
 session  sessions  Start, list and close sessions; transcripts.
 thread   sessions  Track unfinished work.
-hot      edit      The few memories that matter most.
+hot      feedback  The few memories that matter most.
 """),
     "ingest": Entry(
         line="Import documents, git history and observations.",
@@ -103,8 +103,8 @@ undo        edit      Take back your last change.
 link        edit      Link a memory to another.
 unlink      edit      Remove a link.
 timeline    memories  Show what was saved before and after a memory.
-judge       edit      Report whether a memory helped, or answer a scar.
-trust       edit      Show or change the trust in a memory.
+judge       feedback  Report whether a memory helped, or answer a scar.
+trust       feedback  Show or change the trust in a memory.
 share       replicas  Share memories with your team.
 unshare     replicas  Stop sharing memories.
 check       verify    Fail if a change makes a team memory untrue (for CI).
