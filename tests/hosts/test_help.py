@@ -14,10 +14,18 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, NEVER_GUESSED, SYNONYMS, suggestion
-from holdfast.hosts.cli.completion import VARIABLE
-from holdfast.hosts.cli.examples import EXAMPLES
-from holdfast.hosts.cli.main import WELCOME, cli
+from holdfast.hosts.cli.commands import (
+    COMMANDS,
+    EXAMPLES,
+    FIRST,
+    HEADINGS,
+    HIDDEN,
+    MOVED,
+    NEVER_GUESSED,
+    SYNONYMS,
+    suggestion,
+)
+from holdfast.hosts.cli.main import VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
 from tests.hosts.running import Run, answer, kept
 
