@@ -22,9 +22,8 @@ from holdfast.model.ids import days_between
 from holdfast.model.record import Record
 from holdfast.model.scope import check_scopes, project_of_remote
 from holdfast.model.text import counted
-from holdfast.surfaces.bettermemory import arguments, health_shapes, shapes
-from holdfast.surfaces.bettermemory.health_data import curated
-from holdfast.surfaces.bettermemory.tombstones import Tombstone, tombstones
+from holdfast.surfaces.bettermemory.tools import ROWS, TERMS
+from holdfast.surfaces.bettermemory.verbs import KNOWN, tombstones
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import Moved, move
@@ -88,7 +87,8 @@ def doctor(as_json: bool) -> None:
 def health(days: int, top_k: int, min_applied: int, as_json: bool) -> None:
     """Report what makes the memory less useful: the data of memory_health."""
     with opened() as memory:
-        report = health_shapes.report(memory, curated(memory, arguments.KNOWN, days=days, top=top_k, least=min_applied))
+        asked = {"window_days": days, "heavily_used_top_k": top_k, "min_applied": min_applied}
+        report = ROWS["memory_health"].run(memory, asked, TERMS)
     if as_json:
         print_json(report)
         return
@@ -131,7 +131,7 @@ def export(output: Path | None, no_tombstones: bool, scopes: tuple[str, ...]) ->
 
 
 def _is_wanted(record: Record, scopes: set[str]) -> bool:
-    return record.kind in arguments.KNOWN and (not scopes or bool(scopes.intersection(record.scopes)))
+    return record.kind in KNOWN and (not scopes or bool(scopes.intersection(record.scopes)))
 
 
 @group.group("tombstones")
@@ -145,7 +145,8 @@ def removed() -> None:
 def list_removed(scopes: tuple[str, ...], as_json: bool) -> None:
     """List removed memories, and why they were removed."""
     with opened() as memory:
-        rows = [shapes.tombstone(tombstone) for tombstone in _tombstones(memory, scopes)]
+        asked = {"auto_scope": False, "scopes": check_scopes(scopes)}
+        rows = ROWS["memory_list_tombstones"].run(memory, asked, TERMS)
     if as_json:
         print_json(rows)
         return
@@ -163,7 +164,7 @@ def prune(days: float, dry_run: bool, as_json: bool) -> None:
     """Delete removed memories for good, history included."""
     with opened() as memory:
         now = memory.clock.now()
-        old = [one.record.id for one in _tombstones(memory, ()) if days_between(one.at, now) >= days]
+        old = [record.id for record, gone in tombstones(memory, False) if days_between(gone["at"], now) >= days]
         for id_ in [] if dry_run else old:
             erase(memory, id_)
     if as_json:
@@ -172,10 +173,6 @@ def prune(days: float, dry_run: bool, as_json: bool) -> None:
     click.echo(f"{'Would delete' if dry_run else 'Deleted'} {counted(len(old), 'tombstone')} older than {days:g} days.")
     for id_ in old:
         click.echo(f"  {id_}")
-
-
-def _tombstones(memory: Memory, scopes: tuple[str, ...]) -> list[Tombstone]:
-    return list(tombstones(memory, kinds=arguments.KNOWN, scopes=check_scopes(scopes), everywhere=True))
 
 
 @group.group("migrate")

@@ -11,13 +11,8 @@ from holdfast.hosts.cli.options import LONGEST_STDIN, opened
 from holdfast.hosts.cli.render import print_json
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import visible
-from holdfast.model.query import Query
-from holdfast.surfaces.memory_mcp import reports, upkeep_reports
-from holdfast.surfaces.memory_mcp.memory_types import type_of_kind
-from holdfast.verbs.capture.mining import log_output, mine_outputs
-from holdfast.verbs.records.browse import census
-from holdfast.verbs.records.hot import heat_counts, hot_set
-from holdfast.verbs.records.vitals import vitals_by_id
+from holdfast.surfaces.memory_mcp.tools import ROWS, TERMS
+from holdfast.verbs.capture.mining import log_output
 from holdfast.verbs.search.embed import start_over
 
 
@@ -88,7 +83,7 @@ def log(ctx: click.Context, content: str | None, file: Path | None) -> None:
 def mining(ctx: click.Context, hours: int) -> None:  # noqa: ARG001
     """Find patterns in logged output."""
     with opened() as memory:
-        done = upkeep_reports.mining_run(mine_outputs(memory))
+        done = ROWS["run_mining"].run(memory, {}, TERMS)
     if _json(ctx):
         print_json(done)
         return
@@ -118,11 +113,7 @@ def consolidate(ctx: click.Context) -> None:
 def status(ctx: click.Context) -> None:
     """Count memories, and list the hot cache."""
     with opened() as memory:
-        members = hot_set(memory)
-        counts = reports.stats(census(memory, Query(text="")), len(members), type_of_kind)
-        vitals = vitals_by_id(memory, [member.record.id for member in members])
-        ordered = [vitals[member.record.id] for member in members]
-        cache = reports.hot_status(ordered, heat_counts(memory), memory.config.hot_capacity)
+        counts, cache = (ROWS[name].run(memory, {}, TERMS) for name in ("memory_stats", "hot_cache_status"))
     if _json(ctx):
         print_json({**counts, "hot_cache": cache})
         return
