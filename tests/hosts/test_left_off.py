@@ -11,7 +11,7 @@ from holdfast.compose.settings import load_settings
 from holdfast.model.query import Query
 from holdfast.policy.sessions.left_off import asks_for_it
 from holdfast.surfaces.core import session_text
-from holdfast.surfaces.gitmem import display
+from holdfast.surfaces.gitmem.tools import page
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import start
@@ -108,7 +108,10 @@ def test_starting_a_session_mentions_interrupted_work(tmp_path: Path) -> None:
     desktop.play(RENAME, "one")
     with opened(desktop) as memory:
         memory, begun = start(memory, title="something else")
-        for text in (session_text.opening_of(begun), display.opening(begun, "started", memory.clock.now())):
+        for text in (
+            session_text.opening_of(begun),
+            page("opening", opened=begun, word="started", now=memory.clock.now()),
+        ):
             assert "interrupted" in text
             assert "CheckoutService" in text
             assert "Do not touch the migrations" in text

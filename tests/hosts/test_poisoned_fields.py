@@ -22,7 +22,7 @@ from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.model.errors import HoldfastError
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Waivers
-from holdfast.surfaces.memory_mcp.numbered import numbers_of
+from holdfast.surfaces.memory_mcp.memory_types import numbers_of
 from holdfast.surfaces.tool import Call, Tool
 from holdfast.verbs.capture.prepare import prepare, write_handover
 from holdfast.verbs.memory import Memory

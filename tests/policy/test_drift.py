@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.model.record import Record
-from holdfast.surfaces.bettermemory.drift import anchors_of, checked, cited_paths, verdict, verified_parts
+from holdfast.surfaces.bettermemory.staleness import anchors_of, checked, cited_paths, verdict, verified_parts
 
 NOW = "2026-09-21T00:00:00.000Z"
 

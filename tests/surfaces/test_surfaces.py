@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -65,18 +66,19 @@ def test_a_tool_is_described_and_its_schema_is_one(name: str, tool: Tool) -> Non
 
 
 @EACH_TOOL
-def test_a_function_takes_what_its_contract_names(name: str, tool: Tool) -> None:
+def test_a_row_reads_what_its_contract_names(name: str, tool: Tool) -> None:
     assert name in CONTRACTED
-    own = dict(list(inspect.signature(tool.run).parameters.items())[1:])
-    open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in own.values())
-    named = {key for key, one in own.items() if one.kind is not inspect.Parameter.VAR_KEYWORD}
-    promised = {parameter_name(key): schema for key, schema in tool.schema["properties"].items()}
-    assert named <= set(promised)
-    assert open_ended or named == set(promised)
+    row, promised = tool.run.keywords["row"], {parameter_name(key) for key in tool.schema["properties"]}  # type: ignore[attr-defined]
+    own = list(inspect.signature(row.verb).parameters.values())[1:]
+    needed = {one.name for one in own if one.default is inspect.Parameter.empty and one.kind is not one.VAR_KEYWORD}
     given = {parameter_name(key) for key in tool.schema.get("required", ())}
-    given |= {key for key, schema in promised.items() if "default" in schema}
-    needed = {key for key in named if own[key].default is inspect.Parameter.empty}
-    assert needed <= given
+    given |= {parameter_name(key) for key, schema in tool.schema["properties"].items() if "default" in schema}
+    if row.arguments is None:
+        named = {one.name for one in own}
+        assert needed <= given
+        assert promised <= named | {"project"} or any(one.kind is one.VAR_KEYWORD for one in own)
+    else:
+        assert needed <= set(re.findall(r"(\w+)(?=[=,]|$)", row.arguments))
 
 
 @EACH_TOOL

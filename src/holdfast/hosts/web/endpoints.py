@@ -243,7 +243,7 @@ def every_project(ask: Ask) -> Json:
 
 
 def _row(entry: Entry) -> Json:
-    made = shapes.session_row(entry) if entry.record.kind == SESSION else shapes.row(entry)
+    made = shapes.row(entry)
     return {**made, "url": f"/r/{entry.record.id}"}
 
 

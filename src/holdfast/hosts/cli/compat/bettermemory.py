@@ -1,7 +1,6 @@
 """The commands of bettermemory."""
 
 import json
-from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,9 +23,8 @@ from holdfast.model.ids import days_between
 from holdfast.model.request import Asked
 from holdfast.model.scope import check_scopes, project_of_remote
 from holdfast.model.text import counted
-from holdfast.surfaces.bettermemory import arguments, health_shapes, shapes
-from holdfast.surfaces.bettermemory.health_data import curated
-from holdfast.surfaces.bettermemory.tombstones import Tombstone, tombstones
+from holdfast.surfaces.bettermemory.tools import ROWS, TERMS
+from holdfast.surfaces.bettermemory.verbs import KNOWN, tombstones
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import move
@@ -93,7 +91,8 @@ def health(
     min_applied: Annotated[int, Asked("Uses from which a memory is heavily used.")] = 3,
 ) -> Result:
     """Report what makes the memory less useful: the data of memory_health."""
-    report = health_shapes.report(memory, curated(memory, arguments.KNOWN, days=days, top=top_k, least=min_applied))
+    asked = {"window_days": days, "heavily_used_top_k": top_k, "min_applied": min_applied}
+    report = ROWS["memory_health"].run(memory, asked, TERMS)
     debt = report["verification_debt"]
     lines = [
         f"Active memories: {report['total_active_memories']}, window {days} days",
@@ -119,7 +118,7 @@ def export(
 ) -> None:
     """Write memories and tombstones as one JSON document."""
     wanted = set(check_scopes(scopes))
-    known = [record for record in records_of(memory) if record.kind in arguments.KNOWN]
+    known = [record for record in records_of(memory) if record.kind in KNOWN]
     records = [record for record in known if not wanted or wanted.intersection(record.scopes)]
     document: dict[str, Any] = {
         "format_version": 1,
@@ -145,7 +144,7 @@ def removed() -> None:
 @command("list", under=removed)
 def list_removed(memory: Memory, *, scopes: Scopes = ()) -> Result:
     """List removed memories, and why they were removed."""
-    rows = [shapes.tombstone(tombstone) for tombstone in _tombstones(memory, scopes)]
+    rows = ROWS["memory_list_tombstones"].run(memory, {"auto_scope": False, "scopes": check_scopes(scopes)}, TERMS)
     lines = [f"{row['id']} removed {row['removed'][:10]}: {row['removed_reason']} | {row['summary']}" for row in rows]
     return rows, "\n".join(lines) or "No tombstones."
 
@@ -159,17 +158,13 @@ def prune(
 ) -> Result:
     """Delete removed memories for good, history included."""
     now = memory.clock.now()
-    old = [one.record.id for one in _tombstones(memory, ()) if days_between(one.at, now) >= days]
+    old = [record.id for record, gone in tombstones(memory, False) if days_between(gone["at"], now) >= days]
     for id_ in [] if dry_run else old:
         erase(memory, id_)
     done = "Would delete" if dry_run else "Deleted"
     head = f"{done} {counted(len(old), 'tombstone')} older than {days:g} days."
     value = {"would_delete" if dry_run else "deleted": old, "cutoff_days": days}
     return value, "\n".join([head, *(f"  {id_}" for id_ in old)])
-
-
-def _tombstones(memory: Memory, scopes: Collection[str]) -> list[Tombstone]:
-    return list(tombstones(memory, kinds=arguments.KNOWN, scopes=check_scopes(scopes), everywhere=True))
 
 
 @group.group("migrate")

@@ -11,15 +11,10 @@ from holdfast.hosts.cli.command import AS_JSON, Result, command
 from holdfast.hosts.cli.compat import run, version_option
 from holdfast.hosts.cli.values import LONGEST_STDIN
 from holdfast.model.errors import Invalid
-from holdfast.model.query import Query
 from holdfast.model.request import Asked
-from holdfast.surfaces.memory_mcp import reports, upkeep_reports
-from holdfast.surfaces.memory_mcp.memory_types import type_of_kind
-from holdfast.verbs.capture.mining import log_output, mine_outputs
+from holdfast.surfaces.memory_mcp.tools import ROWS, TERMS
+from holdfast.verbs.capture.mining import log_output
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.browse import census
-from holdfast.verbs.records.hot import heat_counts, hot_set
-from holdfast.verbs.records.vitals import vitals_by_id
 from holdfast.verbs.search.embed import start_over
 
 MemoryType = Annotated[str, Asked("Type of the memories.", flag="-t --type")]
@@ -73,7 +68,7 @@ def mining(
     hours: Annotated[int, Asked("Accepted: every output is mined once, however old.")] = 24,  # noqa: ARG001
 ) -> Result:
     """Find patterns in logged output."""
-    done = upkeep_reports.mining_run(mine_outputs(memory))
+    done = ROWS["run_mining"].run(memory, {}, TERMS)
     names = ("outputs_processed", "patterns_found", "new_patterns", "updated_patterns", "auto_approved")
     return done, "\n".join(f"{name.replace('_', ' ').capitalize()}: {done[name]}" for name in names)
 
@@ -98,11 +93,7 @@ def consolidate() -> None:
 @command(under=group, json=False)
 def status(memory: Memory) -> Result:
     """Count memories, and list the hot cache."""
-    members = hot_set(memory)
-    counts = reports.stats(census(memory, Query.of()), len(members), type_of_kind)
-    vitals = vitals_by_id(memory, [member.record.id for member in members])
-    ordered = [vitals[member.record.id] for member in members]
-    cache = reports.hot_status(ordered, heat_counts(memory), memory.config.hot_capacity)
+    counts, cache = (ROWS[name].run(memory, {}, TERMS) for name in ("memory_stats", "hot_cache_status"))
     lines = [
         f"Memories: {counts['total_memories']}",
         *(f"  {name}: {count}" for name, count in counts["by_type"].items()),
