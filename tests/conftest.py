@@ -21,6 +21,7 @@ from holdfast.model.record import Draft, Record
 from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.write import Written, write
 from tests import engines
+from tests.rows import WHOLE
 
 START = 1_790_000_000.0  # 2026-09-21: any fixed moment will do
 
@@ -52,9 +53,9 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests that share a fixture in one process, and those of a store's file to where there is one."""
-    if engines.DEFAULT == "postgres":
-        items[:] = [item for item in items if not item.get_closest_marker("embedded")]
+    """Keep the tests that share a fixture in one process; leave out what this run is not for."""
+    left_out = {"embedded": engines.DEFAULT == "postgres", "whole": not WHOLE}
+    items[:] = [item for item in items if not any(left_out.get(mark.name) for mark in item.iter_markers())]
     for item in items:
         if not isinstance(item, pytest.Function) or item.get_closest_marker("xdist_group"):
             continue

@@ -26,6 +26,7 @@ from tests.hosts.conftest import environment_of
 from tests.hosts.served import SERVE, Served
 from tests.hosts.test_mcp import INITIALIZE, META
 from tests.hosts.toy import most_told
+from tests.rows import each
 
 ROOT = Path(__file__).parent.parent.parent
 ERAS = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
@@ -64,7 +65,7 @@ def test_the_official_client_works_in_both_eras(served: Served, mode: str) -> No
     assert "The official client keeps this." in answer
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@each("mode", ["legacy", "auto"])
 def test_the_sdks_server_of_this_host_answers_in_memory_as_ours_does(mode: str) -> None:
     server = server_of([toy.surface], Call(open=toy.no_memory))
 

@@ -7,9 +7,10 @@ import pytest
 
 from holdfast.model.errors import Invalid
 from holdfast.model.query import LONGEST_QUESTION, Query
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"text": "a\0b"},

@@ -17,6 +17,7 @@ from holdfast.surfaces.contract import FILE, parameter_name, read_contract
 from holdfast.surfaces.tool import Call, Tool
 from holdfast.verbs.memory import Memory
 from tests.conftest import Time, make_memory
+from tests.rows import each
 from tests.surfaces.examples import EXAMPLES, filled, world
 
 CONTRACTED = [name for name in SURFACES if (surface_folder(name) / FILE).exists()]
@@ -39,7 +40,7 @@ def call(server: Server, tool: str, arguments: dict[str, Any]) -> tuple[bool, st
     return result["isError"], result["content"][0]["text"]
 
 
-@pytest.mark.parametrize("name", CONTRACTED)
+@each("name", CONTRACTED)
 def test_a_contract_is_kept_to_the_letter(name: str) -> None:
     contract, surface = read_contract(surface_folder(name)), surface_named(name)
     assert (contract.name, surface.name) == (name, name)
