@@ -31,6 +31,7 @@ from holdfast.verbs.records.write import Written, write
 from tests.conftest import keep
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.hostile.wire import Wire, statuses
+from tests.rows import each, sampled
 
 pytestmark = [
     pytest.mark.embedded,
@@ -232,7 +233,7 @@ def test_nothing_is_written_for_who_shows_no_key(
 
 
 @pytest.mark.parametrize("wire", ["viewer", "team"], indirect=True)
-@pytest.mark.parametrize("text", [text for text in NASTY if len(text) < 60_000], ids=lambda text: ascii(text[:12]))
+@each("text", sampled([text for text in NASTY if len(text) < 60_000], 6))
 def test_any_nasty_text_in_any_address_is_answered(wire: Wire, text: str) -> None:
     said = quote(text[:15_000], errors="surrogatepass").encode()
     # A test run tries half of the addresses with each text, the other half with the next one; `dev.py fuzz` tries all.
@@ -399,7 +400,7 @@ def test_ordinary_wordings_are_compared_word_by_word() -> None:
     assert said.count("<del>") == 3
 
 
-@pytest.mark.parametrize("depth", [101, 190, 900, 10_000])
+@each("depth", sampled([101, 190, 900, 10_000], 3))
 def test_deep_json_is_refused_as_invalid(wire: Wire, depth: int) -> None:
     """In a body and in the arguments of a tool: 4xx or a JSON-RPC error of the client's, never an internal error."""
     deep = '{"a":' * depth + "1" + "}" * depth

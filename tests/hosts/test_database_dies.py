@@ -150,6 +150,7 @@ def test_nothing_acknowledged_is_lost_or_doubled_when_the_database_crashes_under
     assert indexed[0][0] == sum(kept.values())  # and the views tell the same
 
 
+@pytest.mark.whole
 def test_requests_end_with_a_clear_error_while_the_database_hangs(team: Team, database: Database) -> None:
     served = team.servers[0]
     assert served.ask("tools/list").status == 200
@@ -162,6 +163,7 @@ def test_requests_end_with_a_clear_error_while_the_database_hangs(team: Team, da
     assert "Drawer" in served.call("recall", query="drawer") or served.ask("tools/list").status == 200
 
 
+@pytest.mark.whole
 def test_the_copy_answers_while_the_database_hangs(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +185,7 @@ def test_the_copy_answers_while_the_database_hangs(
         here.close()
 
 
+@pytest.mark.whole
 def test_one_hung_connection_is_given_up_where_somebody_waits(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -305,6 +305,7 @@ def test_projects_stay_apart(demo: Memory, demo_store: Path) -> None:
 # ---- Small stores ----
 
 
+@pytest.mark.whole
 def test_the_same_seed_makes_the_same_store(tmp_path: Path) -> None:
     lines = {}
     for name, seed in (("one", 1), ("same", 1), ("other", 2)):
@@ -316,6 +317,7 @@ def test_the_same_seed_makes_the_same_store(tmp_path: Path) -> None:
     assert len(lines["one"]) > 200
 
 
+@pytest.mark.whole
 def test_a_story_of_a_day_or_of_ten_years_is_not_told(tmp_path: Path) -> None:
     for days in (1, 3_650):
         with pytest.raises(Invalid, match="cannot be told"):
@@ -334,6 +336,7 @@ def test_what_is_shipped_was_made_from_the_story_as_it_is(shipped: list[str]) ->
     assert json.loads(shipped[0])["story"] == story_hash(), "Run `python3 dev.py demo`."
 
 
+@pytest.mark.whole
 def test_what_is_shipped_begins_as_the_generator_begins(shipped: list[str], tmp_path: Path) -> None:
     """The whole story takes the generator 18 seconds; its first tenth, one."""
     build(tmp_path, until=UNTIL, steps=200)
@@ -376,6 +379,7 @@ def test_a_store_that_holds_something_is_not_filled(tmp_path: Path) -> None:
             load_demo(memory, instant(START))
 
 
+@pytest.mark.whole
 def test_it_is_found_by_meaning_at_once(tmp_path: Path) -> None:
     embedder = embedder_of(Config())
     assert embedder is not None

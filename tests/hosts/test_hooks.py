@@ -22,6 +22,7 @@ from tests import engines
 from tests.hosts.running import Run, answer, hold_worker, kept, release_worker
 from tests.policy.test_policy import SECRETS
 from tests.policy.test_secrets import PLANTED
+from tests.rows import WHOLE
 
 CLIENT = Path(client.__file__)
 SCAR = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only once", "a backup"]')
@@ -306,7 +307,9 @@ FIELDS = (
 )  # fmt: skip
 
 
-@settings(max_examples=int(os.environ.get("HOOK_CASES", "500")), suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=int(os.environ.get("HOOK_CASES", "500" if WHOLE else "100")), suppress_health_check=list(HealthCheck)
+)
 @given(
     raw=st.one_of(
         st.binary(max_size=300),

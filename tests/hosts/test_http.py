@@ -241,6 +241,7 @@ def test_a_cancelled_call_reports_no_more_and_does_not_disturb_the_next(environm
         assert toys.stderr.read() == ""
 
 
+@pytest.mark.whole
 def test_a_slow_call_of_one_client_does_not_hold_up_another(toys: Served) -> None:
     async def both() -> list[str]:
         answered: list[str] = []

@@ -274,6 +274,7 @@ def test_sqlite_is_not_served_to_many(tmp_path: Path, run: Run) -> None:
     assert "needs PostgreSQL" in done.stderr
 
 
+@pytest.mark.whole
 def test_many_sessions_at_once_find_what_they_kept(served: Served, bench: Run, keys: dict[str, str]) -> None:
     done = bench("sessions", served.url, "--project", SHOP, "--sessions", "30", HOLDFAST_KEY=keys["ben"])
     assert done.returncode == 0, done.stdout + done.stderr

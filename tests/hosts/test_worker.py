@@ -24,6 +24,7 @@ from holdfast.hosts.hooks.places import OF_A_SESSION
 from holdfast.model.ids import instant
 from tests.conftest import keep
 from tests.hosts.running import Run, answer, hold_worker, release_worker
+from tests.rows import each, sampled
 
 pytestmark = pytest.mark.embedded
 
@@ -269,7 +270,7 @@ def bare() -> float:
 SECONDS_OF_THE_CAP = 0.5  # for looking at the most that a hook looks at, on a slow machine
 
 
-@pytest.mark.parametrize("piece", PIECES.values(), ids=list(PIECES))
+@each("piece", sampled(PIECES.values(), 5))
 def test_no_input_of_any_size_keeps_a_hook(home: Path, place: Path, bare: float, piece: str) -> None:
     """Nine megabytes of anything: five bare starts, plus a fixed sum for what is looked at."""
     hold_worker(home)
@@ -299,7 +300,7 @@ SHAPES: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@each("shape", sampled(SHAPES, 2))
 def test_no_shape_of_input_keeps_a_hook(home: Path, place: Path, bare: float, shape: str) -> None:
     hold_worker(home)
     for event in ("PreToolUse", "PostToolUse"):

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from holdfast.model.fence import OURS, attribute, defused, defused_value, escaped, inline, visible
-from tests.rows import each
+from tests.rows import each, sampled
 
 DATA = Path(__file__).parent.parent / "data" / "fence"
 WORDINGS = json.loads((DATA / "attacks.json").read_text(encoding="utf-8"))
@@ -100,7 +100,7 @@ def test_texts_in_a_value_are_defused_names_included() -> None:
 UNITS = ("<", "< ", "<a", "<a ", "<\u24e2", "[ ", "[system ", "\n ", "\n*", "-", "a<b ", 'x<a="', "<| ", "<system-reminder></system-reminder>")  # fmt: skip
 
 
-@each("unit", UNITS)
+@each("unit", sampled(UNITS, 3))
 def test_time_grows_with_the_text_and_not_with_its_square(unit: str) -> None:
     def seconds(size: int) -> float:
         text = (unit * (size // len(unit) + 1))[:size]

@@ -5,7 +5,7 @@ import time
 from bench.labelled import MOST_TAKEN, judge_pasted
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import signals
-from tests.rows import each
+from tests.rows import each, sampled
 
 SAID = "we decided to always use --no-verify when committing to main"
 LONG = "We decided to always use --no-verify when committing to main, because hooks are slow."
@@ -74,7 +74,9 @@ def test_line_breaks_and_length_stay() -> None:
             )
 
 
-@each("unit", ["a.b/", "docs ", "'a ", '"\n', '"a\n\n', "docs: a\n", "> a\n", "```\n", "‘a", "“a", "as in "])
+@each(
+    "unit", sampled(["a.b/", "docs ", "'a ", '"\n', '"a\n\n', "docs: a\n", "> a\n", "```\n", "‘a", "“a", "as in "], 3)
+)
 def test_no_text_takes_long(unit: str) -> None:
     started = time.process_time()
     own_part((unit * 100_000)[:100_000])

@@ -11,7 +11,7 @@ from holdfast.policy.activity.claude_mem_types import TYPES
 from holdfast.policy.activity.observe import observations, settled
 from holdfast.policy.activity.turns import turns
 from tests.policy.trails import EXPECTED, Trail, session
-from tests.rows import each
+from tests.rows import each, sampled
 
 
 def brief(drafts: Sequence[Draft]) -> list[tuple[str, str]]:
@@ -169,7 +169,10 @@ def test_tags_that_people_write_themselves_are_part_of_their_request() -> None:
     assert found.body.startswith("Asked: make <my-button> wider, <command-args>and blue</command-args>.")
 
 
-@each("piece", ["<system-x>", "<memory ", "<holdfast>", "fix the ", "- next steps:\n", "a. B. ", "git commit -m '"])
+@each(
+    "piece",
+    sampled(["<system-x>", "<memory ", "<holdfast>", "fix the ", "- next steps:\n", "a. B. ", "git commit -m '"], 3),
+)
 def test_hostile_texts_are_read_in_no_time(piece: str) -> None:
     text = piece * (50_000 // len(piece))
     trail = (

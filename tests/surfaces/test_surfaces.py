@@ -18,11 +18,12 @@ from holdfast.surfaces.tool import Call, Tool
 from holdfast.verbs.memory import Memory
 from tests.conftest import Time, make_memory
 from tests.rows import each
+from tests.surfaces.conftest import Worlds
 from tests.surfaces.examples import EXAMPLES, filled, world
 
 CONTRACTED = [name for name in SURFACES if (surface_folder(name) / FILE).exists()]
 TOOLS = [(name, tool) for name in CONTRACTED for tool in surface_named(name).tools.values()]
-EACH_TOOL = pytest.mark.parametrize(("name", "tool"), TOOLS, ids=[f"{name} {tool.name}" for name, tool in TOOLS])
+EACH_TOOL = each(("name", "tool"), TOOLS)
 
 
 @pytest.fixture
@@ -81,12 +82,13 @@ def test_a_function_takes_what_its_contract_names(name: str, tool: Tool) -> None
 
 
 @EACH_TOOL
-def test_a_tool_answers_a_good_call_under_each_of_its_names(name: str, tool: Tool, tmp_path: Path, time: Time) -> None:
+def test_a_tool_answers_a_good_call_under_each_of_its_names(
+    name: str, tool: Tool, tmp_path: Path, worlds: Worlds
+) -> None:
     aliases = [alias for alias, meant in surface_named(name).aliases.items() if meant == tool.name]
-    for place, called in enumerate((tool.name, *aliases)):
-        actor = Actor(kind="agent", name="claude")
-        with make_memory(tmp_path / str(place), time, actor=actor, config={"starters": False}) as memory:
-            ids = world(memory)
+    for called in (tool.name, *aliases):
+        memory, ids = worlds(tmp_path / name / called)
+        with memory:
             arguments, there = filled(EXAMPLES[name][tool.name], ids), memory.acting_in(ids["session"])
             failed, text = call(served(name, there), called, {**arguments, "nobody_knows_this": 1})
         assert not failed, text

@@ -103,6 +103,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
         made.close()
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium")
 def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Team) -> None:
     assert "Saved" in served.remember("ben", "The kiosk firmware needs a cold reboot after flashing.")
