@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,11 @@ from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.write import Written, write
 from tests import engines
 from tests.rows import WHOLE
+
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as in a job that a shell started with &: children would ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 START = 1_790_000_000.0  # 2026-09-21: any fixed moment will do
 

@@ -310,7 +310,7 @@ def test_many_who_never_finish_keep_nobody_waiting(wire: Wire) -> None:
     )
     with ExitStack() as held:
         for half in halves * 40:
-            line = held.enter_context(socket.create_connection(("127.0.0.1", wire.port), timeout=10))
+            line = held.enter_context(socket.create_connection(("127.0.0.1", wire.port), timeout=120))
             line.sendall(half)
         wire.must_be_well()
     wire.must_be_well()
@@ -318,7 +318,7 @@ def test_many_who_never_finish_keep_nobody_waiting(wire: Wire) -> None:
 
 def test_who_comes_a_byte_at_a_time_is_served(wire: Wire) -> None:
     data = wire.post(target(wire), b"{}", b"Content-Type: application/json")
-    with socket.create_connection(("127.0.0.1", wire.port), timeout=30) as line:
+    with socket.create_connection(("127.0.0.1", wire.port), timeout=120) as line:
         for at in range(len(data)):
             line.sendall(data[at : at + 1])
             time.sleep(0.0005)

@@ -237,7 +237,7 @@ def test_a_cancelled_call_reports_no_more_and_does_not_disturb_the_next(environm
     with Served({**environment, "PYTHONPATH": str(ROOT)}, ROOT, ("-m", "tests.hosts.toy", "--http"), "toy") as toys:
         assert asyncio.run(session(toys)) == (1, "Still here.")
         toys.process.terminate()
-        assert toys.process.wait(timeout=20) == 0
+        assert toys.process.wait(timeout=120) == 0
         assert toys.stderr.read() == ""
 
 
@@ -272,7 +272,7 @@ def test_it_leaves_cleanly_when_asked_although_a_client_still_listens(
     stream.request("GET", "/mcp", headers={**headers, "mcp-session-id": opened.headers["mcp-session-id"]})
     assert stream.getresponse().status == 200
     served.process.send_signal(number)
-    assert served.process.wait(timeout=20) == 0
+    assert served.process.wait(timeout=120) == 0
     assert served.stderr.read().count("\n") == 1  # how to add it; no complaint follows
     files = ["http-token"] if engines.is_postgres() else ["holdfast.db", "http-token"]
     assert sorted(path.name for path in (tmp_path / "store").iterdir()) == files

@@ -116,6 +116,6 @@ def test_a_client_that_leaves_in_the_middle_is_no_error(toy: Peer) -> None:
     assert toy.process.stderr is not None
     toy.process.stdout.close()
     toy.process.stdin.close()
-    assert toy.process.wait(timeout=20) == 0
+    assert toy.process.wait(timeout=120) == 0
     assert toy.process.stderr.read() == b""
     toy.process.stderr.close()
