@@ -83,7 +83,8 @@ SETTINGS = {
     "clients": {"TEST_WHOLE": "1"},
     "compatible": {"COMPATIBLE": "all", **WORKERS},
     "fuzz": {"HOOK_CASES": "10000", "HOSTILE": "20", "DAMAGE_SEEDS": "240"},
-    "postgres": {"TEST_ENGINE": "postgres", **WORKERS},
+    "postgres": {"TEST_ENGINE": "postgres", "TEST_WHOLE": "1", **WORKERS},
+    "coverage": {"TEST_WHOLE": "1"},
 }
 
 
