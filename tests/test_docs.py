@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from bench.__main__ import bench
+from tests.rows import each
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -20,7 +19,7 @@ def test_the_reference_is_what_the_code_says() -> None:
     assert done.returncode == 0, f"{done.stdout}{done.stderr} Run `python3 dev.py uv run python scripts/reference.py`."
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", [*PAGES, ROOT / "README.md"])
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|src(?:set)?=\"([^\"]+)\"", text)
@@ -28,7 +27,7 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     assert [one for one in near if not (page.parent / one).exists()] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "AGENTS.md", "justfile", *PAGES], ids=str)
+@each("page", ["README.md", "AGENTS.md", "justfile", *PAGES])
 def test_every_benchmark_named_there_can_be_run(page: str | Path) -> None:
     named = re.findall(r"dev\.py bench ([a-z]+)", (ROOT / page).read_text(encoding="utf-8"))
     assert set(named) <= set(bench.commands)
@@ -54,7 +53,7 @@ FOLDERS = "model|policy|engine|adapters|verbs|surfaces|hosts|compose"
 NAMED = re.findall(rf"`((?:{FOLDERS})/[^`\s*]*)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("place", NAMED)
+@each("place", NAMED)
 def test_the_architecture_page_names_modules_and_functions_that_exist(place: str) -> None:
     file, _, name = place.partition("::")
     path = ROOT / "src" / "holdfast" / file

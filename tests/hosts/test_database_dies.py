@@ -175,6 +175,7 @@ sys.exit(_run(sys.argv[1:]))
 """
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("at", [1, 4, 9])
 def test_a_move_to_a_database_that_crashes_is_finished_by_the_same_command(
     at: int, database: Database, tmp_path: Path
@@ -201,6 +202,7 @@ def test_a_move_to_a_database_that_crashes_is_finished_by_the_same_command(
         assert journal_hash(moved.db) == wanted
 
 
+@pytest.mark.whole
 def test_requests_end_with_a_clear_error_while_the_database_hangs(team: Team, database: Database) -> None:
     served = team.servers[0]
     assert served.ask("tools/list").status == 200
@@ -213,6 +215,7 @@ def test_requests_end_with_a_clear_error_while_the_database_hangs(team: Team, da
     assert "Drawer" in served.call("recall", query="drawer") or served.ask("tools/list").status == 200
 
 
+@pytest.mark.whole
 def test_the_copy_answers_while_the_database_hangs(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +237,7 @@ def test_the_copy_answers_while_the_database_hangs(
         here.close()
 
 
+@pytest.mark.whole
 def test_one_hung_connection_is_given_up_where_somebody_waits(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from holdfast.hosts.hooks.places import OF_A_SESSION
 from holdfast.model.ids import instant
 from tests.conftest import keep
 from tests.hosts.running import Run, answer, hold_worker, release_worker
+from tests.rows import each, sampled
 
 pytestmark = pytest.mark.embedded
 
@@ -272,7 +273,7 @@ def costs_little(home: Path, event: str, raw: bytes) -> bool:
     return any(fire(home, event, raw)[1] <= MOST_STARTS * _measured(bare, b"")[1] for _ in range(3))
 
 
-@pytest.mark.parametrize("piece", PIECES.values(), ids=list(PIECES))
+@each("piece", sampled(PIECES.values(), 5))
 def test_no_input_of_any_size_keeps_a_hook(home: Path, place: Path, piece: str) -> None:
     hold_worker(home)
     text = json.dumps(piece * (9_000_000 // len(piece))).encode()
@@ -301,7 +302,7 @@ SHAPES: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@each("shape", sampled(SHAPES, 2))
 def test_no_shape_of_input_keeps_a_hook(home: Path, place: Path, shape: str) -> None:
     hold_worker(home)
     for event in ("PreToolUse", "PostToolUse"):

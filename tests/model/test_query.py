@@ -11,9 +11,10 @@ from holdfast.model.query import LONGEST_QUESTION, MODES, Query
 from holdfast.model.record import Draft, Link
 from holdfast.model.request import REQUIRED, Fields, parameters_of
 from holdfast.model.times import ago
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"text": "a\0b"},
