@@ -126,6 +126,7 @@ def real_seconds(took: float, connections: int) -> float:
     return took + timeouts.DOUBT_SECONDS - DOUBT + connections * (timeouts.CONNECT_SECONDS - CONNECT)
 
 
+@pytest.mark.whole
 def test_nothing_acknowledged_is_lost_or_doubled_when_the_database_crashes_under_load(
     team: Team, database: Database
 ) -> None:
