@@ -136,7 +136,7 @@ def search(
     request = replace(_query(memory, auto_scope, scopes), text=query, limit=min(MOST_RESULTS, max(1, limit)))
     hits = recall(memory, replace(request, without_scopes=tuple(feedback_of(memory).muted))).hits
     stale = staleness_of_many(memory, [hit.record for hit in hits])
-    rows = []
+    rows = list[tuple[Any, ...]]()
     for hit in hits:
         more: Plain = {}
         if expand_top and not rows and hit.confidence == "strong":
@@ -286,7 +286,7 @@ def _collected(memory: Memory, kinds: Sequence[str], days: int, names: Sequence[
     store, now = memory.store, memory.clock.now()
     filter_ = Filter(projects=None if names is None else tuple(store.sizes(names)), kinds=tuple(kinds))
     active = {entry.record.id: entry.record for entry in records.page(store, filter_, limit=MOST)}
-    since = {"dead": days_before(now, days), "cold": days_before(now, days), "contradicted": ""}
+    since: dict[health_queries.Trouble, str] = {"dead": days_before(now, days), "cold": days_before(now, days), "contradicted": ""}
     dead, cold, wrong = (
         [id_ for id_ in health_queries.ids_of(store, name, None, before, MOST) if id_ in active]
         for name, before in since.items()
