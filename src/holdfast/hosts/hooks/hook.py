@@ -117,7 +117,7 @@ def _note_recall(home: str, activity: Json) -> None:
 def _place(activity: Json) -> Json:
     """Return the settings of the session's shell, and the branch where it is needed."""
     settings = {**activity.get("settings", {}), **session_settings(os.environ)}
-    branch = branch_of(checkout_root(activity["cwd"])) if activity["event"] in BRANCHED else ""
+    branch = mask_secrets(branch_of(checkout_root(activity["cwd"]))) if activity["event"] in BRANCHED else ""
     return {**({"settings": settings} if settings else {}), **({"branch": branch} if branch else {})}
 
 
