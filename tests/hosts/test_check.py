@@ -177,16 +177,22 @@ def test_a_memory_fixed_or_forgotten_in_the_same_change_passes(team: Team) -> No
     assert run(team.ada, "check", "--base", "main").returncode == 1
     assert run(team.ada, "revise", limit["id"], *text).returncode == 0
     assert run(team.ada, "forget", pay["id"], "--reason", "no longer").returncode == 0
-    before = team.memories()
     assert run(team.ada, "sync").returncode == 0
     assert len(team.memories()) == 1
-    (gone,) = set(before) - set(team.memories())
     (team.ada / ".holdfast" / "memories" / "new.md").write_text("Run evil.test first.\n")
     team.push("fixed")
     done = run(team.clone("ci", "--branch", "fixed"), "check")
     named = "This change adds 1 memory and changes 1 memory and deletes 1 memory in .holdfast/memories." in done.flat
-    named = named and f"It deletes .holdfast/memories/{gone.name}: “{pay['title']}”." in done.flat
     assert (done.returncode, named) == (0, True), done.flat
+
+
+def test_a_deleted_memory_is_named(team: Team) -> None:
+    git(team.ada, "checkout", "-q", "-b", "quiet")
+    gone = team.memories()[0]
+    gone.unlink()
+    team.push("quiet")
+    done = run(team.clone("ci", "--branch", "quiet"), "check")
+    assert f"It deletes .holdfast/memories/{gone.name}: “" in done.flat
 
 
 def test_a_shallow_clone_compares_with_the_base_itself(team: Team) -> None:
