@@ -15,7 +15,7 @@ LEGITIMATE = json.loads((DATA / "legitimate.json").read_text(encoding="utf-8"))
 OPENS = "<＜﹤‹«《〈⟨❮≺ᐸ˂⧼"
 HTML = r"(?:b|span|div|p)\b"
 # Not the fence's own rules: any bracket that a name follows, whatever stands between, is a tag unless it is one of four elements.
-TAG = re.compile(rf"(?i)[{OPENS}][\s/\\]*[\"'*_.|∣│ǀ｜-]*\s*(?!{HTML})(?:[^\W\d]|[!?]|0x)")
+TAG = re.compile(rf"(?i)[{OPENS}][\s/\\]*[\"'*_.|∣│ǀ｜\d-]*\s*(?!{HTML})(?:[^\W\d]|[!?]|0x)")
 SQUARE = re.compile(r"[\[［]\s*/?\s*(?!CDATA)(?:[A-Z]\w*[_A-Z]|gMASK|System|Request|Assistant|[^\W\d]*ＮＳ)")
 OPENERS = (
     "human",

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from holdfast.hosts.python import Memory, refused_as
 from holdfast.model.errors import HoldfastError
+from holdfast.model.fence import defused
 from holdfast.model.ids import short
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import shorten
@@ -86,6 +87,8 @@ class MemoryTool(BetaAbstractMemoryTool):
         lines = _content(_readable(record, command.path)).split("\n")
         first = 1
         if command.view_range and len(command.view_range) == 2:
+            if not all(isinstance(line, int) for line in command.view_range):
+                raise ToolError(f"Invalid `view_range` parameter: {command.view_range}. It should be two line numbers.")
             first = max(1, command.view_range[0])
             end = len(lines) if command.view_range[1] == -1 else command.view_range[1]
             lines = lines[first - 1 : end]
@@ -188,7 +191,7 @@ class MemoryTool(BetaAbstractMemoryTool):
             record = records.get(entry)
             size = _size(sum(size for below, size in sizes.items() if below[: len(entry)] == entry))
             end, mark = ("", _mark(record, stale)) if record else ("/", "")
-            lines.append(f"{size}\t{path.rstrip('/')}/{'/'.join(entry)}{end}{mark}")
+            lines.append(f"{size}\t{path.rstrip('/')}/{defused('/'.join(entry))}{end}{mark}")
         header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
         return "\n".join([header, *lines])
 

@@ -117,7 +117,7 @@ def _note_recall(home: str, activity: Json) -> None:
 def _place(activity: Json) -> Json:
     """Return the settings of the session's shell, and the branch where it is needed."""
     settings = {**activity.get("settings", {}), **session_settings(os.environ)}
-    branch = branch_of(checkout_root(activity["cwd"])) if activity["event"] in BRANCHED else ""
+    branch = mask_secrets(branch_of(checkout_root(activity["cwd"]))) if activity["event"] in BRANCHED else ""
     return {**({"settings": settings} if settings else {}), **({"branch": branch} if branch else {})}
 
 
@@ -158,7 +158,7 @@ def _stdin() -> Json:
         if not _arrived(LONGEST_WAIT - waited):
             break
         waited += time.monotonic() - started
-        part = sys.stdin.buffer.read1(1 << 20)
+        part = sys.stdin.buffer.read1(1 << 20)  # type: ignore[union-attr]  # a buffered reader
         if not part:
             waited = 0.0
             break
@@ -192,7 +192,7 @@ def _arrived(seconds: float) -> bool:
 
 def _within_limit(event: str, client: str, payload: Json) -> Json:
     """Return the event in our own format; if that takes too long, with a short beginning of each text."""
-    import _signal  # the part of `signal` that is built in: the rest takes a quarter of a hook's time
+    import _signal  # type: ignore[import-not-found]  # the part of `signal` that is built in: the rest takes a quarter of a hook's time
 
     if not hasattr(_signal, "setitimer"):
         return activity_of(event, client, payload)

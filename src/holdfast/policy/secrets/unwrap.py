@@ -136,16 +136,21 @@ def joined(text: str) -> Iterator[tuple[str, Back, list[tuple[int, str]]]]:
             for begin, stop in joints[:near]:
                 # Two literals, or a line that ends in a sign that it goes on, are one text whatever the next word is.
                 marked = pattern.groups or text[begin:stop].lstrip()[:1] not in "\r\n"
-                places.append((begin - gone, "" if marked else _WORD.match(text, stop)[0]))
+                places.append((begin - gone, "" if marked else _word_at(text, stop)))
                 gone += stop - begin
-            yield piece, _chained((lambda first, last, by=start: (first + by, last + by), back)), places
+            yield piece, _chained((_shifted(start), back)), places
             joints = joints[near:]
 
 
 def _is_broken(text: str, start: int, end: int) -> bool:
     """True if the words before and after a line break may be parts of one token, not words of a language."""
-    before, after = text[max(0, start - 200) : start].rsplit(maxsplit=1)[-1], _WORD.match(text, end)[0]
+    before, after = text[max(0, start - 200) : start].rsplit(maxsplit=1)[-1], _word_at(text, end)
     return bool(_TOKEN.search(before) or _TOKEN.search(after)) and not (is_wordy(before) and is_wordy(after))
+
+
+def _word_at(text: str, place: int) -> str:
+    match = _WORD.match(text, place)
+    return match[0] if match else ""
 
 
 def decoded(text: str) -> Iterator[tuple[int, int, str]]:
@@ -219,6 +224,10 @@ def _meant(match: re.Match[str]) -> str | None:
             return _NAMED.get(value)
     code = int(value, {"decimal": 10, "octal": 8}.get(kind, 16))
     return chr(code) if 0 < code < 0xD800 or 0xE000 <= code < 0x10000 else None
+
+
+def _shifted(by: int) -> Back:
+    return lambda start, end: (start + by, end + by)
 
 
 def _chained(backs: tuple[Back, ...]) -> Back:
