@@ -5,7 +5,7 @@ The command line, tools, HTTP endpoints and Python derive their parameters from 
 
 import inspect
 import types
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -109,11 +109,11 @@ def _parameter(name: str, hint: Any, default: Any, *, positional: bool = False) 
 
 
 @cache
-def _declared(request: Hashable) -> dict[str, Any]:
+def _declared(request: Callable[..., Any]) -> dict[str, Any]:
     return get_type_hints(request, include_extras=True)
 
 
-def built(request: type[_Value], given: Mapping[str, Any], now: str = "") -> _Value:
+def built(request: Callable[..., _Value], given: Mapping[str, Any], now: str = "") -> _Value:
     """Build a request from what a caller passed: lists become tuples, and None the default.
 
     With `now`, dates may also be named days and spans: yesterday, monday, 7d.
