@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from textwrap import fill
 from threading import Timer
 from typing import Any, Literal
@@ -18,14 +18,15 @@ from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
-from holdfast.hosts.to_json import plain
+from holdfast.hosts.to_json import hit_to_json, plain
+from holdfast.model import ids
 from holdfast.model.event import Event, in_words
 from holdfast.model.fence import escaped, visible
 from holdfast.model.fold import fold, set_aside
 from holdfast.model.ids import SHORT, ULID, short
 from holdfast.model.kinds import CODED, KINDS
 from holdfast.model.query import Hit, Recalled
-from holdfast.model.record import Link, Record, record_to_json
+from holdfast.model.record import Link, Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at
@@ -53,7 +54,6 @@ _MEANING = {
     "unverified": "there is no code to compare it with",
     "unknown": "it could not be compared with the code",
 }
-MINUTE, DAYS_AGO = 60, 7
 FIELD_START, HISTORY_INDENT = 24, 18
 PATIENCE = 0.7  # seconds until a spinner appears
 _CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
@@ -151,19 +151,8 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def ago(at: str) -> str:
-    """Return how long ago an instant was; its local date if that is more than a week."""
-    then = datetime.fromisoformat(at).astimezone()
-    now = datetime.now(UTC).astimezone()
-    seconds, days = (now - then).total_seconds(), (now.date() - then.date()).days
-    if days > DAYS_AGO or seconds < -MINUTE:
-        return f"{then:%Y-%m-%d}"
-    if seconds < MINUTE:
-        return "just now"
-    if seconds < 60 * MINUTE:
-        return f"{seconds // MINUTE:.0f} min ago"
-    if days == 0:
-        return f"{seconds // (60 * MINUTE):.0f} h ago"
-    return "yesterday" if days == 1 else f"{days} days ago"
+    """Return how long ago an instant was."""
+    return ids.ago(at, ids.Clock().now())
 
 
 def local(at: str) -> str:
@@ -179,22 +168,6 @@ def clock(at: str) -> str:
 def icon(record: Record) -> str:
     """Return the icon of a record's kind."""
     return KINDS[record.kind].icon if record.kind in KINDS else "•"
-
-
-def hit_to_json(hit: Hit) -> dict[str, Any]:
-    """Return a hit as JSON."""
-    why = {name: round(value, 4) for name, value in hit.why.items()}
-    return {
-        "score": round(hit.score, 4),
-        "confidence": hit.confidence,
-        "why": why,
-        "snippet": hit.snippet,
-        "freshness": plain(hit.freshness),
-        **({"branch": hit.branch} if hit.branch else {}),
-        **({"came": hit.came} if hit.came else {}),
-        **({"alike": hit.alike} if hit.alike else {}),
-        "record": record_to_json(hit.record),
-    }
 
 
 def recalled_to_json(recalled: Recalled) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from holdfast import __version__
-from holdfast.hosts.to_json import plain
+from holdfast.hosts.to_json import hit_to_json, plain
 from holdfast.hosts.web.openapi import Api, Json
 from holdfast.hosts.web.pages.record import versions_of
 from holdfast.hosts.web.viewer import Ask
@@ -70,17 +70,7 @@ def recalled(
     """Search the memory; each hit has the reasons why it matched and how fresh it is. Reads only, counts no use."""
     query = Query(text=q, everywhere=ask.everywhere, kinds=(kind,) if kind else (), limit=limit, as_of=as_of, mode=mode)
     answer = recall(ask.memory, query, surface=False)
-    hits = [
-        {
-            "record": cited(hit.record),
-            "score": round(hit.score, 4),
-            "confidence": hit.confidence,
-            "why": {name: round(value, 4) for name, value in hit.why.items()},
-            "snippet": hit.snippet,
-            "freshness": plain(hit.freshness),
-        }
-        for hit in answer.hits
-    ]
+    hits = [{**hit_to_json(hit), "record": cited(hit.record)} for hit in answer.hits]
     return {
         "hits": hits,
         "search": answer.search,
