@@ -57,7 +57,7 @@ class Peer:
         return self.ask("tools/call", {"name": name, "arguments": arguments})["result"]
 
     def close(self) -> tuple[str, str]:
-        out, error = self.process.communicate(timeout=20)
+        out, error = self.process.communicate(timeout=120)
         return out.decode(), error.decode()
 
 

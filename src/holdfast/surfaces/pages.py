@@ -5,8 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from holdfast.model.ids import ago, short
+from holdfast.model.ids import short
 from holdfast.model.text import counted, listed, shorten
+from holdfast.model.times import ago
 from holdfast.surfaces.phrases import kind_of
 
 FILE = "pages.txt"

@@ -19,10 +19,11 @@ from holdfast import __version__
 from holdfast.hosts.web.flash import FLASH, SECONDS, Flash, Undo, flash_out, keep_undo, undo_of
 from holdfast.hosts.web.viewer import EVERYWHERE, Ask
 from holdfast.model.errors import Invalid
-from holdfast.model.ids import ago, short
+from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, shorten
+from holdfast.model.times import ago
 from holdfast.verbs.records.undo import Done
 from holdfast.verbs.upkeep.inbox import SORTS, choices
 from holdfast.verbs.upkeep.overview import start_of_day
@@ -96,7 +97,7 @@ def _around(ask: Ask) -> dict[str, Any]:
         "csrf": ask.viewer.keys.form,
         "url": lambda path, /, **given: address(ask, path, **given),
         "here": lambda **changed: here(ask, **changed),
-        "ago": lambda at: ago(at, now),
+        "ago": lambda at: ago(at, now, ask.zone),
         "clock": lambda at: local(ask, at).strftime("%H:%M") if at else "",
         "date_of": lambda at: local(ask, at).date().isoformat(),
         "day": lambda at: local(ask, at).strftime("%A, %-d %B %Y") if at else "",
