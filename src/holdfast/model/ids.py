@@ -11,7 +11,6 @@ from hashlib import blake2b
 from ulid_transform import bytes_to_ulid, ulid_to_bytes, ulid_to_timestamp
 
 from holdfast.model.errors import Invalid
-from holdfast.model.text import counted
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _PART = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")
@@ -175,14 +174,3 @@ def days_between(earlier: str, later: str) -> float:
     """Return the days from a timestamp to another, never negative."""
     span = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
     return max(0.0, span.total_seconds() / 86_400)
-
-
-def ago(at: str, now: str) -> str:
-    """Return how long ago an instant was, in the largest unit that fits: "2 days ago"."""
-    if not at:
-        return "never"
-    days = days_between(at, now)
-    for unit, size in (("year", 365), ("month", 30), ("week", 7), ("day", 1), ("hour", 1 / 24), ("minute", 1 / 1440)):
-        if days >= size:
-            return f"{counted(int(days / size), unit)} ago"
-    return "just now"

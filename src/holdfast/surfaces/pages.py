@@ -5,12 +5,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from holdfast.model.ids import ago, short
+from holdfast.model.ids import short
 from holdfast.model.text import counted, listed, shorten
 from holdfast.surfaces.phrases import kind_of
 
 FILE = "pages.txt"
-_FILTERS = {"ago": ago, "counted": counted, "cut": shorten, "kind": kind_of, "listed": listed, "short": short}
+_FILTERS = {"counted": counted, "cut": shorten, "kind": kind_of, "listed": listed, "short": short}
 
 
 def pages_of(folder: Path, filters: Mapping[str, Callable[..., Any]]) -> Callable[..., str]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from holdfast.engine.views import health_queries, records, usage
 from holdfast.engine.views.records import Filter
@@ -136,7 +136,7 @@ def search(
     request = replace(_query(memory, auto_scope, scopes), text=query, limit=min(MOST_RESULTS, max(1, limit)))
     hits = recall(memory, replace(request, without_scopes=tuple(feedback_of(memory).muted))).hits
     stale = staleness_of_many(memory, [hit.record for hit in hits])
-    rows = list[tuple[Any, ...]]()
+    rows: list[tuple[Any, ...]] = []
     for hit in hits:
         more: Plain = {}
         if expand_top and not rows and hit.confidence == "strong":
@@ -286,10 +286,12 @@ def _collected(memory: Memory, kinds: Sequence[str], days: int, names: Sequence[
     store, now = memory.store, memory.clock.now()
     filter_ = Filter(projects=None if names is None else tuple(store.sizes(names)), kinds=tuple(kinds))
     active = {entry.record.id: entry.record for entry in records.page(store, filter_, limit=MOST)}
-    since: dict[health_queries.Trouble, str] = {"dead": days_before(now, days), "cold": days_before(now, days), "contradicted": ""}
+    before = days_before(now, days)
+    wanted: tuple[tuple[Literal["dead", "cold", "contradicted"], str], ...]
+    wanted = (("dead", before), ("cold", before), ("contradicted", ""))
     dead, cold, wrong = (
-        [id_ for id_ in health_queries.ids_of(store, name, None, before, MOST) if id_ in active]
-        for name, before in since.items()
+        [id_ for id_ in health_queries.ids_of(store, name, None, since, MOST) if id_ in active]
+        for name, since in wanted
     )
     status = {id_: checked(record, now).status for id_, record in active.items()}
     states = list(status.values())

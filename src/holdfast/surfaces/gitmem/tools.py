@@ -61,9 +61,16 @@ def tagged(record: Record) -> str:
     return f"{tag}{short(record.id)}"
 
 
+def days_ago(at: str, now: str) -> str:
+    """Return how many days ago something was, in the words of GitMem's documents."""
+    days = int(days_between(at, now))
+    return f"{days}d ago" if days else "today"
+
+
 page = pages_of(
     HERE,
     {
+        "ago": days_ago,
         "blocks": is_blocking,
         "cell": lambda text: shorten(text, 55).replace("|", "/"),
         "left_off": lambda work: plain(work, LEFT_OFF),

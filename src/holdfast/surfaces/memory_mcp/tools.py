@@ -6,11 +6,11 @@ from typing import Any
 from zlib import crc32
 
 from holdfast.engine.views.links import Arrow
-from holdfast.model.ids import ago
 from holdfast.model.query import Recalled
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import counted, shorten
+from holdfast.model.times import ago
 from holdfast.policy.ranking.hot_set import helpfulness, uses_of
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.maps import Row, Terms, mapped

@@ -487,7 +487,7 @@ def _recalled(memory: Memory, results: Recalled, *, expand: bool = False, relate
     farther = [
         (known[linked.record.id], {"fit": source.fit * FARTHER, "score": source.score * FARTHER})
         for linked in (results.related if expand else ())
-        for source in (hits[linked.source],)
+        for source in [hits[linked.source]]
     ]
     neighbours = [
         (
