@@ -36,7 +36,7 @@ SHELF = {"name": "sea", "books": [Book("Moby Dick", 600, 9.876), Book("Typhoon",
 )  # fmt: skip
 def test_a_map_selects_and_renames(text: str, made: dict[str, Any]) -> None:
     terms = Terms(filters={**TERMS.filters, "fields": lambda book: {"title": book.title}}, lookups=TERMS.lookups)
-    assert mapped(text, SHELF, cast(Any, "home"), terms) == made
+    assert mapped(text, SHELF, cast("Any", "home"), terms) == made
 
 
 def test_a_path_that_leads_nowhere_is_a_bug() -> None:
@@ -48,5 +48,5 @@ def test_a_row_calls_its_verb_with_what_is_there() -> None:
     def write(_: None, *, title: str, pages: int = 1) -> Book:
         return Book(title, pages)
 
-    row, memory = Row(write, "title=name, pages=count", "title, pages, name"), cast(Any, None)
+    row, memory = Row(write, "title=name, pages=count", "title, pages, name"), cast("Any", None)
     assert row.run(memory, {"name": "Emma", "count": None}, TERMS) == {"title": "Emma", "pages": 1, "name": "Emma"}
