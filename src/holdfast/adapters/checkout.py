@@ -24,6 +24,7 @@ from holdfast.adapters.source.cited_places import (
 )
 from holdfast.adapters.source.definitions import defined
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
+from holdfast.model.files import read_file
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.history import BranchStatus, Earlier, Evidence
 from holdfast.model.ids import instant
@@ -116,7 +117,7 @@ class GitCheckout:
 
     def _checkouts(self) -> "list[_Checkout]":
         try:
-            known = parse_json(self._known.read_bytes()) if self._known else []
+            known = parse_json(read_file(self._known)) if self._known else []
             return [_Checkout(str(path), int(born), str(first), str(name)) for path, born, first, name in known]
         except (OSError, ValueError, TypeError):
             return []  # not there, or damaged: it is made again
@@ -297,9 +298,9 @@ class GitCheckout:
             inside = place.resolve().is_relative_to(self.top().resolve())
             if at and inside:
                 return content_or_absent(changes.content(self.top(), f"{at}:{path}"))
-            if not inside or place.is_dir() or place.stat().st_size > LARGEST:
+            if not inside:
                 return Unreadable() if place.exists() else Absent()
-            return Content(place.read_bytes())
+            return Content(read_file(place, LARGEST))
         except (FileNotFoundError, NotADirectoryError):
             return Absent()
         except (OSError, RuntimeError, ValueError):

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from holdfast.model.errors import Invalid
+from holdfast.model.files import read_file
 from holdfast.model.kinds import CODED, KINDS
 from holdfast.model.record import Record
 
@@ -134,7 +135,7 @@ def _earlier(folder: Path) -> dict[str, list[Path]]:
 
 
 def _is_about(path: Path, record: Record) -> bool:
-    return f"\nid: {record.id}\n" in path.read_text(encoding="utf-8", errors="replace")
+    return f"\nid: {record.id}\n" in read_file(path).decode(errors="replace")
 
 
 def _write(path: Path, content: str) -> None:

@@ -12,6 +12,7 @@ from holdfast.adapters.replicas.record_file import file_name, file_parts, file_t
 from holdfast.adapters.replicas.states import state_key, write_aside
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Json
+from holdfast.model.files import read_file
 from holdfast.model.foreign import Remark
 from holdfast.model.record import Record
 from holdfast.model.replica import DeletedFile, Edit, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts, parts_of
@@ -175,9 +176,7 @@ class MarkdownFolder:
             return True
 
     def _parts(self, name: str) -> Json:
-        if self._state.stamps[name][2] > LONGEST_FILE:
-            raise Invalid(f"It has more than {LONGEST_FILE:,} bytes.")
-        return self._said((self._folder / name).read_bytes())
+        return self._said(read_file(self._folder / name, LONGEST_FILE))
 
     def _said(self, content: bytes) -> Json:
         try:

@@ -12,6 +12,7 @@ from holdfast.hosts.cli.render import console, json_option, print_json, say, sho
 from holdfast.hosts.cli.values import DATE
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
+from holdfast.model.files import read_file
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import parse_instant, short
 from holdfast.model.kinds import check_kind
@@ -241,7 +242,7 @@ def absorb_command(
 
 def _observations(file: Path) -> list[Any]:
     try:
-        content = parse_json(stdin_text() if str(file) == "-" else file.read_text(encoding="utf-8"))
+        content = parse_json(stdin_text() if str(file) == "-" else read_file(file))
     except (OSError, ValueError) as problem:
         raise Invalid(
             f"{file} cannot be read as JSON: {problem}.", hint="Fix it and try again; nothing was written."

@@ -9,6 +9,7 @@ from holdfast.hosts.cli.options import opened, stdin_text
 from holdfast.hosts.cli.person import PERSON
 from holdfast.hosts.cli.render import json_option, show
 from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.files import read_file
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import short
 from holdfast.surfaces.core import session_text
@@ -202,8 +203,8 @@ def _answers(pairs: tuple[str, ...]) -> dict[str, str]:
 
 def _read(file: Path, longest: int) -> str:
     try:
-        if file.stat().st_size > longest:
-            raise Invalid(f"{file} is larger than {longest:,} bytes.")
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
+        return read_file(file, longest).decode()
+    except OSError as problem:
+        raise Invalid(f"{file} cannot be read ({problem.strerror}).") from problem
+    except UnicodeDecodeError as problem:
         raise Invalid(f"{file} cannot be read: {problem}.") from problem

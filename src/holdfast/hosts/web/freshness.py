@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from holdfast.hosts.web import render
 from holdfast.model.anchor import CodeMark, parse_anchor
+from holdfast.model.files import read_file
 from holdfast.model.freshness import Finding, Freshness
 from holdfast.model.record import Record
 from holdfast.policy.freshness import details, places_of
@@ -79,12 +80,13 @@ def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding
         return Cited(path=anchor, state=state, note=note, problem="It is outside this checkout.")
     now = finding.now if finding else None
     then = _then(memory, cited)
-    if not file.is_file():
+    try:
+        lines = _lines(file, now)
+    except FileNotFoundError:
         gone = render.differences(then, "") if then else None
         return Cited(path=anchor, state=state, note=note, difference=gone, problem="The file no longer exists.")
-    if file.stat().st_size > MOST_BYTES:
-        return Cited(path=anchor, state=state, note=note, problem="The file is too large to show.")
-    lines = _lines(file, now)
+    except OSError as problem:
+        return Cited(path=anchor, state=state, note=note, problem=f"The file cannot be shown: {problem.strerror}.")
     inside = str(file.relative_to(top))
     changed = render.differences(then, "\n".join(line for _, line in lines)) if then and state == "changed" else None
     return Cited(path=anchor, file=inside, state=state, note=note, lines=lines, difference=changed)
@@ -101,7 +103,7 @@ def _then(memory: Memory, cited: CodeMark | None) -> str:
 
 def _lines(file: Path, now: CodeMark | None) -> tuple[tuple[int, str], ...]:
     """Return the current lines of a place, or the first ones of the file, numbered."""
-    lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
+    lines = read_file(file, MOST_BYTES).decode(errors="replace").split("\n")
     first = now.first if now and now.first else 1
     last = min(now.last if now and now.last else len(lines), first + MOST_LINES - 1)
     return tuple((number, mask_secrets(lines[number - 1][:300])) for number in range(first, min(last, len(lines)) + 1))

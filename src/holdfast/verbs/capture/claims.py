@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from holdfast.engine.search.similar import similar
 from holdfast.engine.views import records, usage
 from holdfast.model.event import Actor
+from holdfast.model.files import open_file
 from holdfast.model.record import Confidence, Draft, Link, Record, Source
 from holdfast.model.text import shorten
 from holdfast.policy.activity.claims import claims_of, is_echo, is_guess, is_proven, standing_of, takes_back
@@ -53,9 +55,8 @@ class Known:
         """The lines of the project's files with instructions for agents."""
         lines = list[str]()
         for file in (self.memory.checkout.top() / name for name in INSTRUCTIONS):
-            if file.is_file():
-                with file.open(encoding="utf-8", errors="replace") as text:
-                    lines += text.read(MOST_INSTRUCTIONS).splitlines()
+            with suppress(OSError), open_file(file) as text:
+                lines += text.read(MOST_INSTRUCTIONS).decode(errors="replace").splitlines()
         return [line for line in lines if line.strip()]
 
     def is_instruction(self, text: str) -> bool:

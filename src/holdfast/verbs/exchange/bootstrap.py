@@ -9,6 +9,7 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import fingerprint
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
+from holdfast.model.files import read_file
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import check_text, counted, shorten
@@ -175,12 +176,11 @@ def _within_docs(drafts: Sequence[Draft]) -> tuple[list[Draft], int]:
 def _text(path: Path) -> str | Invalid:
     """Return the text of a file, or why it cannot be used."""
     try:
-        size = path.stat().st_size
-        raw = path.read_bytes() if 0 < size <= LARGEST else b""
+        raw = read_file(path, LARGEST)
     except OSError as problem:
         return Invalid(f"it cannot be read ({problem.strerror})")
     if not raw.strip():
-        return Invalid("it is empty" if size <= LARGEST else f"it is larger than {LARGEST:,} bytes")
+        return Invalid("it is empty")
     if not is_text(raw):
         return Invalid("it is a binary file")
     try:

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
+from holdfast.model.files import read_file
 from holdfast.model.freshness import Freshness
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
@@ -80,9 +81,12 @@ def _content(memory: Memory, record: Record, path: str) -> tuple[bytes, str] | N
         if (raw := memory.checkout.content(revision)) is not None:
             return raw, commit
     file = memory.checkout.top() / path
-    is_inside = file.resolve().is_relative_to(memory.checkout.top().resolve())
-    fits = is_inside and file.is_file() and file.stat().st_size <= LARGEST
-    return (file.read_bytes(), "") if fits else None
+    if not file.resolve().is_relative_to(memory.checkout.top().resolve()):
+        return None
+    try:
+        return read_file(file, LARGEST), ""
+    except OSError:
+        return None
 
 
 def _commit_of(record: Record) -> str:

@@ -12,6 +12,7 @@ from holdfast.engine.raw import counters, text_tables, transcripts
 from holdfast.engine.store import Store
 from holdfast.engine.views import records
 from holdfast.model.event import COUNTED, FOLDING, Event
+from holdfast.model.files import read_file
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import headline
 from holdfast.policy.activity.transcript import chunks, messages_in
@@ -216,7 +217,7 @@ def _files(memory: Memory) -> list[Path]:
 def _read(path: Path) -> Any:
     """Return a file of ours as JSON if it is, else as text; "" if it is gone."""
     try:
-        text = path.read_bytes().decode("utf-8", "replace")
+        text = read_file(path).decode("utf-8", "replace")
     except OSError:
         return ""
     try:
@@ -252,9 +253,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 def _text(path: Path) -> str | None:
     """Return a file's text; None if it is binary, too large or unreadable."""
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST:
-            return None
-        raw = path.read_bytes()
+        raw = read_file(path, LARGEST)
     except OSError:
         return None
     return None if b"\0" in raw[:8_000] else raw.decode("utf-8", "replace")

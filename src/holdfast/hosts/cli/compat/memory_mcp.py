@@ -11,6 +11,7 @@ from holdfast.hosts.cli.options import LONGEST_STDIN, opened
 from holdfast.hosts.cli.render import print_json
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import visible
+from holdfast.model.files import open_file
 from holdfast.model.query import Query
 from holdfast.surfaces.memory_mcp import reports, upkeep_reports
 from holdfast.surfaces.memory_mcp.memory_types import type_of_kind
@@ -72,7 +73,7 @@ def bootstrap(
 def log(ctx: click.Context, content: str | None, file: Path | None) -> None:
     """Store output for mining."""
     if content is None:
-        with file.open("rb") if file else sys.stdin.buffer as source:
+        with open_file(file) if file else sys.stdin.buffer as source:
             content = source.read(LONGEST_STDIN).decode(errors="replace")
     with opened() as memory:
         kept = log_output(memory, content, "")

@@ -1,10 +1,10 @@
 """`holdfast store export` and `import`: JSON lines, and the formats of other systems."""
 
-import io
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from holdfast.hosts.cli.options import opened
 from holdfast.hosts.cli.render import console, json_option, print_json, progress, say, working
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import escaped, visible
+from holdfast.model.files import lines_in, open_file
 from holdfast.model.foreign import Remark
 from holdfast.model.ids import short
 from holdfast.model.text import counted, shorten
@@ -263,11 +264,11 @@ def _private_file(path: Path) -> IO[str]:
         ) from problem
 
 
-def _lines(path: Path) -> IO[str]:
-    if str(path) == "-":
-        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
+@contextmanager
+def _lines(path: Path) -> Iterator[Iterator[str]]:
     try:
-        return path.open(encoding="utf-8", errors="surrogateescape")
+        with sys.stdin.buffer if str(path) == "-" else open_file(path) as file:
+            yield (line.decode(errors="surrogateescape") for line in lines_in(file))
     except OSError as problem:
         hint = "To import from another system use --from."
         raise Invalid(f"{path} cannot be read ({problem.strerror}).", hint=hint) from problem
