@@ -9,6 +9,7 @@ from stat import S_ISREG
 MYPY = False
 if MYPY:
     from collections.abc import Iterator  # noqa: TC003
+    from gzip import GzipFile  # noqa: TC003
     from typing import BinaryIO
 
 LARGEST, LONGEST_LINE = 500_000_000, 50_000_000  # bytes
@@ -34,7 +35,7 @@ def read_file(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
     raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
 
 
-def lines_in(file: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[bytes]:
+def lines_in(file: BinaryIO | GzipFile, longest: int = LONGEST_LINE) -> Iterator[bytes]:
     """Yield the lines of an open file; one of more than `longest` bytes is an OSError."""
     while line := file.readline(longest + 1):
         if len(line) > longest:
