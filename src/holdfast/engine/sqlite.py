@@ -85,6 +85,7 @@ class SQLite:
         self._lock = threading.RLock()
         self._depth = 0
         self._readers: list[sqlite3.Connection] = []  # idle ones only
+        self._own = threading.local()  # per thread: the reader of its snapshot
         self._closed = False
         self._refusal: StoreError | None = None  # why the store is read-only; None if it can be written
         self._in_memory = False
@@ -238,6 +239,9 @@ class SQLite:
 
         A store that is read-only, or copied into memory, has just one connection: see `_check_writable`.
         """
+        if reader := getattr(self._own, "snapshot", None):
+            yield reader
+            return
         if not self._lock.acquire(blocking=self._refusal is not None or self._in_memory):
             with self._reader() as reader:
                 yield reader
@@ -246,6 +250,25 @@ class SQLite:
             yield self._connection
         finally:
             self._lock.release()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let every query of this thread see one state of the file; in a transaction, or with one connection, they do already."""
+        is_free = self._lock.acquire(blocking=False)
+        in_transaction = is_free and self._depth > 0
+        if is_free:
+            self._lock.release()
+        if in_transaction or self._refusal or self._in_memory or getattr(self._own, "snapshot", None):
+            yield
+            return
+        with self._reader() as reader:
+            self._rows(reader, "begin")
+            self._own.snapshot = reader
+            try:
+                yield
+            finally:
+                self._own.snapshot = None
+                self._rows(reader, "rollback")
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
