@@ -1,6 +1,6 @@
 """The worker under load: it runs again and again while others write, revise, retire and erase. Every exit code must be 0.
 
-python3 -m tests.soak.worker [SECONDS]   (through `python3 dev.py uv run`; half an hour unless given)
+python3 dev.py uv run python -m tests.soak.worker [SECONDS]   half an hour unless given
 """
 
 import os

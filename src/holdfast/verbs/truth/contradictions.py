@@ -104,7 +104,8 @@ def conflicts(memory: Memory, reference: str) -> list[LikelyConflict]:
 
 def find_all(memory: Memory) -> Disputes:
     """Compare the newest active records of the project with each other and with similar ones; return the contradictions."""
-    return _disputes(memory, _compared(memory, 0))
+    with memory.store.snapshot():
+        return _disputes(memory, _compared(memory, 0))
 
 
 def _disputes(memory: Memory, found: Scan) -> Disputes:
