@@ -43,7 +43,7 @@ LONGEST = 120  # seconds that a command which is to be interrupted may run
 Json = dict[str, Any]
 KEYS = {"skip", "before", "replace", "command", "prints", "types", "stop", "exit", "file", "agent"}
 RUN = ("console", "sh", "python")
-REMOTE = "https://github.com/acme/shop.git"  # git reads and writes a folder instead
+REMOTE = "git@github.com:acme/shop.git"  # what git would start as ssh reads and writes a folder instead
 FILES = {"src/pay.py": "RETRIES = 3\n", "limits.py": "PER_KEY = 60\n"}
 _BLOCK = re.compile(
     r"(?:<!-- run\n(?P<notes>.*?)-->\n+)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
@@ -222,7 +222,7 @@ class World:
         for name in (".claude", ".codex"):
             (home / name).mkdir(parents=True)
         who = _identity(home)["LOGNAME"]
-        settings = {"user.name": who, "user.email": f"{who}@example.org", f"url.file://{bare}.insteadOf": REMOTE}
+        settings = {"user.name": who, "user.email": f"{who}@example.org", "core.sshCommand": str(ssh_to(bare))}
         for name, value in settings.items():
             _git(home, home, "config", "--file", str(home / ".gitconfig"), name, value)
         if is_first:
@@ -235,6 +235,14 @@ class World:
             for command in ("checkout -q -B main", "add .", "commit -qm begin", "push -q -u origin main"):
                 _git(home, home / "shop", *command.split())
         return home
+
+
+def ssh_to(bare: Path) -> Path:
+    """Return a program that git starts as ssh and that answers for the host of every address with one repository."""
+    program = bare.with_suffix(".ssh")
+    program.write_text(f'#!/bin/sh\nfor command; do :; done\nset -- $command\nexec git "${{1#git-}}" {bare}\n')
+    program.chmod(0o755)
+    return program
 
 
 def settled(text: str) -> str:

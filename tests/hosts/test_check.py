@@ -17,6 +17,7 @@ import yaml
 
 from holdfast.hosts.cli.main import _run as command_line
 from tests import engines
+from tests.guides import ssh_to
 from tests.hosts.running import ROOT, runner
 from tests.replicas.seats import git
 
@@ -27,7 +28,7 @@ pytestmark = [
 CODE = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n"
 
 
-REMOTE = "https://example.org/acme/shop.git"  # git reads and writes a folder instead
+REMOTE = "git@example.org:acme/shop.git"  # what git would start as ssh reads and writes a folder instead
 
 
 @dataclass
@@ -49,7 +50,7 @@ class Team:
         return place
 
     def instead(self) -> tuple[str, str]:
-        return "-c", f"url.file://{self.folder / 'shop.git'}.insteadOf={REMOTE}"
+        return "-c", f"core.sshCommand={ssh_to(self.folder / 'shop.git')}"
 
     def push(self, branch: str) -> None:
         git(self.ada, "add", "-A")
@@ -116,7 +117,6 @@ def team(template: Path, tmp_path: Path) -> Team:
     folder = tmp_path / "team"
     shutil.copytree(template, folder, symlinks=True)
     copied = Team(folder=folder)
-    git(copied.ada, "config", "--remove-section", f"url.file://{template / 'shop.git'}")
     git(copied.ada, "config", *copied.instead()[1].split("=", 1))
     return copied
 
@@ -184,6 +184,15 @@ def test_a_memory_fixed_or_forgotten_in_the_same_change_passes(team: Team) -> No
     done = run(team.clone("ci", "--branch", "fixed"), "check")
     named = "This change adds 1 memory and changes 1 memory and deletes 1 memory in .holdfast/memories." in done.flat
     assert (done.returncode, named) == (0, True), done.flat
+
+
+def test_a_deleted_memory_is_named(team: Team) -> None:
+    git(team.ada, "checkout", "-q", "-b", "quiet")
+    gone = team.memories()[0]
+    gone.unlink()
+    team.push("quiet")
+    done = run(team.clone("ci", "--branch", "quiet"), "check")
+    assert f"It deletes .holdfast/memories/{gone.name}: “" in done.flat
 
 
 def test_a_shallow_clone_compares_with_the_base_itself(team: Team) -> None:

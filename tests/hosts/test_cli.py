@@ -66,9 +66,14 @@ def test_the_whole_life_of_a_memory(run: Run) -> None:
 def test_what_waits_for_a_yes_can_get_it_or_not(run: Run) -> None:
     outcome = answer(run("remember", "--json", "--kind", "preference", "--source", "inferred", "Likes short answers."))
     assert outcome["status"] == "pending"
-    assert answer(run("review", "approve", outcome["record"]["id"], "--json"))[0]["done"] == "approved"
+    assert (
+        answer(run("review", "approve", outcome["record"]["id"], "--json"))[0]["done"]
+        == "Approved: Likes short answers."
+    )
     other = answer(run("remember", "--json", "--kind", "preference", "--source", "inferred", "Reads mail at noon."))
-    assert answer(run("review", "reject", other["record"]["id"], "--json"))[0]["done"] == "rejected"
+    assert (
+        answer(run("review", "reject", other["record"]["id"], "--json"))[0]["done"] == "Rejected: Reads mail at noon."
+    )
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,9 @@ def test_output_is_logged_mined_and_decided_on(run: Run) -> None:
         one["record"]["body"]: one["record"]["id"] for one in answer(run("review", "list", "--sort", "mined", "--json"))
     }
     assert "found once in logged output" in run("review", "list", "--sort", "mined").stdout
-    assert "approved" in run("review", "approve", listed[PLAIN]).stdout
-    assert "rejected" in run("review", "reject", "--all", "--sort", "mined", "--reason", "known").stdout
-    assert run("review", "list", "--sort", "mined").stdout == "Nothing waits for you.\n"
+    assert "Approved: " in run("review", "approve", listed[PLAIN]).stdout
+    assert "Rejected for good: " in run("review", "reject", "--all", "--sort", "mined", "--reason", "known").stdout
+    assert run("review", "list", "--sort", "mined").stdout == "Nothing needs a decision.\n"
     assert run("review", "reject", listed[other]).returncode == 4
     assert run("review", "reject").returncode == 64
     run("ingest", "mine", "log", other, "--session", "s2")

@@ -111,7 +111,7 @@ def test_threads(run: Run) -> None:
     assert "in the wiki" in run("thread", "resolve", "#1", "--note", "in the wiki").stdout
     assert "in the wiki" in run("thread", "list", "--resolved").stdout
     assert run("thread", "reopen", thread).returncode == 0
-    assert "Nothing waits" in run("review", "list", "--sort", "suggestion").stdout
+    assert "Nothing needs a decision" in run("review", "list", "--sort", "suggestion").stdout
     assert run("review", "approve", thread).returncode == 4
     assert run("review", "reject", thread).returncode == 4
     assert run("thread", "open", "rotate AKIA" + "IOSFODNN7EXAMPLQ").returncode == 4

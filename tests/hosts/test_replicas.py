@@ -34,8 +34,8 @@ def test_two_clones_share_what_is_meant_for_the_team(clones: dict[str, Run]) -> 
     assert ada("sync").stdout == "notes      0 memories imported, 1 exported, 1 ref pushed\n"
     assert "1 memory of" in (first := bob("sync").stdout)
     assert "in quarantine" in first
-    assert "from someone you have not accepted (1)" in bob("review", "list", "--sort", "quarantined").stdout
-    assert "accepted" in bob("review", "approve", "--all").stdout
+    assert "From others (1)" in bob("review", "list", "--sort", "quarantined").stdout
+    assert "Accepted: " in bob("review", "approve", "--all").stdout
     assert answer(bob("show", record, "--json"))["title"] == "Orders live in PostgreSQL."
 
 
@@ -72,7 +72,7 @@ def test_the_repositorys_files_are_written_only_where_somebody_asked(clones: dic
     bob, theirs = clones["bob"], tmp_path / "bob" / "shop"
     git(theirs, "pull", "-q", "origin", "main")
     bob("replica", "on", "repository")
-    assert "accepted" in bob("review", "approve", "ada@example.org").stdout
+    assert "Accepted: " in bob("review", "approve", "ada@example.org").stdout
     assert "1 memory imported" in bob("sync").stdout
     assert git(theirs, "status", "--porcelain") == ""
     assert [one["body"] for one in answer(bob("list", "--json"))["records"]] == ["For the team."]

@@ -382,8 +382,9 @@ def test_what_somebody_else_appends_while_we_sync_is_read_the_next_time(ada: Sea
 
 
 def test_an_event_that_came_before_its_beginning_waits_for_it(ada: Seat) -> None:
-    first = recorded(Clock(), "The beginning.", visibility="team")
-    later = Event(id=Clock().tick(first.id), about=first.id, verb="revised", at=first.at, data={"tags": ["later"]})
+    clock = ada.memory.clock
+    first = recorded(clock, "The beginning.", visibility="team")
+    later = Event(id=clock.tick(first.id), about=first.id, verb="revised", at=first.at, data={"tags": ["later"]})
     head = git(ada.folder, "rev-parse", "HEAD")
     newer = commit(ada.folder, "b.txt")
     git(ada.folder, "notes", "--ref", "holdfast/learnings", "append", "-m", line_of(later), head)
@@ -441,7 +442,7 @@ def test_the_demo_of_two_clones_runs(tmp_path: Path) -> None:
     )
     said = done.stdout.decode()
     assert done.returncode == 0, done.stderr.decode()
-    waits, shared = said.split("# bob syncs", 1)[1].split("ada@example.org  accepted", 1)
+    waits, shared = said.split("# bob syncs", 1)[1].split("ada@example.org  Accepted: ada@example.org", 1)
     shared, stale = shared.split("# bob moves orders elsewhere")
     assert "1 memory of ada <ada@example.org> in quarantine" in waits
     assert "Orders live in PostgreSQL" in shared

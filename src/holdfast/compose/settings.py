@@ -11,7 +11,7 @@ from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import git_text
 from holdfast.model.config import Config
 from holdfast.model.errors import Conflict, InvalidConfig
-from holdfast.model.files import read_file
+from holdfast.model.files import read_regular, write_whole
 from holdfast.model.places import FILE, FOLDER, check_own, data_folder, home_of, list_store, listed_stores
 from holdfast.model.presets import PRESETS, Preset, preset_of
 
@@ -129,7 +129,7 @@ def name_project(folder: Path, name: str) -> Path:
 def put_settings_back(before: bytes | None, after: bytes) -> None:
     """Return the user's own file from one content to an earlier one; raise Conflict if it has another by now."""
     file = user_file()
-    if not file.exists() or read_file(file, LARGEST_FILE) != after:
+    if not file.exists() or read_regular(file, LARGEST_FILE) != after:
         raise Conflict(f"{file} was changed again in the meantime.")
     if before is None:
         file.unlink()
@@ -145,10 +145,7 @@ def _save(values: Mapping[str, Any]) -> Path:
 
 def _write(file: Path, content: bytes) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    aside = file.with_suffix(f".{os.getpid()}")
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-        out.write(content)
-    aside.replace(file)
+    write_whole(file, content)
 
 
 def _edited(file: Path, values: Mapping[str, Any]) -> str:
@@ -157,7 +154,7 @@ def _edited(file: Path, values: Mapping[str, Any]) -> str:
     from tomlkit.exceptions import TOMLKitError
 
     before = _read(file)
-    text = read_file(file, LARGEST_FILE).decode() if before or file.exists() else ""
+    text = read_regular(file, LARGEST_FILE).decode() if before or file.exists() else ""
     newline = "\r\n" if "\r\n" in text else "\n"
     try:
         document = tomlkit.parse(text.replace("\r\n", "\n"))
@@ -272,7 +269,7 @@ def _without_counterpart(preset: Preset, environment: Mapping[str, str]) -> tupl
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = read_file(path, LARGEST_FILE).decode()
+        text = read_regular(path, LARGEST_FILE).decode()
         import tomllib  # takes five milliseconds: only if there is a file
 
         return tomllib.loads(text)
@@ -373,7 +370,7 @@ def keep_out_of_git(folder: Path) -> None:
         return
     ignored, block = folder / ".gitignore", "\n".join([*PRIVATE, ""])
     try:
-        known = read_file(ignored, LARGEST_FILE).decode() if ignored.exists() else ""
+        known = read_regular(ignored, LARGEST_FILE).decode() if ignored.exists() else ""
         if not known.endswith(block):
             handle = os.open(ignored, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
             with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -18,7 +18,7 @@ from holdfast.model.errors import (
     StoreFull,
     StoreUnwritable,
 )
-from holdfast.model.files import open_file
+from holdfast.model.files import open_regular
 
 BUSY_SECONDS = 30.0
 FIRST_LOCK_SECONDS = 0.5  # without the first lock before we check whether the file system refuses locks
@@ -429,7 +429,7 @@ class SQLite:
 
 def is_store(path: Path) -> bool:
     """True if a file has our application id in its header; does not open it as a database."""
-    with open_file(path) as file:
+    with open_regular(path) as file:
         return file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 

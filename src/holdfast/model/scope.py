@@ -7,9 +7,9 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 from holdfast.model.errors import Invalid
 
 SCOPE = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*(?::[a-z0-9]+(?:[-_.][a-z0-9]+)*)*")
-# A user and password in an address: up to the last @ before the path. A password may hold a slash, which only belongs
-# there encoded: then what looks like a port is no number.
-USERINFO = re.compile(r"(?<=://)(?:[^/?#\s]*@|[^/?#:@\s]*:(?!\d*(?:[/?#]|$))[^?#\s]*@)")
+# A user and password in an address: up to the last @ before the path. A password may hold a slash or another sign that
+# only belongs there encoded: then what looks like a port is no number.
+USERINFO = re.compile(r"(?<=://)(?:[^/?#\s]*@|[^/?#:@\s]*:(?!\d*(?:[/?#]|$))\S*@)")
 # What git fetches from over a network, with the port of each; anything else is a local path or a helper program.
 PORTS = {"https": 443, "http": 80, "ssh": 22, "git+ssh": 22, "ssh+git": 22, "git": 9418, "ftp": 21, "ftps": 990}
 _HOST = r"(?P<host>[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])"

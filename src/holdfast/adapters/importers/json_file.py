@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.adapters.importers.values import check_shape
 from holdfast.model.errors import Invalid
-from holdfast.model.files import read_file
+from holdfast.model.files import read_regular
 from holdfast.model.foreign import Remark
 from holdfast.model.foreign_json import TooDeep, parse_json
 
@@ -17,7 +17,9 @@ Entry = tuple[str, Mapping[str, Any]]  # its place in the file, its content
 def read_text(path: Path) -> str:
     """Return the text of a file; invalid UTF-8 becomes surrogates, which later checks reject."""
     try:
-        return read_file(path).decode("utf-8-sig", errors="surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+        return (
+            read_regular(path).decode("utf-8-sig", errors="surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+        )
     except OSError as problem:
         raise Invalid(f"{path} cannot be read ({problem.strerror}).") from problem
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model.errors import Invalid
-from holdfast.model.files import open_file
+from holdfast.model.files import open_regular
 from holdfast.model.foreign import Remark
 
 Row = Mapping[str, Any]
@@ -82,7 +82,7 @@ def tables_of(path: Path, wanted: str) -> Iterator[Tables]:
 
 def _address(path: Path) -> str:
     """Return the URI to open for reading. In WAL mode without a writer, a plain read would create files next to the database."""
-    with open_file(path) as file:
+    with open_regular(path) as file:
         logged = file.read(20)[18:] == b"\x02\x02"
     idle = logged and not path.with_name(f"{path.name}-wal").exists()
     return f"{path.resolve().as_uri()}?{'immutable=1' if idle else 'mode=ro'}"

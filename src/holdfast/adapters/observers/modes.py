@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model.errors import InvalidConfig
-from holdfast.model.files import read_file
+from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.observer import Mode, merged, mode_from_json
 
@@ -37,7 +37,7 @@ def _read(name: str, home: Path | None) -> Mapping[str, Any]:
     own = home / FOLDER / f"{name}.json" if home else None
     shipped = files("holdfast.adapters.observers").joinpath(FOLDER, f"{name}.json")
     try:
-        value = parse_json(read_file(own, LARGEST) if own and own.exists() else shipped.read_bytes())
+        value = parse_json(read_regular(own, LARGEST) if own and own.exists() else shipped.read_bytes())
     except FileNotFoundError as problem:
         hint = f"Modes are: {', '.join(mode_names(home))}."
         raise InvalidConfig(f"There is no mode {name}.", hint=hint) from problem

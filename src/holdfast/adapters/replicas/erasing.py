@@ -10,12 +10,12 @@ from holdfast.adapters.replicas.git_notes import GitNotes
 from holdfast.adapters.replicas.manifest import Manifest
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.model.errors import Invalid, ReplicaError
-from holdfast.model.files import read_file
+from holdfast.model.files import read_regular
 from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
 from holdfast.model.text import texts_in
 
 FOLDER_NOTE = "folder"
-_ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # names that `write_aside` uses
+_ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # names that `write_whole` uses
 
 
 def erase_copies(
@@ -71,7 +71,7 @@ def _outdated(folder: Path, is_outdated: Outdated) -> list[Path]:
 def _id_and_text(path: Path) -> tuple[str, str] | None:
     """Return the record id of a file and its text; None if it belongs to no record."""
     try:
-        parts = file_parts(read_file(path).decode("utf-8", "replace"))
+        parts = file_parts(read_regular(path).decode("utf-8", "replace"))
     except Invalid:
         return None
     return (str(parts["id"]), "\n".join(texts_in(parts))) if "id" in parts else None

@@ -25,7 +25,7 @@ from holdfast.model.errors import (
     StoreUnwritable,
 )
 from holdfast.model.event import Event
-from holdfast.model.files import read_file
+from holdfast.model.files import read_regular
 
 FOLDER = "backups"
 ELSEWHERE = "elsewhere.txt"  # paths of backups outside this folder, one a line
@@ -73,7 +73,7 @@ def note_elsewhere(home: Path, file: Path) -> None:
 def known(home: Path) -> list[Path]:
     """Return the known copies of the store: backups, stores replaced by a restore, and damaged stores."""
     noted = home / FOLDER / ELSEWHERE
-    elsewhere = [Path(line) for line in read_file(noted).decode().splitlines()] if noted.is_file() else []
+    elsewhere = [Path(line) for line in read_regular(noted).decode().splitlines()] if noted.is_file() else []
     own = [path for pattern in _COPIES for path in sorted(home.glob(pattern))]
     return [path for path in dict.fromkeys((*own, *elsewhere)) if path.is_file()]
 

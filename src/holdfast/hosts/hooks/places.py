@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.model import places
-from holdfast.model.files import read_file
+from holdfast.model.files import read_regular
 
 MYPY = False
 if MYPY:
@@ -63,7 +63,7 @@ def remotes_of(root: str) -> str:
         git = _git_folder(root)
         if os.path.isfile(shared := os.path.join(git, "commondir")):
             git = os.path.join(git, _read(shared).strip())
-        lines = read_file(os.path.join(git, "config"), LARGEST_SETTINGS).splitlines()
+        lines = read_regular(os.path.join(git, "config"), LARGEST_SETTINGS).splitlines()
     except OSError:
         return ""
     return _digest("\n".join(repr(line.strip()) for line in lines if b"remote" in line or b"url" in line.lower()))
@@ -85,7 +85,7 @@ def _git_folder(root: str) -> str:
 
 
 def _read(path: str) -> str:
-    return read_file(path, LARGEST_SETTINGS).decode(errors="replace")
+    return read_regular(path, LARGEST_SETTINGS).decode(errors="replace")
 
 
 def _digest(text: str) -> str:

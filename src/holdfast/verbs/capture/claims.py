@@ -9,7 +9,7 @@ from functools import cached_property
 from holdfast.engine.search.similar import similar
 from holdfast.engine.views import records, usage
 from holdfast.model.event import Actor
-from holdfast.model.files import open_file
+from holdfast.model.files import read_regular
 from holdfast.model.record import Confidence, Draft, Link, Record, Source
 from holdfast.model.text import shorten
 from holdfast.policy.activity.claims import claims_of, is_echo, is_guess, is_proven, standing_of, takes_back
@@ -24,7 +24,7 @@ from holdfast.verbs.records.conflicts import claim_of, is_comparable
 from holdfast.verbs.records.write import Written, WrittenPending, confirm, verdict_on
 
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
-MOST_INSTRUCTIONS = 100_000  # characters of a file with instructions that are compared
+MOST_INSTRUCTIONS = 100_000  # bytes of a file with instructions that are compared
 MOST_STATEMENTS = 20  # of one prompt: a text with more is quoting
 # Share of words in common from which an update replaces a record: with another number for the same thing, and without.
 UPDATED, REPLACED = 0.5, 0.75
@@ -55,8 +55,8 @@ class Known:
         """The lines of the project's files with instructions for agents."""
         lines = list[str]()
         for file in (self.memory.checkout.top() / name for name in INSTRUCTIONS):
-            with suppress(OSError), open_file(file) as text:
-                lines += text.read(MOST_INSTRUCTIONS).decode(errors="replace").splitlines()
+            with suppress(OSError):  # there is none, or it is larger than what anyone instructs
+                lines += read_regular(file, MOST_INSTRUCTIONS).decode(errors="replace").splitlines()
         return [line for line in lines if line.strip()]
 
     def is_instruction(self, text: str) -> bool:

@@ -11,7 +11,7 @@ from holdfast.engine.raw import trail
 from holdfast.engine.views import sessions
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Actor, Event, Verb
-from holdfast.model.files import open_file, read_file
+from holdfast.model.files import open_regular, read_regular
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before, fixed_id, parse_instant
 from holdfast.model.trail import DAYS, HookEvent, hook_event_from_json, problem_with
@@ -89,7 +89,7 @@ def _set_aside(path: Path) -> None:
     if not path.is_file():
         path.replace(aside)
         return
-    with open_file(path) as file:
+    with open_regular(path) as file:
         text = file.read(LARGEST_ASIDE).decode(errors="replace")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
         out.write(mask_secrets(drop_private(text)))
@@ -169,10 +169,8 @@ def _read(memory: Memory, path: Path) -> HookEvent | str:
     """Read a spooled file; return the reason if it cannot be used."""
     now = memory.clock.now()
     try:
-        event = hook_event_from_json(masked(parse_json(read_file(path, LARGEST))))
-    except OSError as problem:
-        return str(problem.strerror)
-    except ValueError as problem:
+        event = hook_event_from_json(masked(parse_json(read_regular(path, LARGEST))))
+    except (OSError, ValueError) as problem:
         return f"not readable as JSON ({type(problem).__name__})"
     if event is None:
         return "no event that hooks write"
@@ -190,7 +188,7 @@ def _written_before(event: HookEvent) -> str:
     try:
         if not event.transcript:
             return ""
-        with open_file(path) as file:
+        with open_regular(path) as file:
             file.seek(max(0, path.stat().st_size - LARGEST_TRANSCRIPT))
             text = file.read(LARGEST_TRANSCRIPT).decode(errors="replace")
     except OSError:

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
-from holdfast.model.files import read_file
+from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_between, instant, is_called, short
 from holdfast.model.kinds import KINDS
@@ -101,7 +101,7 @@ def _raw_payload(memory: Memory, session: Session, inline: Mapping[str, Any]) ->
     if file is None:
         return dict(inline), None
     try:
-        stored = parse_json(read_file(file, LONGEST_PAYLOAD))
+        stored = parse_json(read_regular(file, LONGEST_PAYLOAD))
     except OSError as problem:
         raise Invalid(f"{file} cannot be read ({problem.strerror}).") from problem
     except ValueError as problem:

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import NotFound
-from holdfast.model.files import read_file
+from holdfast.model.files import read_inside
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import is_here
@@ -68,9 +67,7 @@ def source_of(memory: Memory, path: str) -> tuple[list[str], str]:
     if tracked is None and not _is_cited(memory, path):
         raise NotFound(f"No memory cites {path}.", hint="Outside git only files that a memory cites are shown.")
     try:
-        return _read(file)
-    except FileNotFoundError:
-        return [], "The file no longer exists."
+        return _lines(read_inside(top, path, MOST_BYTES).decode(errors="replace"))
     except OSError as problem:
         return [], f"The file cannot be shown: {problem.strerror}."
 
@@ -79,8 +76,7 @@ def _is_cited(memory: Memory, path: str) -> bool:
     return any(True for _ in citations_of(memory, path))
 
 
-def _read(file: Path) -> tuple[list[str], str]:
-    text = read_file(file, MOST_BYTES).decode(errors="replace")
+def _lines(text: str) -> tuple[list[str], str]:
     if "\0" in text:
         return [], "It is a binary file."
     lines = mask_secrets(text).split("\n")
