@@ -1,7 +1,9 @@
 """The stream merges what hooks told with what the journal kept; a cursor neither skips nor repeats."""
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -154,12 +156,13 @@ def test_two_who_drain_the_same_spool_do_not_stumble(
 ) -> None:
     told(tmp_path / "spool", 1, memory.clock.now(), "UserPromptSubmit", text="Hello.")
     file = next((tmp_path / "spool").glob("*.json"))
-    read = Path.read_bytes
+    opened = os.open
 
-    def gone(path: Path) -> bytes:
-        file.unlink()  # another process was faster
-        return read(path)
+    def gone(path: "os.PathLike[str] | str", *how: int, **more: Any) -> int:
+        if Path(path) == file:
+            file.unlink()  # another process was faster
+        return opened(path, *how, **more)
 
-    monkeypatch.setattr(Path, "read_bytes", gone)
+    monkeypatch.setattr(os, "open", gone)
     assert drain(memory, tmp_path / "spool").taken == 0
     assert not list((tmp_path / "spool").iterdir())

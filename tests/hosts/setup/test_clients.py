@@ -263,7 +263,7 @@ LINKS: dict[str, tuple[str, str]] = {
     "dotfiles": ("dotfiles/settings.json", ""),
     "nothing yet": ("dotfiles/new/settings.json", ""),
     "itself": ("all/home of mine/.claude/settings.json", "Too many levels of symbolic links"),
-    "a folder": ("dotfiles", "Is a directory"),
+    "a folder": ("dotfiles", "it is no regular file"),
     "another user's file": ("theirs/settings.json", "which belongs to another user"),
 }
 

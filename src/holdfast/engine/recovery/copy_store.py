@@ -6,7 +6,7 @@ Views are rebuilt from the journal; vectors are copied, because they are expensi
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -35,10 +35,10 @@ def _table(name: str, key: str, columns: str = "") -> Table:
     return Table(name, tuple(key.split()), tuple(columns.split()))
 
 
-EVENTS = _table("events", "seq", "id about verb at actor name session data checksum")
+EVENTS = _table("events", "seq", "id about verb at actor name session data")
 # Tables that only grow: rows that were copied before an interruption are not copied again.
 GROWING = (
-    EVENTS,
+    replace(EVENTS, columns=(*EVENTS.columns, "checksum")),
     _table("entries", "number", "id"),
     _table("vectors", "number passage", "fingerprint stamp code vector"),
     _table("token_vectors", "number passage", "tokens"),
@@ -157,9 +157,9 @@ def _hash(db: Database, table: Table) -> str:
 
 
 def _hashes(db: Database, what: str, progress: Progress) -> dict[str, str]:
-    """Return the hash of every table that is copied row by row."""
+    """Return the hash of every table that is copied row by row; of the events as in `journal_hash`."""
     found = {}
-    for done, table in enumerate(GROWING, start=1):
+    for done, table in enumerate((EVENTS, *GROWING[1:]), start=1):
         found[table.name] = _hash(db, table)
         progress(what, done, len(GROWING))
     return found

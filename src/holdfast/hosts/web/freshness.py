@@ -80,6 +80,8 @@ def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding
     except FileNotFoundError:
         gone = render.differences(then, "") if then else None
         return Cited(path=anchor, state=state, note=note, difference=gone, problem="The file no longer exists.")
+    except PermissionError:
+        return Cited(path=anchor, state=state, note=note, problem="It is outside this checkout.")
     except (OSError, ValueError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else problem
         return Cited(path=anchor, state=state, note=note, problem=f"The file cannot be shown: {why}.")

@@ -194,10 +194,10 @@ def _whole_and_joined(text: str, encoded: int) -> Iterator[Secret]:
         for secret in _candidates(piece, encoded):
             after = [word for place, word in joints if secret.start < place < secret.end]
             start, end = back(secret.start, secret.end)
-            # What is a secret without the next line does not go on there with a word of a language.
-            if after and (
-                not after[0] or not is_wordy(after[0]) or not any(one.start <= start < one.end for one in whole)
-            ):
+            known = [one for one in whole if one.start <= start < one.end]
+            # What is a secret without the next line does not go on there with a word of a language, and a key that is
+            # found whole ends where its last line says.
+            if after and not (known and (secret.name in WHOLE or (after[0] and is_wordy(after[0])))):
                 yield secret._replace(start=start, end=end)
 
 
