@@ -236,7 +236,7 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
             done.problems.append(reason)
             memory.note_failure("derive", reason)
     if any(event.event == "PreCompact" for event in fresh):
-        write_handover(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS))
+        write_handover(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS, memory.reader))
     if fresh:
         mark_derived(memory, session, fresh[-1].id)
     done.sessions += 1

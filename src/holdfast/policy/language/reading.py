@@ -24,7 +24,7 @@ STATES, CLAIMS = 0.6, 0.6
 _END = lazy(r"(?<=[\w)\]\"'`%“”’»][.!?;])[\"')\]»”]*\s+(?=\S)|(?<=[。！？；])|\n+")
 _ABBREVIATED = lazy(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|d\.h|bzw|ca|p\.ej|no|nr)|\b[A-Z])\.$", re.IGNORECASE)
 _BULLET = lazy(r"^[ \t]*(?:[-*•]|\d{1,2}[.)]|#{1,6}|>)[ \t]+")
-_HAS_WORDS = lazy(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_HAS_WORDS = lazy(r"\w{2}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class Reader:
     def _chances(self, task: Task, first: str, second: str) -> Mapping[str, float]:
         if self._classifier is None:
             return {}
-        key = blake2b("\0".join((self._classifier.name, task, first, second)).encode(errors="replace"), digest_size=9)
+        key = blake2b(f"{self._classifier.name}\0{task}\0{first}\0{second}".encode(errors="replace"), digest_size=9)
         name = key.hexdigest()
         if name not in self.known:
             judged = self._classifier.chances(task, first, second)
