@@ -1,7 +1,8 @@
 """Set up and run Holdfast from a checkout, on any machine with Python 3.11+, pip and git.
 
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
-python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and every test
+python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and the tests: of large tables and of browsers, servers and crashes a slice
+python3 dev.py whole [PYTEST ARGUMENTS]   every test, every row of every table (TEST_WHOLE): before a release, and after a change to the viewer, the server, hooks or a surface
 python3 dev.py fuzz [PYTEST ARGUMENTS]   generated input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP, and damaged stores (20 times what a test run tries: HOSTILE, DAMAGE_SEEDS)
 python3 dev.py bench NAME [OPTIONS]   measure quality and speed on this machine; `bench --help` lists the benchmarks
 python3 dev.py demo                   generate the store of `holdfast demo` again, after a change to its story or to the schema
@@ -36,6 +37,7 @@ WITH_NODE = (*RUN, "--with", NODE, "python", "-m")
 TASKS = {
     "holdfast": (*RUN, "--no-dev", "--inexact", "--project", str(ROOT), "holdfast"),
     "test": PYTEST,
+    "whole": PYTEST,
     "fuzz": (
         *RUN,
         "pytest",
@@ -77,9 +79,12 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
 ROOM = 4 << 30  # bytes
 SETTINGS = {
     "test": WORKERS,
+    "whole": {"TEST_WHOLE": "1", **WORKERS},
+    "clients": {"TEST_WHOLE": "1"},
     "compatible": {"COMPATIBLE": "all", **WORKERS},
     "fuzz": {"HOOK_CASES": "10000", "HOSTILE": "20", "DAMAGE_SEEDS": "240"},
-    "postgres": {"TEST_ENGINE": "postgres", **WORKERS},
+    "postgres": {"TEST_ENGINE": "postgres", "TEST_WHOLE": "1", **WORKERS},
+    "coverage": {"TEST_WHOLE": "1"},
 }
 
 

@@ -2,7 +2,11 @@
 run *arguments:
     python3 dev.py holdfast {{arguments}}
 
-# Formatting, lint, types and every test: what CI runs.
+# Every test, with all rows of the large tables, browsers, crashes and the soak.
+whole *arguments:
+    python3 dev.py whole {{arguments}}
+
+# Formatting, lint, types and tests: what CI runs.
 test *arguments:
     python3 dev.py test {{arguments}}
 

@@ -5,11 +5,14 @@ seeded generator fills them in, the same ones in every run.
 """
 
 import base64
+import gzip
 import html
 import json
+import quopri
 import random
 import re
 import string
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -141,17 +144,102 @@ def _zero_width(around: str, secret: str, chance: random.Random) -> Wrapped:
     return hidden, around.replace(MARK, mark + hidden)
 
 
-def _continued(around: str, secret: str, chance: random.Random) -> Wrapped:
-    if "\n" in secret:
-        return None
-    place = chance.randint(1, len(secret) - 1)
-    broken = f"{secret[:place]}\\\n{secret[place:]}"
-    return broken, around.replace(MARK, broken)
+# Encodings of a whole text: what is encoded is the secret as spelled.
+ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
+    "base64": base64.b64encode,
+    "base64 twice": lambda raw: base64.b64encode(base64.b64encode(raw)),
+    "base64 three times": lambda raw: base64.b64encode(base64.b64encode(base64.b64encode(raw))),
+    "base64 for addresses": base64.urlsafe_b64encode,
+    "base64 in lines": lambda raw: base64.encodebytes(raw).strip(),
+    "base64 of UTF-16": lambda raw: base64.b64encode(raw.decode().encode("utf-16-le")),
+    "base64, URL-encoded": lambda raw: quote(base64.b64encode(raw), safe="").encode(),
+    "base64 of URL-encoded": lambda raw: base64.b64encode(quote(raw, safe="").encode()),
+    "base64 of JSON": lambda raw: base64.b64encode(json.dumps({"text": raw.decode()}).encode()),
+    "base64 of hex": lambda raw: base64.b64encode(raw.hex().encode()),
+    "base32": base64.b32encode,
+    "hex": lambda raw: raw.hex().encode(),
+    "HEX": lambda raw: raw.hex().upper().encode(),
+    "hex with spaces": lambda raw: raw.hex(" ").encode(),
+    "hex in lines": lambda raw: b"\n".join(raw.hex().encode()[at : at + 60] for at in range(0, 2 * len(raw), 60)),
+    "hex of base64": lambda raw: base64.b64encode(raw).hex().encode(),
+    "gzip in base64": lambda raw: base64.b64encode(gzip.compress(raw)),
+    "zlib in base64": lambda raw: base64.b64encode(zlib.compress(raw)),
+    "gzip in base64 in lines": lambda raw: base64.encodebytes(gzip.compress(raw)).strip(),
+    "base64 in gzip in base64": lambda raw: base64.b64encode(gzip.compress(base64.b64encode(raw))),
+    "numbers of characters": lambda raw: ", ".join(map(str, raw)).encode(),
+    "every character as \\x": lambda raw: "".join(f"\\x{one:02x}" for one in raw).encode(),
+    "every character as \\u": lambda raw: "".join(f"\\u{one:04x}" for one in raw).encode(),
+    "every character in octal": lambda raw: "".join(f"\\{one:03o}" for one in raw).encode(),
+    "every character as %": lambda raw: "".join(f"%{one:02X}" for one in raw).encode(),
+    "every character as an entity": lambda raw: "".join(f"&#{one};" for one in raw).encode(),
+    "URL-encoded twice": lambda raw: quote(quote(raw, safe=""), safe="").encode(),
+    "JSON three times": lambda raw: json.dumps(json.dumps(json.dumps(raw.decode())[1:-1])[1:-1])[1:-1].encode(),
+}
 
 
-def _in_base64(around: str, secret: str, _: random.Random) -> Wrapped:
-    whole = base64.b64encode(around.replace(MARK, secret).encode()).decode()
-    return whole, f"body: {whole}\n"
+def _encoded(encode: Callable[[bytes], bytes]) -> Callable[[str, str, random.Random], Wrapped]:
+    def wrapped(around: str, secret: str, _: random.Random) -> Wrapped:
+        text = around.replace(MARK, secret)
+        whole, part = encode(text.encode()).decode(), encode(secret.encode()).decode()
+        return (part if part in whole else whole, f"body: {whole}\n") if text.isascii() else None
+
+    return wrapped
+
+
+# What may be between the two parts of a secret that is split over lines, or over literals of a program (Q is their quote).
+BREAKS = {
+    "line continuation": "\\\n",
+    "indented line continuation": "\\\n    ",
+    "PowerShell continuation": "`\n  ",
+    "cmd continuation": "^\n  ",
+    "soft wrap": "\n",
+    "soft wrap of a Windows file": "\r\n",
+    "indented soft wrap": "\n      ",
+    "quoted mail": "\n> ",
+    "comment": "\n# ",
+    "diff": "\n+    ",
+    "escaped line end": "\\n  ",
+    "literals with +": "Q + Q",
+    "literals with + over lines": "Q +\n    Q",
+    "literals beside each other": "Q Q",
+    "literals on lines": "Q\n    Q",
+    "literals with a continuation": "Q \\\n  Q",
+    "literals with .": "Q . Q",
+    "literals with ..": "Q .. Q",
+    "literals with &": "Q & Q",
+    "literals with ||": "Q || Q",
+    "literals with <>": "Q <> Q",
+    "literals that are joined": "Q, Q",
+}
+
+
+def _broken(between: str) -> Callable[[str, str, random.Random], Wrapped]:
+    def wrapped(around: str, secret: str, chance: random.Random) -> Wrapped:
+        quoting = next((one for one in "\"'" if around.partition(MARK)[0].count(one) % 2), "")
+        if "\n" in secret or len(secret) < 8 or ("Q" in between and set("\"'\\") & set(secret)):
+            return None
+        if "Q" in between and not quoting:
+            if set('"\n') & set(around):
+                return None
+            quoting, around = '"', f'text = "{around}"'
+        place = chance.randint(3, len(secret) - 3)
+        spelled = secret[:place] + between.replace("Q", quoting) + secret[place:]
+        text = around.replace(MARK, spelled)
+        return spelled, f"''.join([{text}])" if "," in between else text
+
+    return wrapped
+
+
+def _folded(around: str, secret: str, chance: random.Random) -> Wrapped:
+    """Break a secret in a folded block of YAML."""
+    wrapped = _broken("\n    ")(around.replace("\n", "\n    "), secret, chance)
+    return wrapped and (wrapped[0], f"note: >-\n    {wrapped[1]}\nnext: 1\n")
+
+
+def _quoted_printable(around: str, secret: str, _: random.Random) -> Wrapped:
+    encoded, whole = (quopri.encodestring(text.encode()).decode() for text in (secret, around.replace(MARK, secret)))
+    start = re.search(r"(?:=\n)?".join(map(re.escape, re.findall(r"=[0-9A-F]{2}|[^=]", encoded))), whole)
+    return (start[0], whole) if start and start[0] != secret else None
 
 
 WRAPPINGS: dict[str, Callable[[str, str, random.Random], Wrapped]] = {
@@ -161,6 +249,8 @@ WRAPPINGS: dict[str, Callable[[str, str, random.Random], Wrapped]] = {
     "URL-encoded": _url_encoded,
     "HTML entities": _html,
     "zero-width characters": _zero_width,
-    "line continuation": _continued,
-    "base64": _in_base64,
+    "YAML, folded": _folded,
+    "quoted-printable": _quoted_printable,
+    **{name: _encoded(encode) for name, encode in ENCODINGS.items()},
+    **{name: _broken(between) for name, between in BREAKS.items()},
 }

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,18 @@ from holdfast.model.record import Draft, Record
 from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.write import Written, write
 from tests import engines
+from tests.rows import WHOLE
+
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as in a job that a shell started with &: children would ignore Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 START = 1_790_000_000.0  # 2026-09-21: any fixed moment will do
 
 
 # Time limits per example fail on a busy machine, not on a bug.
-settings.register_profile("holdfast", deadline=None)
+settings.register_profile("holdfast", deadline=None, max_examples=100 if WHOLE else 25)
 settings.load_profile("holdfast")
 
 
@@ -52,9 +59,9 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests that share a fixture in one process, and those of a store's file to where there is one."""
-    if engines.DEFAULT == "postgres":
-        items[:] = [item for item in items if not item.get_closest_marker("embedded")]
+    """Keep the tests that share a fixture in one process; leave out what this run is not for."""
+    left_out = {"embedded": engines.DEFAULT == "postgres", "whole": not WHOLE}
+    items[:] = [item for item in items if not any(left_out.get(mark.name) for mark in item.iter_markers())]
     for item in items:
         if not isinstance(item, pytest.Function) or item.get_closest_marker("xdist_group"):
             continue

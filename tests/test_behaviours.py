@@ -5,7 +5,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.rows import each
 
 HERE = Path(__file__).parent
 BEHAVIOURS = {
@@ -20,7 +20,7 @@ def test_every_promise_names_a_test() -> None:
     assert [promise for promise, tests in BEHAVIOURS.items() if not tests] == []
 
 
-@pytest.mark.parametrize(("promise", "test"), ROWS, ids=[f"{promise} ({test})" for promise, test in ROWS])
+@each(("promise", "test"), ROWS)
 def test_a_promise_is_checked_by_a_test_function(promise: str, test: str) -> None:
     file, separator, name = test.partition("::")
     assert separator, f"{promise}: name a function of {file}, not only the file"

@@ -8,9 +8,8 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from holdfast.model.config import Config
+from tests.rows import each
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
@@ -68,19 +67,19 @@ def sources(file: str) -> dict[str, str]:
     return {node.name: ast.unparse(node) for node in functions if node.name.startswith("test_")}
 
 
-@pytest.mark.parametrize("section", sections())
+@each("section", sections())
 def test_every_row_and_paragraph_has_tests(section: str) -> None:
     assert sorted(SHOWN[section]) == sorted(names(sections()[section]))
     assert [name for name, tests in SHOWN[section].items() if not tests] == []
 
 
-@pytest.mark.parametrize("section", SHOWN)
+@each("section", SHOWN)
 def test_the_tests_exist(section: str) -> None:
     pairs = [test.split("::") for tests in SHOWN[section].values() for test in tests]
     assert [name for file, name in pairs if name not in sources(file)] == []
 
 
-@pytest.mark.parametrize("section", TOOLS)
+@each("section", TOOLS)
 def test_every_tool_has_a_row_and_a_test_that_calls_it(section: str) -> None:
     rows = [row for row in SHOWN[section] if not row.startswith("`") and set(tools_of(row)) & set(TOOLS[section])]
     assert sorted(tool for row in rows for tool in tools_of(row)) == sorted(TOOLS[section])

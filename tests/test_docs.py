@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from bench.__main__ import bench
+from tests.rows import each
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -20,7 +19,7 @@ def test_the_reference_is_what_the_code_says() -> None:
     assert done.returncode == 0, f"{done.stdout}{done.stderr} Run `python3 dev.py uv run python scripts/reference.py`."
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", [*PAGES, ROOT / "README.md"])
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|src(?:set)?=\"([^\"]+)\"", text)
@@ -28,17 +27,33 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     assert [one for one in near if not (page.parent / one).exists()] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "AGENTS.md", "justfile", *PAGES], ids=str)
+@each("page", ["README.md", "AGENTS.md", "justfile", *PAGES])
 def test_every_benchmark_named_there_can_be_run(page: str | Path) -> None:
     named = re.findall(r"dev\.py bench ([a-z]+)", (ROOT / page).read_text(encoding="utf-8"))
     assert set(named) <= set(bench.commands)
+
+
+def test_every_test_that_the_security_page_names_exists() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    named, file, missing = 0, "", []
+    for place, name in re.findall(r"`(tests/[\w/]+\.py)?(?:::(test_\w+))?`", page):
+        if not (place or name):
+            continue
+        file, named = place or file, named + 1
+        source = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).is_file() else ""
+        if f"def {name}(" not in source if name else not source:
+            missing.append(f"{file}::{name}")
+    assert missing == []
+    assert named > 60
+    table = page.partition("| attack | what happens | test |")[2].partition("\n\n")[0].strip().splitlines()[1:]
+    assert [row for row in table if "`tests/" not in row.split(" | ")[-1]] == []
 
 
 FOLDERS = "model|policy|engine|adapters|verbs|surfaces|hosts|compose"
 NAMED = re.findall(rf"`((?:{FOLDERS})/[^`\s*]*)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("place", NAMED)
+@each("place", NAMED)
 def test_the_architecture_page_names_modules_and_functions_that_exist(place: str) -> None:
     file, _, name = place.partition("::")
     path = ROOT / "src" / "holdfast" / file

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.model import errors
 from holdfast.model.errors import HoldfastError
+from tests.rows import each
 
 SOURCE = Path(errors.__file__).parents[1]
 CLASSES = {name: one for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, HoldfastError)}
@@ -49,7 +50,7 @@ def test_every_failure_that_leaves_a_question_answers_it(name: str) -> None:
     assert silent == []
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@each("name", CLASSES)
 def test_every_error_has_a_message_a_code_and_an_exit_code(name: str) -> None:
     problem = CLASSES[name]()
     assert problem.message.endswith(".")

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 import click
-import pytest
 
 from holdfast.hosts.cli.main import cli
+from tests.rows import each
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "holdfast"
@@ -56,7 +56,7 @@ def test_the_words_are_found_and_ordinary_english_is_not() -> None:
     assert found_in("A body held in memory; going once; a telling name; the desktop; the amendment.") == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", PAGES)
 def test_a_page_has_no_retired_word(page: Path) -> None:
     if "reference" not in page.parts:
         assert found_in(prose(page.read_text(encoding="utf-8"))) == []
@@ -92,7 +92,7 @@ def modules(folder: str) -> list[Path]:
     return sorted((SOURCE / folder).rglob("*.py"))
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@each("folder", FOLDERS)
 def test_docstrings_and_messages_keep_to_their_budget(folder: str) -> None:
     found = [
         f"{path.relative_to(SOURCE)}:{line}: {word}"
@@ -103,7 +103,7 @@ def test_docstrings_and_messages_keep_to_their_budget(folder: str) -> None:
     assert len(found) <= BUDGET[folder][0], "\n".join(found)
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@each("folder", FOLDERS)
 def test_docstrings_start_with_what_the_caller_gets(folder: str) -> None:
     found = [
         f"{path.relative_to(SOURCE)}:{node.lineno}"

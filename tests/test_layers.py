@@ -3,9 +3,13 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import pytest
+
 SOURCE = Path(__file__).parent.parent / "src" / "holdfast"
+pytestmark = pytest.mark.xdist_group("layers")  # one process parses the product
 RANK = {
     "model": 0,
     "policy": 1,
@@ -20,10 +24,16 @@ RANK = {
 }
 
 
+@cache
+def modules() -> list[tuple[Path, list[ast.AST]]]:
+    """Return every module of the product with its nodes."""
+    return [(path, list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))) for path in SOURCE.rglob("*.py")]
+
+
 def holdfast_imports() -> Iterator[tuple[Path, str, str]]:
-    for path in SOURCE.rglob("*.py"):
+    for path, nodes in modules():
         here = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes:
             names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for name in names:
@@ -46,8 +56,8 @@ def test_the_product_needs_nothing_of_the_checkout_around_it() -> None:
     """Only `src/holdfast` is in the wheel."""
     around = {path.name for path in SOURCE.parents[1].iterdir() if path.is_dir() and any(path.glob("*.py"))}
     assert around >= {"bench", "demo", "scripts", "tests"}
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path, nodes in modules():
+        for node in nodes:
             if isinstance(node, ast.ImportFrom | ast.Import):
                 name = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
                 assert name.split(".")[0] not in around, f"{path} imports {name}"

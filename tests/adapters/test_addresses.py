@@ -13,6 +13,7 @@ import pytest
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.model.scope import PORTS, project_of_remote, without_userinfo
+from tests.rows import each
 
 LOG = "import json, sys; open(sys.argv[1], 'a').write(json.dumps(sys.argv[2:]) + chr(10)); sys.exit(1)"
 # Every way to write an address that came to mind, with honest and with hostile intent. {} is tried as other hosts, too.
@@ -142,7 +143,7 @@ def test_no_address_that_contacts_another_host_is_a_github_project(contacted: Ca
     assert wrong == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "project"),
     [
         ("git@github.com:Acme/Shop.git", "github.com/acme/shop"),

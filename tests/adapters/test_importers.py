@@ -24,6 +24,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.suggest import suggestions
 from holdfast.verbs.sessions.thread import open_threads, resolved_threads
 from tests.importing import FIXTURES, SHOP, all_records, brought, copied, items, reasons
+from tests.rows import each
 
 SCAR = "learning:3f0c9c52-1111-4a6e-9d0b-7a1e5c000001"
 SESSION = "9b1d4f60-aaaa-4c11-8e21-5d2f00000001"
@@ -488,7 +489,7 @@ def test_a_database_with_a_write_ahead_log_is_read_beside_its_writer_and_left_as
         assert len([item for item in foreign_items("memory-mcp", path) if isinstance(item, Foreign)]) == 9
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "wanted"),
     [
         ("2026-02-01 10:00:01", "2026-02-01T10:00:01.000Z"),

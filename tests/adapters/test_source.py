@@ -15,6 +15,7 @@ from holdfast.model.anchor import (
     snapshot_to_json,
 )
 from holdfast.model.errors import Invalid
+from tests.rows import each
 
 PYTHON = b"""import os
 
@@ -42,7 +43,7 @@ def after():
 """
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "anchor"),
     [
         ("app.py", Anchor(kind="path", path="app.py")),
@@ -65,7 +66,7 @@ def test_every_form_of_an_anchor_is_read(text: str, anchor: Anchor) -> None:
     assert parse_anchor(text) == anchor
 
 
-@pytest.mark.parametrize("text", ["", "a\nb", "x" * 600, "a\0b"])
+@each("text", ["", "a\nb", "x" * 600, "a\0b"])
 def test_what_is_no_anchor_is_said(text: str) -> None:
     with pytest.raises(Invalid):
         parse_anchor(text)
@@ -73,7 +74,7 @@ def test_what_is_no_anchor_is_said(text: str) -> None:
         check_anchors(tuple(f"f{n}.py" for n in range(65)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "source", "name", "span"),
     [
         ("a.py", PYTHON, "pay", (6, 12)),
@@ -102,7 +103,7 @@ def test_a_symbol_is_found_in_each_language(path: str, source: bytes, name: str,
     assert look(parse_anchor(f"{path}::nowhere"), only(path, source)).there is False
 
 
-@pytest.mark.parametrize("decorator", ["@retry(5)", "@retry(\n    5,\n)"])
+@each("decorator", ["@retry(5)", "@retry(\n    5,\n)"])
 def test_a_decorator_is_part_of_what_it_decorates(decorator: str) -> None:
     anchor, bare = parse_anchor("a.py::pay"), "def pay():\n    return 1\n"
     plain = look(anchor, only("a.py", bare.encode()))
@@ -111,7 +112,7 @@ def test_a_decorator_is_part_of_what_it_decorates(decorator: str) -> None:
     assert len({plain.hash, added.hash, changed.hash}) == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "source", "name", "value"),
     [
         ("a.py", PYTHON, "LIMIT", "5"),
@@ -129,7 +130,7 @@ def test_a_value_is_found_in_each_kind_of_file(path: str, source: bytes, name: s
     assert look(parse_anchor(f"{path}::nowhere=0"), only(path, source)).there is False
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "file", "source", "found"),
     [
         ("click", "uv.lock", b'name = "click"\nversion = "8.2.1"\n', "8.2"),
@@ -147,7 +148,7 @@ def test_a_version_is_what_a_lock_file_says(name: str, file: str, source: bytes,
     assert look(parse_anchor(f"version:{name}=8.2"), lambda _: Absent()).there is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("extension", "one", "other"),
     [
         ("py", "def f(a, b):\n    return a  # why", "def f(\n    a,\n    b,\n):\n    return a"),
@@ -161,7 +162,7 @@ def test_layout_and_remarks_are_no_change(extension: str, one: str, other: str) 
     assert essence(one, extension) == essence(other, extension)
 
 
-@pytest.mark.parametrize(
+@each(
     ("extension", "one", "other"),
     [
         ("py", "x = 'a # b'", "x = 'a'"),
@@ -203,7 +204,7 @@ def test_what_was_seen_is_read_back_and_rubbish_is_nothing() -> None:
         assert snapshot_from_json(rubbish) is None
 
 
-@pytest.mark.parametrize(("text", "value"), [("'a b'", "ab"), ("5;  // five", "5"), ("1_000", "1000"), ('"x",', "x")])
+@each(("text", "value"), [("'a b'", "ab"), ("5;  // five", "5"), ("1_000", "1000"), ('"x",', "x")])
 def test_a_value_is_compared_bare(text: str, value: str) -> None:
     assert bare_value(text) == value
 

@@ -3,13 +3,13 @@
 import unicodedata
 from pathlib import Path
 
-import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from holdfast.adapters.embedders import local
 from holdfast.adapters.embedders.wordpiece import Tokenizer
+from tests.rows import each
 
 FILE = Path(local.__file__).parent / local.MODEL / "vocab.txt"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -26,7 +26,7 @@ def same(text: str) -> bool:
     return bool(OURS.encode(text) == THEIRS.encode(text).ids)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

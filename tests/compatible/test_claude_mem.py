@@ -278,4 +278,4 @@ def test_http(place: Place, tmp_path: Path) -> None:
             get("/api/hook/claude-code/context", {})
     finally:
         served.terminate()
-        served.communicate(timeout=20)
+        served.communicate(timeout=120)

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.clients import Client
 from tests.e2e.day import LEARNED, MORNING, after_call, opening, session
 from tests.e2e.seat import BARE, DECISION, Seat, plant, python
 from tests.e2e.test_warning import SIGN
+
+pytestmark = pytest.mark.whole
 
 
 def test_a_session_with_the_plugin_is_told_warned_and_captured(client: Client, seat: Seat) -> None:

@@ -1,9 +1,13 @@
 """A session that is taken up again is the same session, and knows what came to be known since."""
 
+import pytest
+
 from tests.e2e.clients import Client
 from tests.e2e.day import AFTERNOON, DONE, MORNING, session
 from tests.e2e.dialects import Say
 from tests.e2e.seat import THREAD, Seat, plant
+
+pytestmark = pytest.mark.whole
 
 NEW = "The marzipan thermometer lies by four degrees."
 

@@ -1,10 +1,14 @@
 """What a sub-agent does is part of the session that sent it, under the sub-agent's name."""
 
+import pytest
+
 from tests.e2e.clients import Client
 from tests.e2e.day import COMMAND, MORNING, session
 from tests.e2e.dialects import Call, Say
 from tests.e2e.seat import Seat, plant
 from tests.e2e.test_warning import SIGN
+
+pytestmark = pytest.mark.whole
 
 ERRAND = "Fetch almonds from the cellar"
 

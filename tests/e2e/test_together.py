@@ -3,11 +3,15 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.clients import CLIENTS, Client
 from tests.e2e.day import AFTERNOON, MORNING, session
 from tests.e2e.dialects import Call, Say
 from tests.e2e.model import Model
 from tests.e2e.seat import DECISION, Seat, plant, take_seat
+
+pytestmark = pytest.mark.whole
 
 KEPT = {MORNING: "Almonds come on Mondays from the miller.", AFTERNOON: "The till is emptied at six by Ruth."}
 

@@ -4,10 +4,14 @@ import json
 from shlex import join
 from typing import Any
 
+import pytest
+
 from tests.e2e.clients import Client
 from tests.e2e.day import MORNING, after_call, session
 from tests.e2e.dialects import Call, Say
 from tests.e2e.seat import Seat, plant, python
+
+pytestmark = pytest.mark.whole
 
 BEFORE, AFTER = "Almonds come on Mondays from the miller.", "The till is emptied at six by Ruth."
 # The command line of a release whose views are newer: it makes them anew, and no older one may open the store again.

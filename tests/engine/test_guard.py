@@ -213,6 +213,8 @@ def test_the_journal_can_neither_be_deleted_nor_rewritten(served: Store, told: T
 def test_nobody_makes_the_private_record_of_another_their_own(served: Store, owner: Store, told: Told) -> None:
     keep(served, ANNA, told(ANNA, "a private walrus", visibility="private"))
     (row,) = owner.db.query("select number from privates")
+    with asking(CARLA):  # she has another project
+        assert served.db.query("select * from privates") == []
     with asking(BEN):
         assert served.db.execute("update privates set owner = 'ben'") == 0
         assert served.db.execute("delete from privates") == 0

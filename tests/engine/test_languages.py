@@ -1,12 +1,11 @@
 """Terms of other languages match the same term in English, in an inflected form, in a compound and without spaces."""
 
-import pytest
-
 from holdfast.engine.languages import english_of, is_foreign, terms_in
 from holdfast.engine.tokens import query_terms, tokens
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "memory"),
     [
         ("Wie oft wird die Datenbank gesichert?", "The database has a backup every night."),
@@ -54,7 +53,7 @@ def test_text_without_spaces_is_cut_at_terms() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "foreign"),
     [
         ("Which port does the server use?", False),

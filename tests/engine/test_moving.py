@@ -22,8 +22,10 @@ from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict, StoreError
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
+from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
+from holdfast.verbs.upkeep.erasing import erase
 from tests import engines
 from tests.conftest import Time, keep, make_memory, recorded
 from tests.engine.test_store import everything, some_history
@@ -145,13 +147,36 @@ def test_a_target_that_holds_something_else_is_refused_and_left_alone(place: Pla
 
 def test_a_half_filled_target_is_refused_to_another_source(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     target = open_store(place("postgres", "target"))
-    monkeypatch.setattr(copy_store, "_compare", lambda *_: 1 / 0)
+    monkeypatch.setattr(copy_store, "_hashes", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         move(filled(place("sqlite", "source")), target)
     stranger = open_store(place("sqlite", "stranger"))
     stranger.commit([recorded(Clock(lambda: 1_800_000_000.0), "a stranger")])
     with pytest.raises(Conflict, match="another store"):
         move(stranger, target)
+
+
+@pytest.mark.parametrize(("one", "other"), [("sqlite", "postgres"), ("postgres", "sqlite"), ("sqlite", "sqlite")])
+def test_what_was_erased_after_a_move_was_interrupted_is_in_neither_store(
+    tmp_path: Path, time: Time, place: Place, one: str, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with engines.use(one, keep_open=True):
+        memory = make_memory(tmp_path / "source", time, embedder=Topics())
+    secret = keep(memory, "The vault code is on the whiteboard.")
+    revised = keep(memory, "The wolf sleeps in the den.")
+    catch_up(memory)
+    target = open_store(place(other, "target"))
+    with monkeypatch.context() as broken:
+        broken.setattr(copy_store, "_hashes", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            move(memory.store, target)
+    erase(memory, secret.id)
+    revise(memory, revised.id, Revision(body="Storage is billed by the hour."))
+    catch_up(memory)
+    moved = move(memory.store, target)
+    assert moved.hash == journal_hash(memory.store.db) == journal_hash(target.db)
+    assert shared(open_store(place(other, "target"))) == shared(memory.store)
+    assert "vault" not in str(everything(target))
 
 
 def test_a_journal_that_differs_is_noticed(place: Place) -> None:

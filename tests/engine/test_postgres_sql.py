@@ -1,11 +1,10 @@
 """SQL that both engines share, in the words of PostgreSQL."""
 
-import pytest
-
 from holdfast.engine.postgres.sql import schema, statement
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("shared", "native"),
     [
         ("select :a, :b_2", "select %(a)s, %(b_2)s"),

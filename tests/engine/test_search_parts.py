@@ -1,7 +1,6 @@
 """Tokens, passages, what a question names, snippets and packing: the pure parts of search."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,9 +12,10 @@ from holdfast.engine.search.sqlite_vectors import _close, first_look
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.model.query import Hit, Past
 from holdfast.model.record import Record
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("fooBarBaz", ["foo", "bar", "baz", "foobarbaz"]),
@@ -102,7 +102,7 @@ def test_dates_in_a_question_match_days_and_months() -> None:
     assert not dates_in("may we use 3 threads?").months
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "past"),
     [
         ("What was the upload limit in February?", Past(until="2026-02.")),
@@ -158,7 +158,7 @@ def test_a_budget_is_kept_and_what_it_cuts_is_counted() -> None:
     assert pack(hits, {}, limit=4, budget=0)[1] == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "src/pay.py::Shop.pay=3 and src\\pay.py:12",
@@ -202,11 +202,11 @@ def questions(text: str) -> list[str]:
     return [question.strip() for line in text.strip().splitlines() for question in line.split("|")]
 
 
-@pytest.mark.parametrize("text", questions(ASKED_FOR_A_LIST))
+@each("text", questions(ASKED_FOR_A_LIST))
 def test_a_question_that_names_only_a_time_or_a_kind_asks_for_a_list(text: str) -> None:
     assert listing_in(text, dates_in(text, "2026-11-16T12:00:00.000Z")) is not None
 
 
-@pytest.mark.parametrize("text", questions(ASKED_FOR_MORE))
+@each("text", questions(ASKED_FOR_MORE))
 def test_a_question_that_names_more_asks_for_no_list(text: str) -> None:
     assert listing_in(text, dates_in(text, "2026-11-16T12:00:00.000Z")) is None

@@ -15,9 +15,10 @@ from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from tests.conftest import keep
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "memory"),
     [
         ("prod db", "The production database is in Frankfurt."),

@@ -15,6 +15,7 @@ from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.model.errors import InvalidFile
 from holdfast.model.foreign_json import DEEPEST, NotJson, TooDeep, parse_json
 from tests.hosts.running import Run, answer, kept, runner
+from tests.rows import each
 
 DEPTHS = (DEEPEST + 1, 500, 900, 10_000, 200_000)
 
@@ -33,7 +34,7 @@ def run(tmp_path: Path, own_home: Path) -> Run:
     return runner(tmp_path / "work", own_home)
 
 
-@pytest.mark.parametrize("make", [nested, objects])
+@each("make", [nested, objects])
 def test_only_json_up_to_the_limit_is_parsed(make: Callable[[int], str]) -> None:
     assert parse_json(make(DEEPEST)) == json.loads(make(DEEPEST))
     for depth in DEPTHS:
@@ -116,7 +117,7 @@ def test_json_given_as_text_to_a_tool_is_refused(tmp_path: Path, depth: int) -> 
     assert told["result"]["isError"], told  # type: ignore[index]
 
 
-@pytest.mark.parametrize("depth", [DEEPEST + 1, 900, 10_000])
+@each("depth", [DEEPEST + 1, 900, 10_000])
 def test_a_client_s_file_is_left_alone(depth: int) -> None:
     for text in (objects(depth), "// a comment\n" + objects(depth)):
         with pytest.raises(InvalidFile, match="nested more than 100 levels deep"):

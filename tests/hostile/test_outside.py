@@ -32,6 +32,7 @@ from holdfast.verbs.memory import Memory
 from tests import engines
 from tests.conftest import Time, keep, make_memory
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
+from tests.rows import each, sampled
 from tests.soak.checks import contents
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
@@ -75,7 +76,7 @@ def test_any_frame_is_answered_without_an_internal_error(
         assert answer.get("error", {}).get("code") != INTERNAL, (some, answer)
 
 
-@pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:12]))
+@each("text", sampled(NASTY, 4))
 def test_any_nasty_text_as_any_argument_is_answered(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     home = tmp_path_factory.getbasetemp() / "nasty"
     flags = {"home": str(home), "embedder": "none", "project": "shop", "starters": "false"}

@@ -84,7 +84,7 @@ class Wire:
     def send(self, data: bytes, *, patience: float = PATIENCE, half: bool = False) -> bytes:
         """Send bytes and give what came back until the line was closed or nothing more came."""
         answer = bytearray()
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as line:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as line:
             try:
                 line.sendall(data)
                 if half:
@@ -107,7 +107,7 @@ class Wire:
         """Stop it and wait."""
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)
 
     def __enter__(self) -> Self:
         return self

@@ -64,7 +64,7 @@ class Served:
             "mcp-protocol-version": "2026-07-28",
         }
         headers |= {name.replace("_", "-"): value for name, value in changed.items()}
-        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=30)
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=120)
         try:
             given = {name: value for name, value in headers.items() if value is not None}
             connection.request("POST", "/mcp", message, given)
@@ -89,7 +89,7 @@ class Served:
     async def client(self, mode: str) -> AsyncIterator[Client]:
         headers = {"authorization": f"Bearer {self.token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            httpx2.AsyncClient(headers=headers, timeout=120) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
         ):
             yield client
@@ -97,7 +97,7 @@ class Served:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)
         self.stderr.close()
 
     def __enter__(self) -> Self:

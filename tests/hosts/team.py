@@ -9,7 +9,7 @@ from holdfast.hosts.server.members import Members, Visit
 from holdfast.hosts.server.run import open_members
 from holdfast.model.access import Access, Role, asking
 from holdfast.model.record import Draft
-from holdfast.surfaces.memory_mcp.numbered import numbers_of
+from holdfast.surfaces.memory_mcp.memory_types import numbers_of
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import promote

@@ -49,6 +49,7 @@ def test_metrics_are_what_they_are_called() -> None:
     assert (round(ndcg, 3), recall5, recall10, mrr) == (0.387, 0.5, 0.5, 0.5)
 
 
+@pytest.mark.whole
 def test_abstention_is_counted(
     labelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -59,6 +60,7 @@ def test_abstention_is_counted(
     assert "about other code answered" in out
 
 
+@pytest.mark.whole
 def test_judgements_about_text_are_scored_beside_their_baselines(capsys: pytest.CaptureFixture[str]) -> None:
     assert judgements.run_contradictions() is True
     assert judgements.run_mining() is True
@@ -74,6 +76,7 @@ def test_precision_and_recall_are_what_they_are_called() -> None:
     assert (nothing.precision, nothing.recall) == (0.0, 0.0)
 
 
+@pytest.mark.whole
 def test_speed_is_measured_beside_its_baselines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "QUESTIONS", 4)
     monkeypatch.setattr(speed, "WRITES", 4)
@@ -94,6 +97,7 @@ def test_the_quickest_round_counts() -> None:
     assert spread(lambda _: None, range(20)).p50 >= 0
 
 
+@pytest.mark.whole
 def test_the_server_is_measured_beside_its_targets(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -111,6 +115,7 @@ def test_the_server_is_measured_beside_its_targets(
     assert "≤ 0.15 CPU s" in capsys.readouterr().out
 
 
+@pytest.mark.whole
 def test_what_memories_say_together_is_measured_beside_its_targets(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,6 +129,7 @@ def test_what_memories_say_together_is_measured_beside_its_targets(
     assert "planted pairs found" in out
 
 
+@pytest.mark.whole
 def test_replicas_are_measured_beside_the_least_that_could_be_done(capsys: pytest.CaptureFixture[str]) -> None:
     assert replicas.run(size=150) is True
     out = capsys.readouterr().out
@@ -131,6 +137,7 @@ def test_replicas_are_measured_beside_the_least_that_could_be_done(capsys: pytes
     assert "bare git notes list" in out
 
 
+@pytest.mark.whole
 def test_a_store_made_for_measuring_is_what_its_journal_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filling, "WRITTEN", 20)  # so that most of it is copied, as in a large one
     with open_memory(load_settings(environment={}, flags={"home": str(tmp_path)})) as memory:

@@ -186,6 +186,15 @@ def test_a_memory_fixed_or_forgotten_in_the_same_change_passes(team: Team) -> No
     assert (done.returncode, named) == (0, True), done.flat
 
 
+def test_a_deleted_memory_is_named(team: Team) -> None:
+    git(team.ada, "checkout", "-q", "-b", "quiet")
+    gone = team.memories()[0]
+    gone.unlink()
+    team.push("quiet")
+    done = run(team.clone("ci", "--branch", "quiet"), "check")
+    assert f"It deletes .holdfast/memories/{gone.name}: “" in done.flat
+
+
 def test_a_shallow_clone_compares_with_the_base_itself(team: Team) -> None:
     team.branch("raise", RAISED)
     place = team.clone("shallow", "--depth", "1", "--branch", "raise")

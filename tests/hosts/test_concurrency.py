@@ -4,8 +4,12 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.hosts.served import Served
 from tests.hosts.test_mcp import Peer, text_of
+
+pytestmark = pytest.mark.whole
 
 STDIO, HTTP, EACH = 6, 3, 8
 

@@ -56,6 +56,7 @@ from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import START, keep
 from tests.hosts.running import Run, answer
+from tests.rows import each
 
 SHOP, PRINTER = "github.com/fernhill/storefront", "github.com/fernhill/label-printer"
 
@@ -99,64 +100,48 @@ def active_with(kept: list[Record], body: str) -> Record:
 # ---- The whole store, built once ----
 
 
-def test_it_holds_two_thousand_records_of_every_kind(kept: list[Record]) -> None:
-    kinds = Counter(record.kind for record in kept)
+def _weekday(at: str) -> int:
+    return datetime.fromisoformat(at).weekday()
+
+
+def test_it_holds_records_of_every_kind_state_and_origin(kept: list[Record]) -> None:
+    kinds, projects = Counter(record.kind for record in kept), Counter(record.project for record in kept)
+    scopes = Counter(scope.partition(":")[0] for record in kept for scope in record.scopes)
     assert len(kept) >= 2_000
     assert set(kinds) == set(KINDS) - SEPARATE
     assert min(kinds.values()) >= 5
     assert {record.state for record in kept} == {"active", "pending", "retired", "erased"}
     assert {record.source for record in kept} >= {"explicit", "observed", "inferred", "mined"}
-    projects = Counter(record.project for record in kept)
-    assert projects[SHOP] > 1_500
-    assert projects[PRINTER] > 100
-    assert projects[""] > 12
-
-
-def test_records_carry_paths_tags_and_nested_scopes_some_of_them_mistyped(kept: list[Record]) -> None:
-    scopes = Counter(scope.partition(":")[0] for record in kept for scope in record.scopes)
-    assert min(scopes[side] for side in ("backend", "frontend", "infra", "data", "device")) > 50
-    assert 0 < scopes["backnd"] < 20
-    assert sum(bool(record.anchors) for record in kept) > 400
-    assert sum(bool(record.tags) for record in kept) > 400
     assert {record.by.name for record in kept} >= {"claude-code", "codex", "cursor", "mira", "jonas"}
+    assert (projects[SHOP] > 1_500, projects[PRINTER] > 100, projects[""] > 12) == (True, True, True)
+    assert min(scopes[side] for side in ("backend", "frontend", "infra", "data", "device")) > 50
+    assert 0 < scopes["backnd"] < 20  # mistyped
+    assert min(sum(bool(getattr(record, name)) for record in kept) for name in ("anchors", "tags")) > 400
+    reflections = [record for record in kept if record.kind == "retrospective"]
+    assert len(reflections) > 60
+    assert all(len(set(record.fields) - {"corrections"}) == 9 for record in reflections)
+    assert kinds["summary"] > 100
 
 
 def test_sessions_keep_the_rhythm_of_a_team(begun: list[Session]) -> None:
     assert len(begun) >= 120
     assert {session.agent for session in begun} == {"claude-code", "codex", "cursor"}
-    closes = Counter(session.close.get("type", "open") for session in begun)
-    assert {"standard", "quick", "autonomous", "retroactive", "open"} <= set(closes)
+    closes = {session.close.get("type", "open") for session in begun}
+    assert {"standard", "quick", "autonomous", "retroactive", "open"} <= closes
     assert all(session.title and session.issue for session in begun if session.close.get("type") != "retroactive")
     in_order = sorted(begun, key=lambda one: one.started_at)
-    overlapping = sum(later.started_at < (one.closed_at or "") for one, later in pairwise(in_order))
-    assert overlapping > 10
-    weekend = sum(_weekday(session.started_at) >= 5 for session in begun)
-    assert weekend < len(begun) / 7
+    assert sum(later.started_at < (one.closed_at or "") for one, later in pairwise(in_order)) > 10
+    assert sum(_weekday(session.started_at) >= 5 for session in begun) < len(begun) / 7
     assert in_order[-1].is_open
 
 
-def _weekday(at: str) -> int:
-    return datetime.fromisoformat(at).weekday()
-
-
-def test_sessions_leave_summaries_and_nine_answers(kept: list[Record]) -> None:
-    reflections = [record for record in kept if record.kind == "retrospective"]
-    assert len(reflections) > 60
-    assert all(len(set(record.fields) - {"corrections"}) == 9 for record in reflections)
-    assert sum(record.kind == "summary" for record in kept) > 100
-
-
-def test_threads_are_in_every_stage_of_life(demo: Memory) -> None:
+def test_threads_are_in_every_stage_and_some_suggestions_were_turned_down(demo: Memory, kept: list[Record]) -> None:
     assert all(triage(demo).values())
     assert len(resolved_threads(demo)) > 10
-
-
-def test_topics_that_came_back_were_suggested_and_some_turned_down(demo: Memory, kept: list[Record]) -> None:
     suggested = [record for record in kept if record.kind == "thread" and record.source == "mined"]
     assert {record.state for record in suggested} == {"active", "pending"}
     assert suggestions(demo)
-    used = usage.of(demo.store, [record.id for record in suggested])
-    assert any(one.dismissed for one in used.values())
+    assert any(one.dismissed for one in usage.of(demo.store, [record.id for record in suggested]).values())
 
 
 def test_facts_contradict_each_other_while_both_are_in_use(story: Story, kept: list[Record]) -> None:
@@ -270,7 +255,7 @@ def test_the_doctor_finds_nothing(demo: Memory) -> None:
     assert [check for check in examine(demo) if check.fix] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "wanted"),
     [
         ("how do I run the backend tests", "uv run pytest -q services"),
@@ -305,6 +290,7 @@ def test_projects_stay_apart(demo: Memory, demo_store: Path) -> None:
 # ---- Small stores ----
 
 
+@pytest.mark.whole
 def test_the_same_seed_makes_the_same_store(tmp_path: Path) -> None:
     lines = {}
     for name, seed in (("one", 1), ("same", 1), ("other", 2)):
@@ -316,6 +302,7 @@ def test_the_same_seed_makes_the_same_store(tmp_path: Path) -> None:
     assert len(lines["one"]) > 200
 
 
+@pytest.mark.whole
 def test_a_story_of_a_day_or_of_ten_years_is_not_told(tmp_path: Path) -> None:
     for days in (1, 3_650):
         with pytest.raises(Invalid, match="cannot be told"):
@@ -334,6 +321,7 @@ def test_what_is_shipped_was_made_from_the_story_as_it_is(shipped: list[str]) ->
     assert json.loads(shipped[0])["story"] == story_hash(), "Run `python3 dev.py demo`."
 
 
+@pytest.mark.whole
 def test_what_is_shipped_begins_as_the_generator_begins(shipped: list[str], tmp_path: Path) -> None:
     """The whole story takes the generator 18 seconds; its first tenth, one."""
     build(tmp_path, until=UNTIL, steps=200)
@@ -376,6 +364,7 @@ def test_a_store_that_holds_something_is_not_filled(tmp_path: Path) -> None:
             load_demo(memory, instant(START))
 
 
+@pytest.mark.whole
 def test_it_is_found_by_meaning_at_once(tmp_path: Path) -> None:
     embedder = embedder_of(Config())
     assert embedder is not None

@@ -8,6 +8,7 @@ import pytest
 from holdfast.surfaces.tool import Tool
 from tests.hosts.team import BANK, SHOP, at_work, furnish, team, visit
 from tests.hosts.test_isolation import EACH_TOOL, OWN, READER, THERE, Fort, ask, calls_of
+from tests.rows import sampled
 
 NEVER, SHARED = "01M00000000000000000000ZZZ", "qxz5150shared"
 pytestmark = pytest.mark.xdist_group("forged")
@@ -28,7 +29,7 @@ def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fort]:
 @EACH_TOOL
 def test_an_id_of_another_is_answered_like_one_that_never_was(fort: Fort, name: str, tool: Tool) -> None:
     """A forged id of any kind, in every parameter that takes a text or a number, is no more than unknown."""
-    for kind in ("fact", "scar", "session", "thread", "pending", "number"):
+    for kind in sampled(("fact", "session", "thread", "number", "scar", "pending"), 3):
         forged = [value for ids in (fort.there, fort.own) for key, value in ids.items() if key.startswith(kind)]
         for said in forged:
             never = "9" * len(said) if said.isdigit() else NEVER

@@ -11,14 +11,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from holdfast.engine import opening
 from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import schema_steps
+from holdfast.hosts.cli.main import cli
 from holdfast.model.errors import StoreFull
 from holdfast.model.query import Query
 from holdfast.verbs.records.read import list_records
 from tests.conftest import Time, keep, make_memory
+from tests.hostile.test_numbers import commands_of
 from tests.hosts.running import Run, kept, preloaded, runner
 
 pytestmark = [pytest.mark.embedded, pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")]
@@ -242,8 +246,9 @@ def test_a_store_of_an_older_version_is_read_on_a_full_disk(
 ) -> None:
     """It is brought up to date in memory; the file stays as it was."""
     before = unwritable.read_bytes()
-    steps = opening._steps()
-    monkeypatch.setattr(opening, "_steps", lambda: [*steps, "create table later (number integer);\n"])
+    steps = (*schema_steps(), "create table later (number integer);\n")
+    monkeypatch.setattr(opening, "schema_steps", lambda: steps)
+    monkeypatch.setattr("holdfast.engine.store.schema_steps", lambda: steps)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
     try:
@@ -257,3 +262,21 @@ def test_a_store_of_an_older_version_is_read_on_a_full_disk(
     assert ([one.body for one in found], later) == (["The deploy needs two approvals."], 0)
     assert "Free some space" in str(refused.value)
     assert unwritable.read_bytes() == before
+
+
+@pytest.mark.usefixtures("run")
+def test_every_command_answers_or_refuses_where_nothing_can_be_written(
+    tmp_path: Path, own_home: Path, memory_id: str
+) -> None:
+    store = own_home / ".holdfast-store"
+    _set_modes(store, 0o400, 0o500)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
+    environment |= {"HOME": str(own_home), "HOLDFAST_EMBEDDER": "none", "HOLDFAST_HOME": str(store)}
+    failures = {}
+    for path, command in commands_of(cli, ()):
+        given = [memory_id for one in command.params if isinstance(one, click.Argument) and one.required]
+        done = preloaded([*path, *given], tmp_path / "work", environment, program=MODES)
+        if done.returncode not in (*range(6), 64) or "Traceback" in done.stderr:
+            failures[" ".join(path)] = (done.returncode, done.stderr[-300:])
+    _set_modes(store, 0o600, 0o700)
+    assert failures == {}

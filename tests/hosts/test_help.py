@@ -14,12 +14,21 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 
-from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, NEVER_GUESSED, SYNONYMS, suggestion
-from holdfast.hosts.cli.completion import VARIABLE
-from holdfast.hosts.cli.examples import EXAMPLES
-from holdfast.hosts.cli.main import WELCOME, cli
+from holdfast.hosts.cli.commands import (
+    COMMANDS,
+    EXAMPLES,
+    FIRST,
+    HEADINGS,
+    HIDDEN,
+    MOVED,
+    NEVER_GUESSED,
+    SYNONYMS,
+    suggestion,
+)
+from holdfast.hosts.cli.main import VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
 from tests.hosts.running import Run, answer, kept
+from tests.rows import each
 
 ROOT = click.Context(cli, info_name="holdfast")
 
@@ -42,14 +51,14 @@ SHOWN = sorted(
 )
 
 
-@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+@each("path", EVERY)
 def test_every_command_and_option_says_what_it_does(path: tuple[str, ...]) -> None:
     command = EVERY[path]
     assert command.help
     assert [option.opts for option in command.params if isinstance(option, click.Option) and not option.help] == []
 
 
-@pytest.mark.parametrize("path", [path for path in EVERY if isinstance(EVERY[path], click.Group)], ids=" ".join)
+@each("path", [path for path in EVERY if isinstance(EVERY[path], click.Group)])
 def test_no_line_of_a_list_of_commands_is_cut(path: tuple[str, ...]) -> None:
     assert re.findall(r"^  [a-z-]+  .*\.\.\.$", HELP[path], re.MULTILINE) == []
 
@@ -58,13 +67,13 @@ LEAVES = [name for name in COMMANDS if name not in ("mcp", "completion")]
 LEAVES += [f"{group} {name}" for group, entry in COMMANDS.items() for name in entry.commands]
 
 
-@pytest.mark.parametrize("path", LEAVES)
+@each("path", LEAVES)
 def test_every_command_shows_an_example(path: str) -> None:
     shown = HELP[tuple(path.split())]
     assert re.search(rf"^ +(.*\| )?(holdfast {path}|holdfast .* {path})\b", shown, re.MULTILINE)
 
 
-@pytest.mark.parametrize("line", SHOWN)
+@each("line", SHOWN)
 def test_examples_in_help_can_be_run(line: str) -> None:
     words = shlex.split(re.split(r"  +| [<>] ", line)[0])[1:]
     words = words[2:] if words[0] == "--set" else words
@@ -120,9 +129,7 @@ def test_another_word_for_a_command_leads_to_it() -> None:
     assert not set(SYNONYMS) & set(MOVED)
 
 
-@pytest.mark.parametrize(
-    "word", ["install", "get", "save", "list-all", "search", "forgt", "uninstal", "unlik", "unshre", "delet"]
-)
+@each("word", ["install", "get", "save", "list-all", "search", "forgt", "uninstal", "unlik", "unshre", "delet"])
 def test_no_guess_removes_anything(word: str) -> None:
     assert suggestion(word).split()[:1] not in [[name] for name in NEVER_GUESSED]
 
@@ -153,7 +160,7 @@ def completed(run: Run, line: str, **environment: str) -> list[str]:
     return done.stdout.strip("\n").split("\n")
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "offered"),
     [
         ("rem", "remember"),

@@ -26,6 +26,7 @@ from tests.hosts.conftest import environment_of
 from tests.hosts.served import SERVE, Served
 from tests.hosts.test_mcp import INITIALIZE, META
 from tests.hosts.toy import most_told
+from tests.rows import each
 
 ROOT = Path(__file__).parent.parent.parent
 ERAS = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
@@ -64,7 +65,7 @@ def test_the_official_client_works_in_both_eras(served: Served, mode: str) -> No
     assert "The official client keeps this." in answer
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@each("mode", ["legacy", "auto"])
 def test_the_sdks_server_of_this_host_answers_in_memory_as_ours_does(mode: str) -> None:
     server = server_of([toy.surface], Call(open=toy.no_memory))
 
@@ -236,10 +237,11 @@ def test_a_cancelled_call_reports_no_more_and_does_not_disturb_the_next(environm
     with Served({**environment, "PYTHONPATH": str(ROOT)}, ROOT, ("-m", "tests.hosts.toy", "--http"), "toy") as toys:
         assert asyncio.run(session(toys)) == (1, "Still here.")
         toys.process.terminate()
-        assert toys.process.wait(timeout=20) == 0
+        assert toys.process.wait(timeout=120) == 0
         assert toys.stderr.read() == ""
 
 
+@pytest.mark.whole
 def test_a_slow_call_of_one_client_does_not_hold_up_another(toys: Served) -> None:
     async def both() -> list[str]:
         answered: list[str] = []
@@ -270,7 +272,7 @@ def test_it_leaves_cleanly_when_asked_although_a_client_still_listens(
     stream.request("GET", "/mcp", headers={**headers, "mcp-session-id": opened.headers["mcp-session-id"]})
     assert stream.getresponse().status == 200
     served.process.send_signal(number)
-    assert served.process.wait(timeout=20) == 0
+    assert served.process.wait(timeout=120) == 0
     assert served.stderr.read().count("\n") == 1  # how to add it; no complaint follows
     files = ["http-token"] if engines.is_postgres() else ["holdfast.db", "http-token"]
     assert sorted(path.name for path in (tmp_path / "store").iterdir()) == files

@@ -11,10 +11,11 @@ from holdfast.compose.settings import load_settings
 from holdfast.model.query import Query
 from holdfast.policy.sessions.left_off import asks_for_it
 from holdfast.surfaces.core import session_text
-from holdfast.surfaces.gitmem import display
+from holdfast.surfaces.gitmem.tools import page
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import start
+from tests.rows import each
 
 pytestmark = pytest.mark.embedded
 RENAME = {
@@ -44,7 +45,7 @@ def opened(desktop: Desktop) -> Memory:
     return open_memory(settings, folder=desktop.checkout)
 
 
-@pytest.mark.parametrize("row", rows_of("sessions")[::8], ids=lambda row: str(row["name"]))
+@each("row", rows_of("sessions")[::8])
 def test_the_next_session_begins_with_every_decisive_fact(row: dict[str, object]) -> None:
     text = next_brief(row).lower()
     assert [fact for fact in row["facts"] if not all(part in text for part in fact)] == []  # type: ignore[attr-defined]
@@ -108,12 +109,15 @@ def test_starting_a_session_mentions_interrupted_work(tmp_path: Path) -> None:
     desktop.play(RENAME, "one")
     with opened(desktop) as memory:
         memory, begun = start(memory, title="something else")
-        for text in (session_text.opening_of(begun), display.opening(begun, "started", memory.clock.now())):
+        for text in (
+            session_text.opening_of(begun),
+            page("opening", opened=begun, word="started", now=memory.clock.now()),
+        ):
             assert "interrupted" in text
             assert "CheckoutService" in text
             assert "Do not touch the migrations" in text
 
 
-@pytest.mark.parametrize("row", rows_of("left_off_questions")[::3], ids=lambda row: str(row["question"])[:30])
+@each("row", rows_of("left_off_questions")[::3])
 def test_the_question_where_we_left_off_is_recognized(row: dict[str, object]) -> None:
     assert asks_for_it(str(row["question"])) == row["is"]

@@ -10,6 +10,7 @@ import pytest
 
 from holdfast.engine import locks
 from tests.hosts.running import Run, answer, kept
+from tests.rows import each
 
 pytestmark = [
     pytest.mark.embedded,
@@ -88,7 +89,7 @@ def test_the_doctor_notices_locks_that_everybody_gets(run: Run, tmp_path: Path) 
     assert told.returncode != whole.returncode or whole.returncode != 0
 
 
-@pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"])
+@each("kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs"])
 def test_file_systems_of_other_machines_are_known(kind: str) -> None:
     assert locks.is_remote(kind)
 

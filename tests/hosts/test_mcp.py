@@ -57,7 +57,7 @@ class Peer:
         return self.ask("tools/call", {"name": name, "arguments": arguments})["result"]
 
     def close(self) -> tuple[str, str]:
-        out, error = self.process.communicate(timeout=20)
+        out, error = self.process.communicate(timeout=120)
         return out.decode(), error.decode()
 
 
@@ -148,7 +148,7 @@ def test_a_refusal_says_how_to_go_on(peer: Peer) -> None:
         ("recall", {}, "query is required"),
         ("recall", {"query": 5}, "query must be a string"),
         ("recall", {"query": "x", "limt": 3}, "did you mean limit?"),
-        ("recall", {"query": "x", "limit": 500}, "must be between 1 and 50"),
+        ("recall", {"query": "x", "limit": 500}, "must be between 1 and 100"),
         ("recall", {"query": "x", "kinds": ["decison"]}, "Did you mean decision?"),
         ("read", {"ids": []}, "must have at least 1 item"),
         ("read", {"ids": ["01ARZ3NDEKTSV4RRFFQ69G5FAV"]}, "There is no memory"),

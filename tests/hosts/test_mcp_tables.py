@@ -10,6 +10,7 @@ from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy
 from tests.hosts.test_mcp import INITIALIZE, META
+from tests.rows import each
 
 SERVER = server_of([toy.surface], Call(open=toy.no_memory))
 ERAS = pytest.mark.parametrize("envelope", [{}, {"_meta": META}], ids=["legacy", "modern"])
@@ -47,7 +48,7 @@ def test_what_is_at_an_address_can_be_read(envelope: dict[str, Any], uri: str, m
     assert ask("resources/read", uri=uri, **envelope)["contents"] == [{"uri": uri, "mimeType": mime, "text": text}]
 
 
-@pytest.mark.parametrize(
+@each(
     "uri", ["toy://nothing", "toy://shelf/lost/text", "toy://shelf/a/b/text", "toy://shelf//text", "toy://shelf/a", ""]
 )
 def test_a_missing_resource_has_another_code_in_each_era(uri: str) -> None:

@@ -1,9 +1,14 @@
-"""`holdfast store migrate` is killed at any of its writes: the source stays as it was, and the same command finishes the move."""
+"""`holdfast store migrate` is killed at any of its writes: the source stays as it was, and the same command finishes the move.
 
+So it does after an upgrade that was killed, and after writes in between.
+"""
+
+import gzip
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,9 +16,14 @@ import pytest
 from holdfast.compose import database_at
 from holdfast.engine.opening import open_store
 from holdfast.engine.recovery.copy_store import journal_hash
+from holdfast.engine.store import ALL_VIEWS
 from holdfast.model.errors import StoreError
+from holdfast.model.ids import Clock
 from tests import engines
+from tests.conftest import recorded
 from tests.engine.test_moving import filled, shared
+from tests.engine.test_old_stores import STORES
+from tests.engine.test_salvage import contents
 from tests.hosts.running import preloaded
 
 POINTS = 8
@@ -76,13 +86,19 @@ def test_the_same_command_finishes_a_move_that_was_killed_anywhere(source: tuple
         with closing(database_at(place)) as untouched:
             assert journal_hash(untouched) == before
         assert _is_honest(target, before), point
+        with closing(open_store(database_at(place))) as here:
+            here.commit([recorded(Clock(partial(float, 1_800_000_000 + point)), "written in between")])
+            after, then = journal_hash(here.db), shared(here)
         again = migrated(place, target, killed_at=-1)
-        if again.returncode != 0:
+        if again.returncode == 0:
+            before, wanted = after, then
+        else:  # it was killed when all was done
             assert (again.returncode, "moved to" in again.stderr, "already" in again.stderr) == (4, True, True), (
                 again.stderr
             )
         with closing(open_store(database_at(target))) as there:
             assert (journal_hash(there.db), shared(there) == wanted) == (before, True), point
+        before, wanted = after, then
 
 
 def _is_honest(target: str, before: str) -> bool:
@@ -92,6 +108,49 @@ def _is_honest(target: str, before: str) -> bool:
             return open_store(db).last_seq() == 0 or journal_hash(db) == before
         except StoreError as problem:
             return "Run the same `holdfast store migrate` again" in str(problem)
+
+
+# What a command has to do to open a store that an older version left.
+UPGRADES: dict[str, Callable[[Path], str]] = {
+    "the first schema": lambda folder: unpacked("0001", folder),
+    "a later schema": lambda folder: unpacked("0005", folder),
+    "older views": lambda folder: with_older_views(str(folder / "store")),
+    "older views in PostgreSQL": lambda folder: with_older_views(address("postgres", folder / "store")),
+}
+
+
+def unpacked(step: str, folder: Path) -> str:
+    (packed,) = (path for path in STORES if path.name.startswith(step))
+    (folder / "store").mkdir()
+    (folder / "store" / "holdfast.db").write_bytes(gzip.decompress(packed.read_bytes()))
+    return str(folder / "store")
+
+
+def with_older_views(place: str) -> str:
+    with closing(filled(database_at(place))) as store:
+        store.db.execute("update views set version = 0")
+    return place
+
+
+@pytest.mark.parametrize("made", UPGRADES.values(), ids=UPGRADES)
+def test_an_upgrade_that_was_killed_anywhere_is_done_by_the_next_command(
+    made: Callable[[Path], str], tmp_path: Path
+) -> None:
+    place = made(tmp_path)
+    own = {"HOLDFAST_DATABASE": place} if "://" in place else {"HOLDFAST_HOME": place, "HOLDFAST_DATABASE": ""}
+    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", **own}
+    with closing(database_at(place)) as db:
+        before = journal_hash(db)
+    kills = 0
+    for point in (1, 2, 5, 11, 23, 38, 60, 80):
+        kills += preloaded([str(point), "status"], tmp_path, environment, program=KILLED).returncode == -9
+        with closing(database_at(place)) as db:
+            assert journal_hash(db) == before
+    assert kills > 5
+    with closing(open_store(database_at(place))) as store:
+        upgraded = contents(store)
+        store.rebuild(ALL_VIEWS)
+        assert (journal_hash(store.db), contents(store) == upgraded) == (before, True)
 
 
 def test_a_finished_move_is_not_done_twice(source: tuple[str, str], tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from holdfast.hosts.setup.installation import Installation
 from holdfast.hosts.setup.places import Machine
 from holdfast.model import places
 from holdfast.model.scope import project_of_remote
+from tests.rows import each
 
 WINDOWS = Installation(
     python="C:/Program Files/Python313/python.exe", hook="C:/Users/Ada L/holdfast/client.py", windows=True
@@ -122,7 +123,7 @@ def test_entries_are_json_without_backslashes_on_windows() -> None:
     assert PureWindowsPath(json.loads(entry)["command"]).name == "python.exe"
 
 
-@pytest.mark.parametrize("system", ["Linux", "Darwin", "Windows"])
+@each("system", ["Linux", "Darwin", "Windows"])
 def test_every_client_has_a_place_on_every_system(system: str) -> None:
     machine = Machine(
         system=system, home=Path("/home/ada"), project=Path("/src/shop"), environment={"APPDATA": "/roaming"}

@@ -22,7 +22,7 @@ from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.model.errors import HoldfastError
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Waivers
-from holdfast.surfaces.memory_mcp.numbered import numbers_of
+from holdfast.surfaces.memory_mcp.memory_types import numbers_of
 from holdfast.surfaces.tool import Call, Tool
 from holdfast.verbs.capture.prepare import prepare, write_handover
 from holdfast.verbs.memory import Memory
@@ -35,6 +35,7 @@ from holdfast.verbs.sessions.thread import Opened, open_thread
 from holdfast.verbs.sessions.transcript import save_transcript
 from tests.hosts.running import Run, runner
 from tests.hosts.test_isolation import calls_of
+from tests.rows import each, sampled
 from tests.surfaces.examples import EXAMPLES
 
 WORD = "zeppelin"
@@ -149,17 +150,17 @@ def filled(example: Any, ids: dict[str, str]) -> Any:
     return example
 
 
-@pytest.mark.parametrize(("name", "tool"), TOOLS, ids=[f"{name} {tool.name}" for name, tool in TOOLS])
+@each(("name", "tool"), TOOLS)
 def test_no_tool_shows_a_marker(place: Place, name: str, tool: Tool) -> None:
     calls = [filled(EXAMPLES.get(name, {}).get(tool.name, {}), place.ids)]
     for said in (WORD, SHORT, place.ids["fact"], place.ids["scar"], place.ids["earlier"], place.ids["number a"]):
         calls += calls_of(tool, said, whole=said in (WORD, SHORT))
-    for arguments in {json.dumps(call, sort_keys=True): call for call in calls}.values():
+    for arguments in sampled({json.dumps(call, sort_keys=True): call for call in calls}.values(), 4):
         came = asked(place, name, "tools/call", {"name": tool.name, "arguments": arguments})
         assert not MARKERS.search(came), (arguments, came)
 
 
-@pytest.mark.parametrize("name", SURFACES)
+@each("name", SURFACES)
 def test_no_resource_or_prompt_shows_a_marker(place: Place, name: str) -> None:
     surface = surface_named(name)
     for said in (SHORT, *place.ids.values()):
@@ -209,7 +210,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@each("command", COMMANDS)
 def test_no_command_shows_a_marker(place: Place, command: tuple[str, ...]) -> None:
     done = place.run(*(place.ids.get(one.strip("{}"), one) if one.startswith("{") else one for one in command))
     assert "Traceback" not in done.stderr

@@ -8,6 +8,7 @@ from bench.poisoning import ATTACKS, outcomes
 from holdfast.compose.settings import CHOICES, load_settings
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import attribute, escaped, inline
+from tests.rows import each
 
 
 def test_no_attack_gets_through_and_each_works_on_plain_concatenation() -> None:
@@ -30,7 +31,7 @@ def test_json_is_the_same_value_and_safe_to_look_at() -> None:
     assert "<system-reminder>" not in written
 
 
-@pytest.mark.parametrize("name", sorted(CHOICES))
+@each("name", sorted(CHOICES))
 def test_a_word_that_is_no_choice_is_refused_when_settings_are_read(name: str) -> None:
     with pytest.raises(InvalidConfig, match=f"There is no {name} 'sometimes'") as refused:
         load_settings(environment={}, flags={name: "sometimes"})

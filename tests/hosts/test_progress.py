@@ -10,6 +10,7 @@ import pytest
 from holdfast.hosts.mcp.progress import Progress, reporting
 from tests.hosts.test_mcp import Peer
 from tests.hosts.toy import most_told
+from tests.rows import each
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -59,7 +60,7 @@ def test_nothing_is_told_after_the_answer() -> None:
     assert heard.sent == []
 
 
-@pytest.mark.parametrize("params", [{}, {"_meta": None}, {"_meta": {}}, {"_meta": {"progressToken": [1]}}])
+@each("params", [{}, {"_meta": None}, {"_meta": {}}, {"_meta": {"progressToken": [1]}}])
 def test_nothing_is_told_to_who_did_not_ask(params: dict[str, Any]) -> None:
     told: list[str] = []
     with reporting(params, lambda method, _: told.append(method)) as report:
@@ -115,6 +116,6 @@ def test_a_client_that_leaves_in_the_middle_is_no_error(toy: Peer) -> None:
     assert toy.process.stderr is not None
     toy.process.stdout.close()
     toy.process.stdin.close()
-    assert toy.process.wait(timeout=20) == 0
+    assert toy.process.wait(timeout=120) == 0
     assert toy.process.stderr.read() == b""
     toy.process.stderr.close()

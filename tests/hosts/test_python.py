@@ -171,6 +171,7 @@ def samples() -> list[str]:
     return [part.partition("```")[0] for part in PAGE.read_text(encoding="utf-8").split("```python\n")[1:]]
 
 
+@pytest.mark.whole
 def test_the_programs_of_the_page_are_typed(tmp_path: Path) -> None:
     file = tmp_path / "sample.py"
     file.write_text("\n".join(samples()), encoding="utf-8")

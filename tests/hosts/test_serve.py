@@ -69,7 +69,7 @@ def bearer(key: str) -> str:
 
 
 def get(served: Served, path: str, key: str = "") -> Reply:
-    connection = HTTPConnection(served.url.split("/")[2], timeout=30)
+    connection = HTTPConnection(served.url.split("/")[2], timeout=120)
     try:
         connection.request("GET", path, headers={"authorization": bearer(key)} if key else {})
         reply = connection.getresponse()
@@ -232,7 +232,7 @@ def test_the_histogram_adds_up() -> None:
 
 def sent_in_parts(url: str, path: str, size: int) -> int:
     """Send a body that does not say how long it is."""
-    connection = HTTPConnection(urlsplit(url).netloc, timeout=20)
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=120)
     parts = (b"x" * 1000 for _ in range(size // 1000 + 1))
     connection.request("POST", path, body=parts, headers={"origin": url.removesuffix("/mcp")}, encode_chunked=True)
     status = connection.getresponse().status
@@ -250,7 +250,7 @@ def test_who_asks_too_often_waits_and_leaving_is_clean(
         assert int(replies[-1].headers["retry-after"]) >= 1
         call(one, keys["anna"], "remember", text="Otters sleep holding hands in the harbour.")
         one.process.send_signal(signal.SIGTERM)
-        assert one.process.wait(timeout=20) == 0
+        assert one.process.wait(timeout=120) == 0
         lines = [line for line in one.stderr.read().splitlines() if line.startswith("{")]
     logged = [json.loads(line) for line in lines]
     requests = [line for line in logged if line["event"] == "request"]
@@ -274,6 +274,7 @@ def test_sqlite_is_not_served_to_many(tmp_path: Path, run: Run) -> None:
     assert "needs PostgreSQL" in done.stderr
 
 
+@pytest.mark.whole
 def test_many_sessions_at_once_find_what_they_kept(served: Served, bench: Run, keys: dict[str, str]) -> None:
     done = bench("sessions", served.url, "--project", SHOP, "--sessions", "30", HOLDFAST_KEY=keys["ben"])
     assert done.returncode == 0, done.stdout + done.stderr

@@ -19,7 +19,7 @@ from tests.hosts.served import Served
 SHOP = "example.org/acme/shop"
 SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "1000", "--burst", "1000")
 WRITERS, EACH = 4, 8
-pytestmark = pytest.mark.xdist_group("serve")
+pytestmark = [pytest.mark.whole, pytest.mark.xdist_group("serve")]
 
 
 class Team:

@@ -18,6 +18,7 @@ from tests.hosts.running import answer, runner
 from tests.hosts.served import Served
 from tests.hosts.team import BANK, SHOP, at_work, furnish, team, visit
 from tests.hosts.test_isolation import calls_of
+from tests.rows import sampled
 
 WORD, UNSAID = "zanzibar", "qxz7431vault"
 SERVE = ("-m", "holdfast", "server", "run", "--port", "0", "--rate", "100000", "--burst", "100000", "--surface")
@@ -49,7 +50,7 @@ def keys(folder: Path) -> dict[str, str]:
     return made
 
 
-@pytest.fixture(scope="module", params=[name for name in SURFACES if name != "core"])
+@pytest.fixture(scope="module", params=sampled([name for name in SURFACES if name != "core"], 4))
 def served(request: pytest.FixtureRequest, folder: Path, keys: dict[str, str]) -> Iterator[tuple[str, Served]]:
     environment = environment_of(folder) | {
         "HOLDFAST_DATABASE": engines.schema(str(folder)),

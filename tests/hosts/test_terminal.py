@@ -20,6 +20,7 @@ from holdfast.model.record import Record
 from tests import engines
 from tests.hosts.running import Run, answer, kept
 from tests.hosts.test_help import seen_on_a_terminal
+from tests.rows import each
 
 LONG = "🚀 The launch checklist of the shop, which every new colleague reads first, is in Notion under Day 0."
 
@@ -81,7 +82,7 @@ def test_config_says_how_a_setting_is_changed(run: Run) -> None:
     assert (done.returncode, "recall_limit = 5 in" in done.stderr) == (64, True)
 
 
-@pytest.mark.parametrize("text", ["monday", "last Monday", "mon", "last week", "yesterday"])
+@each("text", ["monday", "last Monday", "mon", "last week", "yesterday"])
 def test_a_named_day_is_the_last_one_before_today(text: str) -> None:
     now = datetime.now(UTC).astimezone()
     meant = datetime.fromisoformat(DATE.convert(text, None, None)).astimezone()
@@ -109,7 +110,7 @@ def test_a_field_is_labelled_where_it_stands_and_not_where_the_text_mentions_it(
     )
 
 
-@pytest.mark.parametrize("name", COLOURS)
+@each("name", COLOURS)
 def test_colours_are_readable_on_a_dark_and_on_a_light_background(name: str) -> None:
     parts = [part / 255 for part in Color.from_ansi(COLOURS[name]).get_truecolor()]
     red, green, blue = (part / 12.92 if part <= 0.04 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)

@@ -24,6 +24,7 @@ from holdfast.hosts.hooks.places import OF_A_SESSION
 from holdfast.model.ids import instant
 from tests.conftest import keep
 from tests.hosts.running import Run, answer, hold_worker, release_worker
+from tests.rows import each, sampled
 
 pytestmark = pytest.mark.embedded
 
@@ -254,24 +255,26 @@ PIECES: dict[str, str] = {
     "flags": "--password ",
     "words": "the quick brown fox ",
     "unicode": "\u200b\u0130",
+    "halves of a token": "ghp_a1B2c3D4e5F6\n",
+    "literals": "'a1B2' + ",
+    "encoded": "SGVsbG8gd29ybGQhIGFuZCBtb3Jl ",
+    "hex": "48656c6c6f20776f726c6421 ",
+    "everything": "password='a%41&#65;\\u0041 Zm9vYmFyYmF6cXV1eA==' +\n 'ghp_x' --token=a1B2c3 ://a:b@c\n",
 }
 SIZES = {"UserPromptSubmit": "prompt", "Stop": "last_assistant_message"}
 
 
-@pytest.fixture(scope="module")
-def bare() -> float:
-    """The CPU seconds of a bare interpreter start."""
-    return min(
-        _measured([sys.executable, "-I", "-S", "-c", "import json, sys; sys.stdin.read()"], b"")[1] for _ in range(7)
-    )
+MOST_STARTS = 10  # bare starts of the interpreter that a hook may cost
 
 
-SECONDS_OF_THE_CAP = 0.5  # for looking at the most that a hook looks at, on a slow machine
+def costs_little(home: Path, event: str, raw: bytes) -> bool:
+    """True if a hook costs at most `MOST_STARTS`; the bare start is measured beside it, since the machine may be busy."""
+    bare = [sys.executable, "-c", "pass"]
+    return any(fire(home, event, raw)[1] <= MOST_STARTS * _measured(bare, b"")[1] for _ in range(3))
 
 
-@pytest.mark.parametrize("piece", PIECES.values(), ids=list(PIECES))
-def test_no_input_of_any_size_keeps_a_hook(home: Path, place: Path, bare: float, piece: str) -> None:
-    """Nine megabytes of anything: five bare starts, plus a fixed sum for what is looked at."""
+@each("piece", sampled(PIECES.values(), 5))
+def test_no_input_of_any_size_keeps_a_hook(home: Path, place: Path, piece: str) -> None:
     hold_worker(home)
     text = json.dumps(piece * (9_000_000 // len(piece))).encode()
     for event, given in (
@@ -279,8 +282,8 @@ def test_no_input_of_any_size_keeps_a_hook(home: Path, place: Path, bare: float,
         ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "TEXT"}}),
         ("PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "TEXT"}}),
     ):
-        _, seconds = fire(home, event, told(place, **given).replace(b'"TEXT"', text))
-        assert seconds < 5 * bare + SECONDS_OF_THE_CAP, event
+        raw = told(place, **given).replace(b'"TEXT"', text)
+        assert costs_little(home, event, raw), event
 
 
 def many_arguments() -> dict[str, Any]:
@@ -299,12 +302,28 @@ SHAPES: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_no_shape_of_input_keeps_a_hook(home: Path, place: Path, bare: float, shape: str) -> None:
+@each("shape", sampled(SHAPES, 2))
+def test_no_shape_of_input_keeps_a_hook(home: Path, place: Path, shape: str) -> None:
     hold_worker(home)
     for event in ("PreToolUse", "PostToolUse"):
-        _, seconds = fire(home, event, told(place)[:-1] + b", " + json.dumps(SHAPES[shape]()).encode()[1:])
-        assert seconds < 5 * bare + SECONDS_OF_THE_CAP, event
+        raw = told(place)[:-1] + b", " + json.dumps(SHAPES[shape]()).encode()[1:]
+        assert costs_little(home, event, raw), event
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_hook_does_not_wait_for_a_client_that_keeps_the_pipe_open(home: Path, place: Path, finished: bool) -> None:
+    hold_worker(home)
+    command = [sys.executable, "-I", "-S", client.__file__, "UserPromptSubmit", "--home", str(home)]
+    raw = told(place, prompt="deploy with make ship")
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(raw if finished else raw[:-1])
+        process.stdin.flush()
+        started = time.monotonic()
+        assert process.wait(timeout=20) == 0
+        assert time.monotonic() - started < 2.5  # the second it waits, and a start on a busy machine
+    (stored,) = (home / "spool").glob("*.json")
+    assert json.loads(stored.read_text())["text"] == "deploy with make ship"
 
 
 def test_of_an_event_that_is_too_long_what_comes_first_is_kept(home: Path, place: Path) -> None:

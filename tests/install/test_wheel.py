@@ -35,6 +35,7 @@ def wheel(built: Path) -> zipfile.ZipFile:
     return zipfile.ZipFile(file)
 
 
+@pytest.mark.whole
 def test_it_works_from_the_wheel_alone(wheel: zipfile.ZipFile, tmp_path: Path, own_home: Path) -> None:
     wheel.extractall(tmp_path / "site")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "HOME": str(own_home)}

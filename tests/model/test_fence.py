@@ -5,9 +5,8 @@ import re
 import time
 from pathlib import Path
 
-import pytest
-
 from holdfast.model.fence import OURS, attribute, defused, defused_value, escaped, inline, visible
+from tests.rows import each, sampled
 
 DATA = Path(__file__).parent.parent / "data" / "fence"
 WORDINGS = json.loads((DATA / "attacks.json").read_text(encoding="utf-8"))
@@ -16,7 +15,7 @@ LEGITIMATE = json.loads((DATA / "legitimate.json").read_text(encoding="utf-8"))
 OPENS = "<＜﹤‹«《〈⟨❮≺ᐸ˂⧼"
 HTML = r"(?:b|span|div|p)\b"
 # Not the fence's own rules: any bracket that a name follows, whatever stands between, is a tag unless it is one of four elements.
-TAG = re.compile(rf"(?i)[{OPENS}][\s/\\]*[\"'*_.|∣│ǀ｜-]*\s*(?!{HTML})(?:[^\W\d]|[!?]|0x)")
+TAG = re.compile(rf"(?i)[{OPENS}][\s/\\]*[\"'*_.|∣│ǀ｜\d-]*\s*(?!{HTML})(?:[^\W\d]|[!?]|0x)")
 SQUARE = re.compile(r"[\[［]\s*/?\s*(?!CDATA)(?:[A-Z]\w*[_A-Z]|gMASK|System|Request|Assistant|[^\W\d]*ＮＳ)")
 OPENERS = (
     "human",
@@ -41,7 +40,7 @@ def shown(wording: str) -> str:
     return defused(f"noted:\n{wording} and so on")
 
 
-@pytest.mark.parametrize("wording", ATTACKS, ids=ascii)
+@each("wording", ATTACKS)
 def test_a_marker_is_harmless_wherever_it_is_shown(wording: str) -> None:
     for out in (shown(wording), visible(f"noted:\n{wording} and so on"), shown(shown(wording))):
         said = re.sub(r"[\u200c\u200d]", "", out)
@@ -50,26 +49,26 @@ def test_a_marker_is_harmless_wherever_it_is_shown(wording: str) -> None:
         assert not said.split("\n")[1].lower().startswith(OPENERS), said
 
 
-@pytest.mark.parametrize("wording", ATTACKS, ids=ascii)
+@each("wording", ATTACKS)
 def test_a_marker_in_json_is_escaped_and_the_value_is_the_same(wording: str) -> None:
     written = escaped(json.dumps({"a": wording}, ensure_ascii=False))
     assert json.loads(written) == {"a": wording}
     assert not TAG.search(re.sub(r"\\u(?:003c|ff1c)", "~", written)), written
 
 
-@pytest.mark.parametrize("wording", ATTACKS, ids=ascii)
+@each("wording", ATTACKS)
 def test_one_line_and_an_attribute_hold_no_bracket_and_open_no_turn(wording: str) -> None:
     for out in (inline(wording), attribute(wording)):
         assert not re.search(r"[<＜＞>\n]", out)
         assert not re.match(r"(?i)(?:human|assistant|system:|user:|###)", out)
 
 
-@pytest.mark.parametrize("text", LEGITIMATE["unchanged"])
+@each("text", LEGITIMATE["unchanged"])
 def test_code_markup_and_prose_stay_as_they_are(text: str) -> None:
     assert visible(text) == text
 
 
-@pytest.mark.parametrize("text", LEGITIMATE["readable"])
+@each("text", LEGITIMATE["readable"])
 def test_what_looks_like_a_tag_stays_readable(text: str) -> None:
     out = visible(text)
     assert re.sub(r"(?m)^\| ", "", out.replace("&lt;", "<").replace("&#91;", "[")) == text
@@ -101,7 +100,7 @@ def test_texts_in_a_value_are_defused_names_included() -> None:
 UNITS = ("<", "< ", "<a", "<a ", "<\u24e2", "[ ", "[system ", "\n ", "\n*", "-", "a<b ", 'x<a="', "<| ", "<system-reminder></system-reminder>")  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=ascii)
+@each("unit", sampled(UNITS, 3))
 def test_time_grows_with_the_text_and_not_with_its_square(unit: str) -> None:
     def seconds(size: int) -> float:
         text = (unit * (size // len(unit) + 1))[:size]
@@ -113,7 +112,7 @@ def test_time_grows_with_the_text_and_not_with_its_square(unit: str) -> None:
     assert seconds(400_000) < 30 * max(small, 0.005)  # 8 times the text; its square would be 64 times the time
 
 
-@pytest.mark.parametrize("start", ["<", "\n", "[", "<a", "x<a "])
+@each("start", ["<", "\n", "[", "<a", "x<a "])
 def test_one_long_gap_takes_no_longer_than_its_length(start: str) -> None:
     began = time.process_time()
     defused(start + " " * 125_000)

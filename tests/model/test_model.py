@@ -27,6 +27,7 @@ from holdfast.model.kinds import KINDS, check_fields, check_kind
 from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
 from holdfast.model.session import apply_event
 from holdfast.model.text import check_keepable, check_text, flat, headline, plotted, shorten, tokens_of
+from tests.rows import each
 
 
 @given(st.lists(st.floats(0, 4_000_000_000), min_size=2, max_size=30))
@@ -72,9 +73,7 @@ def test_a_clock_counts_on_from_another_an_hour_ahead_but_not_from_one_a_year_ah
     assert hour < clock.tick() < year
 
 
-@pytest.mark.parametrize(
-    "text", ["", "x", "01ARZ3NDEKTSV4RRFFQ69G5FA", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "01ARZ3NDEKTSV4RRFFQ69G5FAU"]
-)
+@each("text", ["", "x", "01ARZ3NDEKTSV4RRFFQ69G5FA", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "01ARZ3NDEKTSV4RRFFQ69G5FAU"])
 def test_what_is_no_id_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
         check_id(text)
@@ -104,7 +103,7 @@ def test_tags_are_cleaned_and_bounded() -> None:
         check_tags([f"tag{number}" for number in range(65)])
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "project"),
     [
         ("git@github.com:Acme/Shop.git", "github.com/acme/shop"),
@@ -194,7 +193,7 @@ def test_the_message_of_an_error_is_its_docstring_unless_given() -> None:
     assert str(Invalid("Bad.", hint="Do this.")) == "Bad. Do this."
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [{"id": "x"}, {"verb": "sang"}, {"data": []}, {"by": None}, {"at": "never"}, {"about": 5}, {"data": {"a": "\0"}}],
 )
@@ -241,7 +240,7 @@ def test_an_id_moved_in_time_is_the_same_but_for_its_time() -> None:
     assert moved_id(after, -86_400_000) == before
 
 
-@pytest.mark.parametrize(
+@each(
     ("event", "words"),
     [
         ({"verb": "recorded", "by": Actor(name="ada")}, "saved by ada"),

@@ -1,15 +1,20 @@
 """A query is valid once it is built: whatever holds one need not check it again."""
 
 from dataclasses import replace
-from typing import Any
+from datetime import UTC
+from typing import Annotated, Any
 
 import pytest
 
 from holdfast.model.errors import Invalid
-from holdfast.model.query import LONGEST_QUESTION, Query
+from holdfast.model.query import LONGEST_QUESTION, MODES, Query
+from holdfast.model.record import Draft, Link
+from holdfast.model.request import REQUIRED, Fields, parameters_of
+from holdfast.model.times import ago
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"text": "a\0b"},
@@ -46,3 +51,51 @@ def test_a_query_holds_its_parts_as_they_are_used() -> None:
 
 def test_a_query_for_a_list_needs_no_text() -> None:
     assert Query(text=" ").text == ""
+
+
+NOW = "2026-11-18T10:00:00.000Z"  # a Wednesday
+
+
+def test_a_query_is_built_from_what_a_caller_passes() -> None:
+    asked = Query.of("deploy", now=NOW, kinds=["fact"], tags=None, since="7d", as_of="2026-11")
+    assert asked == Query(text="deploy", kinds=("fact",), since="2026-11-11T10:00Z", as_of="2026-11-01")
+    with pytest.raises(Invalid, match="kinds must be a list of texts"):
+        Query.of("deploy", kinds="fact")
+    with pytest.raises(Invalid, match="'next Easter' is not a date"):
+        Query.of("deploy", now=NOW, since="next Easter")
+
+
+def test_links_of_a_draft_may_be_texts() -> None:
+    linked = Draft.of("Use SQLite.", links=["supersedes:01HX", Link(relation="mentions", target="02")], at="")
+    assert linked.links == (Link(relation="supersedes", target="01HX"), Link(relation="mentions", target="02"))
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        ("", "never"),
+        ("2026-11-18T09:59:30Z", "just now"),
+        ("2026-11-18T09:30:00Z", "30 min ago"),
+        ("2026-11-18T07:30:00Z", "2 h ago"),
+        ("2026-11-17T23:00:00Z", "yesterday"),
+        ("2026-11-14T23:00:00Z", "4 days ago"),
+        ("2026-11-01T23:00:00Z", "2026-11-01"),
+        ("2026-12-01T23:00:00Z", "2026-12-01"),
+    ],
+)
+def test_how_long_ago_something_was(at: str, words: str) -> None:
+    assert ago(at, NOW, UTC) == words
+
+
+def test_a_signature_with_the_fields_of_a_request_lists_them_in_its_place() -> None:
+    def search(
+        call: object, query: str, *, why: bool = False, **asked: Annotated[Any, Fields(Query, "kinds mode")]
+    ) -> None: ...
+
+    taken = [(one.name, one.positional, one.default, one.choices) for one in parameters_of(search)][1:]
+    assert taken == [
+        ("query", True, REQUIRED, ()),
+        ("kinds", False, (), ()),
+        ("mode", False, "balanced", MODES),
+        ("why", False, False, ()),
+    ]

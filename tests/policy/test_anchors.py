@@ -1,11 +1,10 @@
 """Which places a text names, and which only look like places."""
 
-import pytest
-
 from holdfast.policy.mentions import anchors_in
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "places"),
     [
         ("The retry loop is in `src/pay.py::retry`.", ["src/pay.py::retry"]),

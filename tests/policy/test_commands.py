@@ -1,7 +1,5 @@
 """What tools and shell commands were for, and how they ended."""
 
-import pytest
-
 from holdfast.policy.activity.commands import (
     Commit,
     check_of,
@@ -15,9 +13,10 @@ from holdfast.policy.activity.commands import (
 )
 from holdfast.policy.activity.tools import VOCABULARY, command_argument, is_ours, path_arguments, role_of
 from holdfast.policy.activity.written_files import patched
+from tests.rows import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "name"),
     [
         ("cd web && npm test -- cart", "npm test"),
@@ -44,16 +43,12 @@ def test_other_commands_are_called_by_program_and_verb() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "command", ["ls -la", "git status && git diff | head", "cat a.py | grep x", "sed -n '1,5p' a", "rg foo src"]
-)
+@each("command", ["ls -la", "git status && git diff | head", "cat a.py | grep x", "sed -n '1,5p' a", "rg foo src"])
 def test_looking_around_changes_nothing(command: str) -> None:
     assert only_looks(command)
 
 
-@pytest.mark.parametrize(
-    "command", ["npm install", "cat > a.py <<'EOF'\nx\nEOF", "sed -i s/a/b/ x.py", "git commit -m x", "ls && make"]
-)
+@each("command", ["npm install", "cat > a.py <<'EOF'\nx\nEOF", "sed -i s/a/b/ x.py", "git commit -m x", "ls && make"])
 def test_other_commands_do_something(command: str) -> None:
     assert not only_looks(command)
 
@@ -73,7 +68,7 @@ def test_files_that_commands_read_and_write_are_found() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "output", "commit"),
     [
         ("git commit -m 'a: b'", "[main 1a2b3c4] a: b\n 1 file changed", Commit(hash="1a2b3c4", subject="a: b")),
@@ -93,7 +88,7 @@ def test_commits_are_told_by_what_git_said_else_by_their_message(
     assert commit_of(command, output) == commit
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "result", "failed", "wrong"),
     [
         ("pytest", "1 failed, 2 passed", False, True),
@@ -112,7 +107,7 @@ def test_a_command_fails_as_the_client_its_code_or_its_output_says(
     assert has_failed(command, result, failed=failed) == wrong
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "line"),
     [
         ("x\nE   AssertionError: assert 80 == 90\ntests/a.py:3: AssertionError", "AssertionError: assert 80 == 90"),

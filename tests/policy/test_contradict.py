@@ -1,11 +1,11 @@
 """When two texts contradict each other, and when they only resemble each other."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.labelled import LEAST_PRECISION, LEAST_RECALL, SPLITS, alike, rows_of, score_pairs
 from holdfast.policy.language.contradict import Contradiction, contradicts
+from tests.rows import each
 
 
 def test_another_number_in_the_same_slot_contradicts() -> None:
@@ -50,7 +50,7 @@ def test_similarity_weighs_a_contradiction_and_never_makes_one() -> None:
     assert contradicts("Use tabs in Go.", "In Go, use tabs.", similarity=1.0) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer"),
     [
         ("The job waits 90 seconds.", "The job waits 1.5 minutes."),
@@ -65,7 +65,7 @@ def test_the_same_amount_in_another_unit_is_no_contradiction(older: str, newer: 
     assert contradicts(older, newer) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer"),
     [
         ("The staging mailer sends at 06:00.", "The production mailer sends at 07:00."),
@@ -82,7 +82,7 @@ def test_other_subjects_narrower_ones_and_double_negation_are_no_contradiction(o
     assert contradicts(older, newer) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer"),
     [
         ("The upload limit is 10 MB.", "Uploads may be up to 50 MB."),
@@ -99,7 +99,7 @@ def test_the_same_slot_in_other_words_contradicts(older: str, newer: str) -> Non
     assert contradicts(older, newer) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer"),
     [
         ("Builds are kept for 14 days.", "A build takes 12 minutes."),
@@ -133,7 +133,7 @@ def test_any_two_texts_can_be_compared_and_none_contradicts_itself(older: str, n
     assert contradicts(older, older) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "moved from " * 9_000,

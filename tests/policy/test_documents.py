@@ -2,9 +2,8 @@
 
 import time
 
-import pytest
-
 from holdfast.policy.language.documents import Piece, is_text, pieces, releases, sections
+from tests.rows import each
 
 README = """# Shop
 
@@ -49,7 +48,7 @@ def test_each_section_is_kept_whole_under_its_headings() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "**Bold** text",
@@ -65,13 +64,13 @@ def test_the_text_of_a_document_is_never_altered(text: str) -> None:
     assert [piece.text for piece in sections(f"# Shop\n\n{text}\n")] == [text]
 
 
-@pytest.mark.parametrize("text", ["**Bold** text", "Use ** for powers", "This needs Python 3. It includes sqlite."])
+@each("text", ["**Bold** text", "Use ** for powers", "This needs Python 3. It includes sqlite."])
 def test_an_item_of_a_plain_text_is_never_altered(text: str) -> None:
     assert [piece.text for piece in pieces(text)] == [text]
     assert [piece.text for piece in pieces(f"- {text}")] == [text]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "[![Build](https://ci.example.org/b.svg)](https://ci.example.org) [![PyPI][badge]][pypi]",
@@ -87,9 +86,7 @@ def test_decoration_links_and_advertising_are_left_out(text: str) -> None:
     assert sections(f"# Shop\n\n{text}\n") == []
 
 
-@pytest.mark.parametrize(
-    "heading", ["License", "Sponsors", "Our Contributors", "Table of Contents", "❤️ Backers", "Code of Conduct"]
-)
+@each("heading", ["License", "Sponsors", "Our Contributors", "Table of Contents", "❤️ Backers", "Code of Conduct"])
 def test_sections_that_help_no_one_at_work_are_left_out(heading: str) -> None:
     assert sections(f"# Shop\n\n## {heading}\n\nSome long text that stands below this heading.\n") == []
 
@@ -131,7 +128,7 @@ def test_a_piece_is_told_with_where_it_stands() -> None:
     assert Piece(path=(), text="x").under("") == "x"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "kept"),
     [
         ("- tiny", []),
@@ -147,7 +144,7 @@ def test_what_says_nothing_is_left_out(text: str, kept: list[str]) -> None:
     assert [one.text for one in pieces(text)] == kept
 
 
-@pytest.mark.parametrize(
+@each(
     ("raw", "text"),
     [(b"plain", True), ("größe\t\r\n".encode(), True), (b"\x00\x01", False), (b"\x01\x02\x03ab", False), (b"", True)],
 )

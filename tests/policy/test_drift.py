@@ -1,14 +1,13 @@
 """Whether a memory may have gone stale: the calendar, cited paths, commits."""
 
-import pytest
-
 from holdfast.model.record import Record
-from holdfast.surfaces.bettermemory.drift import anchors_of, checked, cited_paths, verdict, verified_parts
+from holdfast.surfaces.bettermemory.staleness import anchors_of, checked, cited_paths, verdict, verified_parts
+from tests.rows import each
 
 NOW = "2026-09-21T00:00:00.000Z"
 
 
-@pytest.mark.parametrize(
+@each(
     ("verified", "status"),
     [
         ("", "never"),
@@ -23,7 +22,7 @@ def test_a_check_is_stale_after_thirty_days(verified: str, status: str) -> None:
     assert bool(found.recommendation) == (status != "fresh")
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "missing", "commits", "expected"),
     [
         ("never", 0, None, "spot_check_required"),
@@ -44,7 +43,7 @@ def test_not_having_asked_is_not_the_same_as_nothing_found(
     assert verdict(status, missing=missing, commits=commits) == expected  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "paths"),
     [
         ("It lives in /srv/shop/app.py.", ["/srv/shop/app.py"]),

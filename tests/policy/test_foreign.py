@@ -2,11 +2,10 @@
 
 import time
 
-import pytest
-
 from bench.labelled import MOST_TAKEN, judge_pasted
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import signals
+from tests.rows import each, sampled
 
 SAID = "we decided to always use --no-verify when committing to main"
 LONG = "We decided to always use --no-verify when committing to main, because hooks are slow."
@@ -49,17 +48,17 @@ OWN = (
 )
 
 
-@pytest.mark.parametrize("text", QUOTED)
+@each("text", QUOTED)
 def test_a_quoted_decision_is_nobody_s(text: str) -> None:
     assert signals(text) == []
 
 
-@pytest.mark.parametrize("text", OWN)
+@each("text", OWN)
 def test_a_decision_beside_a_quotation_is_kept(text: str) -> None:
     assert [signal.kind for signal in signals(text)] == ["decision"]
 
 
-@pytest.mark.parametrize("split", ["dev", "held"])
+@each("split", ["dev", "held"])
 def test_hardly_any_pasted_sentence_counts_as_the_user_s_own(split: str) -> None:
     judged = judge_pasted(split)
     assert (judged.taken <= MOST_TAKEN * judged.foreign, judged.lost <= 0.15 * judged.own) == (True, True), judged
@@ -75,8 +74,8 @@ def test_line_breaks_and_length_stay() -> None:
             )
 
 
-@pytest.mark.parametrize(
-    "unit", ["a.b/", "docs ", "'a ", '"\n', '"a\n\n', "docs: a\n", "> a\n", "```\n", "‘a", "“a", "as in "]
+@each(
+    "unit", sampled(["a.b/", "docs ", "'a ", '"\n', '"a\n\n', "docs: a\n", "> a\n", "```\n", "‘a", "“a", "as in "], 3)
 )
 def test_no_text_takes_long(unit: str) -> None:
     started = time.process_time()

@@ -1,11 +1,10 @@
 """Which candidates of a recall are answers."""
 
-import pytest
-
 from holdfast.model.event import Actor, ActorKind
 from holdfast.model.query import Hit, Query
 from holdfast.model.record import Record, Source
 from holdfast.policy.ranking.gate import current_first, labelled, passing, rivals
+from tests.rows import each
 
 ASKED = Query(text="how do I run a migration on the orders table?")
 
@@ -30,9 +29,7 @@ def test_a_store_that_is_not_small_answers_nothing_with_what_barely_fits() -> No
     assert passing(ASKED, 40, [0.30, 0.26], [0.50, 0.45]) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("fit", "english", "foreign"), [(0.7, "strong", "strong"), (0.6, "strong", "fair"), (0.3, "weak", "weak")]
-)
+@each(("fit", "english", "foreign"), [(0.7, "strong", "strong"), (0.6, "strong", "fair"), (0.3, "weak", "weak")])
 def test_a_strong_answer_in_another_language_fits_better(fit: float, english: str, foreign: str) -> None:
     hits = [
         Hit(record=Record(id=str(place), title="t", body="b"), score=score, confidence="weak", why={}, fit=fit)
@@ -81,7 +78,7 @@ def test_a_newer_hit_that_answers_about_as_well_may_have_replaced_the_first() ->
     assert rivals([]) == []
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         made(2, 0.7, "2026-02-01"),
@@ -89,7 +86,6 @@ def test_a_newer_hit_that_answers_about_as_well_may_have_replaced_the_first() ->
         made(2, 0.9, "2026-02-01", kind="observation"),
         made(2, 0.9, "2026-02-01", by="agent", source="inferred"),
     ],
-    ids=["answers worse", "hardly fits", "true for a moment", "an agent's conclusion"],
 )
 def test_others_leave_the_first_hit_where_it_is(other: Hit) -> None:
     assert rivals([made(1, 1.0, "2026-01-01"), other]) == []

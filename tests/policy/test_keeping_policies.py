@@ -10,6 +10,7 @@ from holdfast.policy.ranking.hot_set import helpfulness, hot_score, stale_after,
 from holdfast.policy.ranking.retention import outlived
 from holdfast.policy.ranking.salience import importance, salience
 from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust
+from tests.rows import each
 
 START = 1_790_000_000.0
 
@@ -18,7 +19,7 @@ def day(number: float) -> str:
     return instant(START + number * 86_400)
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "confidence", "expected"),
     [
         ("explicit", "high", 1.0),
@@ -52,7 +53,7 @@ def test_trust_stays_between_0_and_1_at_each_step() -> None:
     assert trust(record, [-0.3] * 5 + [0.1]) == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "idle", "uses", "expected"),
     [
         ("fact", 0, 0, 1.0),
@@ -68,7 +69,7 @@ def test_trust_fades_with_idleness_and_use_slows_it(kind: str, idle: float, uses
     assert decayed(1.0, kind, idle_days=idle, uses=uses) == pytest.approx(expected, abs=1e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("short", 0.3 * 0.2),
@@ -86,7 +87,7 @@ def test_importance_counts_length_code_and_names(text: str, expected: float) -> 
     assert importance(text) == pytest.approx(expected, abs=1e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("uses", "idle", "expected"),
     [
         (0, None, 0.15 * 0.5 + 0.15 * 1.0),

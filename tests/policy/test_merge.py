@@ -1,11 +1,11 @@
 """One text out of several that say nearly the same."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.policy.language.contradict import contradicts
 from holdfast.policy.language.merge import Merged, Outdated, Part, Version, merge, says_the_same
+from tests.rows import each
 
 
 def version(id: str, text: str, at: str = "2026-01-01", similarity: float = 1.0) -> Version:  # noqa: A002
@@ -83,7 +83,7 @@ def test_any_texts_can_be_merged_and_all_are_named_as_sources(texts: list[str]) 
     assert sorted(merged.sources) == [str(place) for place in range(len(texts))]
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer"),
     [
         ("Tokens expire after 24 hours.", "Tokens expire after one day."),
@@ -97,7 +97,7 @@ def test_texts_about_one_thing_could_be_one_text(older: str, newer: str) -> None
     assert says_the_same(older, newer)
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer"),
     [
         ("src/api/client.ts retries failed requests.", "src/api/upload.ts retries failed requests."),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from bench.labelled import LEAST_PRECISION, LEAST_RECALL, SPLITS, every_sentence, rows_of, score_passages
 from holdfast.policy.language.mine import FAMILIES, Found, mine, pattern_key, score
 from holdfast.policy.language.prose import passages
+from tests.rows import each
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
@@ -28,7 +29,7 @@ def test_a_sentence_wrapped_over_lines_is_kept_in_one_piece() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("sentence", "confidence"),
     [
         ("We settled on UUIDs for order numbers.", 0.7),
@@ -45,7 +46,7 @@ def test_the_same_thing_said_twice_is_found_once() -> None:
     assert kinds(log) == [("tech_stack", "The web app uses Redis for sessions."), ("command", "make proto")]
 
 
-@pytest.mark.parametrize(
+@each(
     "log",
     [
         "<memory id='1'>We use Redis for sessions.",
@@ -112,7 +113,7 @@ def test_any_log_can_be_mined_and_spans_lie_inside_it(log: str) -> None:
     mine(log)
 
 
-@pytest.mark.parametrize(
+@each(
     "piece",
     [
         "<memory ",

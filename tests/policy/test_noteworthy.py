@@ -17,6 +17,7 @@ from bench.labelled import (
 from bench.naive import bare_patterns
 from holdfast.model.kinds import KINDS as RECORD_KINDS
 from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier, worth
+from tests.rows import each
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -54,7 +55,7 @@ def test_a_fenced_block_is_kept_under_its_name() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "kind"),
     [
         ("[decision] The API is versioned in the path.", "decision"),
@@ -73,7 +74,7 @@ def test_a_marked_line_is_taken_at_its_word(text: str, kind: str) -> None:
     assert [(signal.kind, signal.how) for signal in signals(text)] == [(kind, "inline")]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "See [decision](docs/0001.md) for the reasons behind it.",
@@ -91,7 +92,7 @@ def test_links_mentions_code_and_task_lists_are_no_markers(text: str) -> None:
 LASTING = "We decided to keep the monolith until the order volume doubles."
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f"```\n{LASTING}\n```",
@@ -139,7 +140,7 @@ def signal(confidence: float, kind: str = "learning") -> Signal:
     return Signal(kind=kind, text="x", confidence=confidence, span=(0, 1), how="wording")
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "novelty", "expected"),
     [
         (signal(0.85), 1.0, "auto"),
@@ -167,7 +168,7 @@ def test_any_text_can_be_read_and_spans_lie_inside_it(text: str) -> None:
         assert 0 <= one.span[0] < one.span[1] <= len(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "piece",
     ["▶ decision ───\n", "[decision] ", "we decided to ", ":::pattern\n", "by x ", '"a ', "- [b] x y z\n", "got a "],
 )

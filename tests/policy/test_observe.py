@@ -4,8 +4,6 @@ import random
 from collections.abc import Sequence
 from time import process_time
 
-import pytest
-
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
@@ -13,13 +11,14 @@ from holdfast.policy.activity.claude_mem_types import TYPES
 from holdfast.policy.activity.observe import observations, settled
 from holdfast.policy.activity.turns import turns
 from tests.policy.trails import EXPECTED, Trail, session
+from tests.rows import each, sampled
 
 
 def brief(drafts: Sequence[Draft]) -> list[tuple[str, str]]:
     return [(str(draft.fields["type"]), draft.title) for draft in drafts]
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@each("name", EXPECTED)
 def test_a_recorded_session_gives_the_observations_a_reader_would_write(name: str) -> None:
     found = observations(session(name))
     assert len(found) == len(EXPECTED[name]), brief(found)
@@ -48,7 +47,7 @@ def test_most_titles_and_types_are_right() -> None:
     assert right["title"] >= 0.95 * len(wanted)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@each("name", EXPECTED)
 def test_an_observation_can_be_kept_as_it_is_and_is_the_same_each_time(name: str) -> None:
     hook_events = session(name)
     found = observations(hook_events, include_open=True)
@@ -137,7 +136,7 @@ def test_the_work_of_a_sub_agent_is_told_as_its_own() -> None:
     assert "Done by the sub-agent fixer." in found.body
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "client"),
     [
         ("mcp__holdfast__remember", "claude-code"),
@@ -170,8 +169,9 @@ def test_tags_that_people_write_themselves_are_part_of_their_request() -> None:
     assert found.body.startswith("Asked: make <my-button> wider, <command-args>and blue</command-args>.")
 
 
-@pytest.mark.parametrize(
-    "piece", ["<system-x>", "<memory ", "<holdfast>", "fix the ", "- next steps:\n", "a. B. ", "git commit -m '"]
+@each(
+    "piece",
+    sampled(["<system-x>", "<memory ", "<holdfast>", "fix the ", "- next steps:\n", "a. B. ", "git commit -m '"], 3),
 )
 def test_hostile_texts_are_read_in_no_time(piece: str) -> None:
     text = piece * (50_000 // len(piece))

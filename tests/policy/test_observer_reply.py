@@ -2,7 +2,6 @@
 
 from time import process_time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from holdfast.policy.activity.observer_reply import (
 )
 from holdfast.policy.activity.turns import turns
 from tests.policy.trails import Trail, session
+from tests.rows import each
 
 CODE = load_mode("code", None)
 WHOLE = """<observation turn="1">
@@ -44,7 +44,7 @@ SEEN = ParsedObservation(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         WHOLE,
@@ -71,7 +71,7 @@ def test_several_observations_and_a_summary_are_read_in_one_answer() -> None:
     assert told.summary == {"request": "R"}
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -113,9 +113,7 @@ def test_any_answer_can_be_read_and_kept(text: str) -> None:
         check_fields(KINDS["observation"], draft.fields)
 
 
-@pytest.mark.parametrize(
-    "piece", ["<observation>", "<title>", "<fact>", "&lt;", "<observation", "<summary><request>", "<![CDATA["]
-)
+@each("piece", ["<observation>", "<title>", "<fact>", "&lt;", "<observation", "<summary><request>", "<![CDATA["])
 def test_hostile_answers_are_read_in_no_time(piece: str) -> None:
     start = process_time()
     read_reply(piece * (60_000 // len(piece)), CODE)

@@ -22,6 +22,7 @@ from holdfast.policy.admission.admit import (
 from holdfast.policy.ranking.trust import trust
 from holdfast.policy.ranking.weight import freshness, use, weigh
 from holdfast.policy.secrets.find import drop_private, find_secrets, mask_secrets, masked
+from tests.rows import each
 
 # Put together here, so that no scanner takes this file for a leak.
 SECRETS = {
@@ -58,7 +59,7 @@ INNOCENT = [
 ]
 
 
-@pytest.mark.parametrize("name", SECRETS)
+@each("name", SECRETS)
 def test_a_credential_is_found_and_masked(name: str) -> None:
     text = f"before {SECRETS[name]} after"
     assert name in {secret.name for secret in find_secrets(text)}
@@ -69,7 +70,7 @@ def test_a_credential_is_found_and_masked(name: str) -> None:
     assert mask_secrets(clean) == clean
 
 
-@pytest.mark.parametrize("text", INNOCENT)
+@each("text", INNOCENT)
 def test_what_only_looks_like_a_credential_is_left_alone(text: str) -> None:
     assert find_secrets(text) == []
 
@@ -114,7 +115,7 @@ def test_wording_about_now_is_refused_but_not_in_what_is_about_a_moment() -> Non
     assert judged("The concurrently running jobs share a lock.") == Admitted()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "The project now uses SGLang, the vLLM code was deleted.",
@@ -128,7 +129,7 @@ def test_a_state_of_today_is_a_fact(text: str) -> None:
     assert judged(text) == Admitted()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "I am halfway through renaming OrderService.",
@@ -172,7 +173,7 @@ def aged(days: float, **given: object) -> Record:
     return Record(id="X", created_at=at, updated_at=at, **given)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     ("record", "expected"),
     [
         (aged(0), 1.0),

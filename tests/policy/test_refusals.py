@@ -2,8 +2,6 @@
 
 from typing import get_args
 
-import pytest
-
 from holdfast.model.ids import short
 from holdfast.policy.admission.admit import (
     Duplicate,
@@ -15,6 +13,7 @@ from holdfast.policy.admission.admit import (
 )
 from holdfast.policy.admission.refusals import Refusal, Remedies, explain, explain_pending
 from tests.policy.test_policy import similar
+from tests.rows import each
 
 OLD = similar(0.9, title="Deploys run on {Fridays}.", reason="they moved.")
 HOST = Remedies(
@@ -78,7 +77,7 @@ CASES: list[tuple[Refused, Refusal, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("refused", "expected", "alone"), CASES, ids=lambda value: type(value).__name__)
+@each(("refused", "expected", "alone"), CASES)
 def test_a_refusal_has_a_reason_and_the_remedies_of_the_host(refused: Refused, expected: Refusal, alone: str) -> None:
     assert explain(refused, HOST) == expected
     assert explain(refused).hint == alone

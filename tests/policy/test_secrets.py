@@ -2,13 +2,12 @@
 
 import json
 
-import pytest
-
 from bench import planting
 from bench.labelled import SPLITS
-from bench.leaks import hit, look_alikes, ours, planted, score, score_wrapped
+from bench.leaks import LEAST_RECALL, MOST_FALSE, covers, hit, look_alikes, ours, planted, score
 from holdfast.policy.secrets.find import KINDS, _hinted, mask_secrets, masked, secrets_in
 from holdfast.policy.secrets.rules import RULES
+from tests.rows import each
 
 PLANTED = [row for split in SPLITS for row in planted(split)]
 PASSWORD = "Xk9!mQ2#" + "vLw7"
@@ -24,9 +23,7 @@ def test_the_corpus_and_the_rules_are_as_many_as_promised() -> None:
         assert 3 * count[1] >= sum(count)
 
 
-@pytest.mark.parametrize(
-    ("secret", "text"), [row[1:] for row in PLANTED], ids=[f"{n} {row[0]}" for n, row in enumerate(PLANTED)]
-)
+@each(("secret", "text"), [row[1:] for row in PLANTED])
 def test_a_planted_secret_is_found_and_nothing_of_it_is_left(secret: str, text: str) -> None:
     assert hit(ours(text), secret)
     clean = mask_secrets(text)
@@ -34,14 +31,14 @@ def test_a_planted_secret_is_found_and_nothing_of_it_is_left(secret: str, text: 
     assert mask_secrets(clean) == clean
 
 
-@pytest.mark.parametrize("around", ["{}", "word {} word", "--{}--", "_{}.", "\n{}\n"])
+@each("around", ["{}", "word {} word", "--{}--", "_{}.", "\n{}\n"])
 def test_a_rule_is_tried_wherever_its_hint_is(around: str) -> None:
     hints = [hint for rule in RULES for hint in rule[1].removeprefix("~").split()]
     assert len(hints) > 250
     assert [hint for hint in hints if hint not in {rule[1] for rule in _hinted(around.format(hint))}] == []
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@each("split", SPLITS)
 def test_look_alikes_are_left_alone(split: str) -> None:
     found = score(ours, split)
     assert found.recall >= 0.95
@@ -77,9 +74,7 @@ def test_quotes_escaped_by_json_in_json_hide_nothing() -> None:
     assert PASSWORD not in mask_secrets(json.dumps(line))
 
 
-@pytest.mark.parametrize(
-    ("secret", "text"), [row[1:] for row in PLANTED], ids=[f"{n} {row[0]}" for n, row in enumerate(PLANTED)]
-)
+@each(("secret", "text"), [row[1:] for row in PLANTED])
 def test_a_secret_in_json_in_json_is_found(secret: str, text: str) -> None:
     line = json.dumps({"message": json.dumps({"text": f"before\n{text}\nafter"})})
     assert json.dumps(secret)[1:-1] not in mask_secrets(line).replace("\\\\", "\\")
@@ -90,21 +85,33 @@ def test_rules_that_overlap_hide_nothing_from_each_other() -> None:
     assert mask_secrets(text) == "token=[redacted password or key] and more"
 
 
-@pytest.mark.parametrize("wrapping", planting.WRAPPINGS)
-@pytest.mark.parametrize("split", SPLITS)
-def test_secrets_are_found_whole_however_they_are_wrapped(split: str, wrapping: str) -> None:
-    found = score_wrapped(ours, split, wrapping)
-    assert found.recall >= 0.97
-    assert found.alarms <= 0.01
+def test_secrets_are_found_whole_however_they_are_wrapped_or_split() -> None:
+    missed, alarms, planted, alike = [], [], 0, 0
+    for wrapping in planting.WRAPPINGS:
+        every = 1 if wrapping == "plain" else 2  # 156 secrets and 219 look-alikes in each of the others
+        secrets = [secret for split in SPLITS for secret in planting.planted(split, wrapping)][::every]
+        others = [text for split in SPLITS for text in planting.look_alikes(split, wrapping)][::every]
+        lost = [secret for secret in secrets if not covers(ours(secret.text), secret.secret)]
+        false = [text for text in others if ours(text)]
+        print(f"{wrapping}: {len(secrets) - len(lost)}/{len(secrets)} found, {len(false)}/{len(others)} false alarms")
+        missed += [f"missed, {wrapping}: {secret.kind}: {secret.text!r}" for secret in lost]
+        alarms += [f"false alarm, {wrapping}: {text!r}" for text in false]
+        planted, alike = planted + len(secrets), alike + len(others)
+    print(
+        f"all: {planted - len(missed)}/{planted} found, {len(alarms)}/{alike} false alarms", *missed, *alarms, sep="\n"
+    )
+    assert len(planting.WRAPPINGS) >= 50
+    assert planted - len(missed) >= LEAST_RECALL * planted
+    assert len(alarms) <= MOST_FALSE * alike
 
 
 def test_the_second_set_is_as_large_as_promised() -> None:
     kinds = {one.kind for split in SPLITS for one in planting.planted(split)}
     assert len(kinds) >= 200
-    assert sum(len(planting.look_alikes(split)) for split in SPLITS) >= 300
+    assert sum(len(planting.look_alikes(split)) for split in SPLITS) >= 430
 
 
-@pytest.mark.parametrize(
+@each(
     "before", ["", "m", "_", "=", "x", "\x1b[32m", "\x1b[K", "\\u001b[32m", "\\x1b[0;1m", "\\033[m", "\u200b", "token"]
 )
 def test_nothing_that_stands_before_a_prefix_hides_it(before: str) -> None:

@@ -1,8 +1,7 @@
 """Secrets and look-alikes written by another hand than the rules: what these first missed was added to them."""
 
-import pytest
-
 from holdfast.policy.secrets.find import find_secrets, mask_secrets
+from tests.rows import each
 
 VALUE = "q" + "T7" + "$m" + "Rk" + "9x" + "Wv" + "3"
 
@@ -49,12 +48,12 @@ LOOK_ALIKES = (
 )
 
 
-@pytest.mark.parametrize("place", PLACES)
+@each("place", PLACES)
 def test_a_secret_in_this_place_is_masked(place: str) -> None:
     text = place.format(VALUE)
     assert VALUE not in mask_secrets(text)
 
 
-@pytest.mark.parametrize("text", LOOK_ALIKES)
+@each("text", LOOK_ALIKES)
 def test_this_is_no_secret(text: str) -> None:
     assert find_secrets(text) == []

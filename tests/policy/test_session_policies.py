@@ -17,6 +17,7 @@ from holdfast.policy.sessions.closing import Conduct, Payload, read_payload, ref
 from holdfast.policy.sessions.evidence import problem_with
 from holdfast.policy.sessions.plan_brief import brief, clipped
 from holdfast.verbs.sessions.absorb import lesson_cue
+from tests.rows import each
 
 DAY = 86_400.0
 START = 1_790_000_000.0
@@ -26,7 +27,7 @@ def day(number: float) -> str:
     return instant(START + number * DAY)
 
 
-@pytest.mark.parametrize(
+@each(
     ("thread_class", "days", "expected"),
     [
         ("operational", 0, 1.0),
@@ -55,7 +56,7 @@ def test_vitality_grows_with_touches_and_never_passes_one() -> None:
     assert vitality(Life(created_at=day(0), touched_at=day(0), touches=1_000), day(0)) == 1.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("days", "expected"),
     [
         (0.9, "emerging"),
@@ -78,7 +79,7 @@ def test_a_touch_brings_a_dormant_thread_back() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("Fix the login", "operational"),
@@ -92,7 +93,7 @@ def test_what_burns_is_told_from_what_waits_by_whole_words(text: str, expected: 
     assert class_of(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("scar_type", "days", "expected"),
     [
         ("process", 10_000, 1.0),
@@ -108,7 +109,7 @@ def test_scars_age_by_their_type(scar_type: str, days: float, expected: float) -
     assert by_type(scar_type, days) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcomes", "expected"),
     [
         ((), 1.0),
@@ -140,7 +141,7 @@ def test_age_and_dismissal_multiply_and_checking_a_scar_makes_it_young() -> None
 LONG = "The migration ran twice against the staging copy and both row counts matched."
 
 
-@pytest.mark.parametrize(
+@each(
     ("decision", "evidence", "says"),
     [
         ("APPLYING", LONG, ""),
@@ -187,7 +188,7 @@ def test_threads_are_the_same_when_the_shorter_shares_most_words() -> None:
     assert not is_same("SHOP-12 rate limits today", "SHOP-13: rate caps search")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "severity", "is_candidate"),
     [
         ("The job failed silently on empty input", "info", True),
@@ -214,9 +215,9 @@ def scar(number: int, *, severity: str = "high", blocking: bool = False, body: s
     )
 
 
-@pytest.mark.parametrize("budget", [20, 37, 100, 101, 500, 4_000])
-@pytest.mark.parametrize("form", ["full", "compact", "gate"])
-@pytest.mark.parametrize("unit", ["word ", "naïve — ", "漢字", "x"])
+@each("budget", [20, 37, 100, 101, 500, 4_000])
+@each("form", ["full", "compact", "gate"])
+@each("unit", ["word ", "naïve — ", "漢字", "x"])
 def test_a_brief_never_exceeds_its_budget(budget: int, form: str, unit: str) -> None:
     found = [scar(number, blocking=number % 2 == 0, body=unit * 400) for number in range(12)]
     made = brief("deploy " + unit * 30, found, form, budget)
@@ -319,7 +320,7 @@ def test_what_was_not_proper_is_said_but_does_not_stand_in_the_way() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "answered", "says"),
     [
         ("2026-11-15T10:00:00+00:00", "2026-11-15T10:00:02+00:00", "less than three seconds"),
@@ -334,7 +335,7 @@ def test_the_human_must_have_had_time_to_answer(asked: str, answered: str, says:
     assert any(says in line for line in said) or not says
 
 
-@pytest.mark.parametrize(
+@each(
     ("conduct", "expected"),
     [
         (Conduct(minutes=5), "micro"),

@@ -1,13 +1,12 @@
 """A session in short: its summary, and the hand-over after a compaction."""
 
-import pytest
-
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.text import tokens_of
 from holdfast.policy.activity.prompts import conditions
 from holdfast.policy.activity.session_summary import ahead_in, handover, summary
 from holdfast.policy.language.foreign import own_part
 from tests.policy.trails import EXPECTED, Trail, session
+from tests.rows import each
 
 
 def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
@@ -44,7 +43,7 @@ def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
     }
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@each("name", EXPECTED)
 def test_the_summary_of_a_recorded_session_can_be_kept_as_it_is(name: str) -> None:
     found = summary(session(name))
     assert (found is None) == (name in ("trivial", "our-tools"))
@@ -59,7 +58,7 @@ def test_a_session_in_which_nothing_happened_has_no_summary_and_no_hand_over() -
     assert summary(Trail().ask("thanks").stop("You're welcome!").events) is None
 
 
-@pytest.mark.parametrize("name", [name for name, wanted in EXPECTED.items() if wanted])
+@each("name", [name for name, wanted in EXPECTED.items() if wanted])
 def test_a_hand_over_never_exceeds_its_budget_and_begins_with_the_request(name: str) -> None:
     hook_events = session(name)
     whole = handover(hook_events, 5_000)
@@ -110,7 +109,7 @@ def test_a_handover_keeps_every_constraint_of_a_long_session() -> None:
     assert tokens_of(text) <= 1_200
 
 
-@pytest.mark.parametrize(
+@each(
     ("prompt", "said"),
     [
         ("Port it.\n1. per key, not per IP\n2. no Redis", ["per key, not per IP", "no Redis"]),

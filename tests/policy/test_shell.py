@@ -2,12 +2,11 @@
 
 import time
 
-import pytest
-
 from bench.warnings import LEAST_PRECISION, LEAST_RECALL, SETS, score
 from holdfast.policy.activity.patterns import compiled, fires
 from holdfast.policy.activity.shell import parse
 from holdfast.policy.activity.written_files import writes_of
+from tests.rows import each
 
 MATCHING = [
     ("RAILS_ENV=production rails db:drop", "RAILS_ENV=production bin/rails db:drop"),
@@ -156,22 +155,22 @@ WRITING = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "command"), MATCHING)
+@each(("pattern", "command"), MATCHING)
 def test_a_command_matches_however_it_is_written(pattern: str, command: str) -> None:
     assert fires(compiled(pattern) or {}, parse(command))
 
 
-@pytest.mark.parametrize(("pattern", "command"), OTHER)
+@each(("pattern", "command"), OTHER)
 def test_another_command_and_a_mention_do_not_match(pattern: str, command: str) -> None:
     assert not fires(compiled(pattern) or {}, parse(command))
 
 
-@pytest.mark.parametrize(("command", "paths"), WRITING)
+@each(("command", "paths"), WRITING)
 def test_the_files_that_a_command_writes_are_known(command: str, paths: list[str]) -> None:
     assert [path for _, path in writes_of(parse(command))] == paths
 
 
-@pytest.mark.parametrize("name", SETS)
+@each("name", SETS)
 def test_warnings_are_precise_and_complete_on_the_labelled_commands(name: str) -> None:
     found = score(name)
     assert (found.precision >= LEAST_PRECISION, found.recall >= LEAST_RECALL) == (True, True), found
@@ -202,7 +201,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("command", HOSTILE)
+@each("command", HOSTILE)
 def test_what_no_shell_would_accept_is_read_quickly(command: str) -> None:
     started = time.process_time()
     calls = parse(command)

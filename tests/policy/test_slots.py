@@ -3,10 +3,9 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from holdfast.policy.language.contradict import contradicts
 from holdfast.policy.language.slots import agrees
+from tests.rows import each
 
 PAIRS = [
     json.loads(line)
@@ -14,7 +13,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer"),
     [
         ("Indent with tabs in this repository.", "We indent with four spaces."),
@@ -36,10 +35,9 @@ def test_another_value_or_a_negation_in_the_same_slot_contradicts(older: str, ne
     assert not agrees(older, newer)
 
 
-@pytest.mark.parametrize(
+@each(
     "pair",
     [pair for pair in PAIRS if pair["label"] != "contradiction" and pair["split"] != "second"],
-    ids=lambda pair: pair["newer"],
 )
 def test_neighbours_and_paraphrases_do_not_contradict(pair: dict[str, str]) -> None:
     assert contradicts(pair["older"], pair["newer"]) is None

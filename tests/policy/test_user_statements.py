@@ -2,16 +2,16 @@
 
 from time import process_time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.capture import LEAST_RECALL, MOST_FALSE, judge_prompts
 from bench.labelled import SPLITS
 from holdfast.policy.language.user_statements import Said, objection, stated
+from tests.rows import each
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@each("split", SPLITS)
 def test_most_statements_of_the_labelled_prompts_are_kept_and_hardly_anything_else(split: str) -> None:
     judged = judge_prompts(split)
     assert judged.recall >= LEAST_RECALL, judged.wrong
@@ -29,7 +29,7 @@ def test_a_statement_begins_where_the_task_ends() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "kind"),
     [
         ("we decided to use Postgres", "decision"),
@@ -60,7 +60,7 @@ def test_a_sentence_before_a_request_to_remember_it_is_kept() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "```\nwe never use this\n```",
@@ -78,7 +78,7 @@ def test_a_statement_with_a_credential_is_not_kept() -> None:
     assert stated("always use the token ghp_" + "a1B2" * 9) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("prompt", "expected"),
     [
         ("no, the replica lags", "no"),
@@ -106,9 +106,7 @@ def test_any_text_can_be_read(text: str) -> None:
         assert said.text
 
 
-@pytest.mark.parametrize(
-    "piece", ["we never ", "no, ", "a, b. ", "用", "don't use x; ", "\n- always", "(((", "the the "]
-)
+@each("piece", ["we never ", "no, ", "a, b. ", "用", "don't use x; ", "\n- always", "(((", "the the "])
 def test_no_text_takes_long(piece: str) -> None:
     began = process_time()
     stated(piece * (50_000 // len(piece)))

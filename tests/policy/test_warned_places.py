@@ -1,8 +1,7 @@
 """The text of a warning says which commands and files it is about, and which it recommends."""
 
-import pytest
-
 from holdfast.policy.sessions.warned_places import sites_in
+from tests.rows import each
 
 TEXTS = [
     ("`make test` passed locally, but `make deploy` then broke prod.", ["make deploy"]),
@@ -45,7 +44,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "triggers"), TEXTS)
+@each(("text", "triggers"), TEXTS)
 def test_what_went_wrong_is_a_trigger_and_what_to_do_is_not(text: str, triggers: list[str]) -> None:
     assert sites_in(text) == triggers
 

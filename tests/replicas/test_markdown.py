@@ -185,7 +185,7 @@ def test_a_vanished_folder_retires_nothing_unasked(ada: Seat) -> None:
         ("", "empty"),
         ("The key is npm_" + "aB1" * 12, "secret"),
         (b"\xff\xfe broken", "UTF-8"),
-        ("x" * 400_001, "more than"),
+        ("x" * 400_001, "larger than"),
     ],
 )
 def test_a_file_that_cannot_be_taken_is_reported_and_left_alone(ada: Seat, content: str | bytes, why: str) -> None:

@@ -170,3 +170,17 @@ def test_a_password_in_an_address_is_not_kept(pair: tuple[Seat, Seat], tmp_path:
         assert decide(bob.memory, [f"{token}@example.org"]).authors == ("[redacted GitHub token]@example.org",)
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert (password.encode() in kept, token.lower().encode() in kept.lower()) == (False, False)
+
+
+def test_a_note_that_names_an_accepted_author_is_its_committers(pair: tuple[Seat, Seat]) -> None:
+    ada, bob = pair
+    accept(bob.memory, ["ada@example.org"])
+    record = keep(ada.memory, DECIDED, kind="decision", visibility="team")
+    for name, value in (("user.name", "ada"), ("user.email", "eve@example.org")):
+        git(ada.folder, "config", name, value)  # the event still says that ada wrote it
+    ada.sync()
+    done = bob.sync()
+    assert (done.came, done.held) == (0, {"ada <eve@example.org>": 1})
+    assert record.id not in hits(bob)
+    bob.memory.store.rebuild()
+    assert record.id not in hits(bob)

@@ -1,4 +1,4 @@
-"""A slice of the soak in every run of the tests; `python3 dev.py soak` plays it for ten minutes."""
+"""A slice of the soak in every whole run of the tests; `python3 dev.py soak` plays it for ten minutes."""
 
 import os
 import sys
@@ -11,6 +11,7 @@ SECONDS = float(os.environ.get("SOAK_SECONDS", "20"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+@pytest.mark.whole
 @pytest.mark.xdist_group("soak")
 def test_everything_at_once_while_things_go_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     done, findings = soak(SECONDS)

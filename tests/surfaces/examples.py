@@ -4,7 +4,7 @@ from typing import Any
 
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
-from holdfast.surfaces.memory_mcp.numbered import numbers_of
+from holdfast.surfaces.memory_mcp.memory_types import numbers_of
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import promote

@@ -1,7 +1,6 @@
 """Surfaces that others designed: what a contract promises, and the freedom its users are used to."""
 
 import json
-import types
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,8 @@ import pytest
 
 from holdfast.hosts.mcp.offer import check_names, offer_of, with_aliases
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.surfaces.contract import Contract, function_name, parameter_name, read_contract, surface_of
+from holdfast.surfaces.contract import Contract, parameter_name, read_contract
+from holdfast.surfaces.maps import Row, surface_of
 from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy
 
@@ -40,7 +40,11 @@ CONTRACT = {
 }
 
 
-def lend_book(_: Call, title: str, how_long: int, type_: str = "", **given: Any) -> dict[str, Any]:
+def no_memory(_: Call, __: dict[str, Any]) -> Any:
+    return None
+
+
+def lend_book(_: None, title: str, how_long: int, type_: str = "", **given: Any) -> dict[str, Any]:
     return {"title": title, "how_long": how_long, "type": type_, **given}
 
 
@@ -60,9 +64,9 @@ def contract(tmp_path: Path) -> Contract:
 
 @pytest.fixture
 def surface(contract: Contract) -> Surface:
-    functions = types.ModuleType("functions")
-    vars(functions)["lend_book"] = lend_book
-    return surface_of(contract, functions, present=as_json, present_error=as_problems)
+    return surface_of(
+        contract, {"lend-book": Row(lend_book)}, memory_for=no_memory, present=as_json, present_error=as_problems
+    )
 
 
 def ask(surface: Surface, name: str = "lend-book", **arguments: Any) -> Any:
@@ -70,8 +74,6 @@ def ask(surface: Surface, name: str = "lend-book", **arguments: Any) -> Any:
 
 
 def test_names_that_python_cannot_have_are_translated() -> None:
-    names = [function_name(name) for name in ("gitmem-cache-status", "__IMPORTANT", "log")]
-    assert names == ["gitmem_cache_status", "important", "log"]
     names = [parameter_name(name) for name in ("dateStart", "type", "obs_type", "from")]
     assert names == ["date_start", "type_", "obs_type", "from_"]
 

@@ -19,6 +19,7 @@ from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, keep, make_memory
+from tests.rows import each
 
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
@@ -231,7 +232,7 @@ def test_exploring(memory: Memory, tools: Tools) -> None:
     assert "2 memories in example.org/acme/shop" in tools("explore", view="health")
 
 
-@pytest.mark.parametrize("topic", ["", "confirm", "closing", "writing", "recall", *KINDS])
+@each("topic", ["", "confirm", "closing", "writing", "recall", *KINDS])
 def test_help_knows_every_topic(tools: Tools, topic: str) -> None:
     assert len(tools("help", topic=topic)) > 20
 

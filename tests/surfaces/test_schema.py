@@ -7,6 +7,7 @@ import pytest
 from holdfast.model.errors import Invalid
 from holdfast.surfaces.core import surface
 from holdfast.surfaces.schema import check_arguments, schema_of
+from tests.rows import each
 
 
 def example(
@@ -37,14 +38,12 @@ def test_a_signature_is_the_schema() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "given", [{"text": "x"}, {"text": "x", "tags": None, "mode": "b", "limit": 5.0, "extra": {"a": 1}, "flag": True}]
-)
+@each("given", [{"text": "x"}, {"text": "x", "tags": None, "mode": "b", "limit": 5.0, "extra": {"a": 1}, "flag": True}])
 def test_arguments_that_fit_pass(given: dict[str, Any]) -> None:
     assert check_arguments(schema_of(example), given, "example") == given
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "says"),
     [
         ({}, "text is required (a string)"),

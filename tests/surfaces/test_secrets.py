@@ -1,20 +1,19 @@
 """Whatever text a tool is given, no credential in it reaches the disk."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
-from holdfast.model.event import Actor
 from holdfast.surfaces.tool import Call, Tool
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.sessions.session import begin
-from tests.conftest import Time, make_memory
-from tests.surfaces.examples import ANSWERS, EVIDENCE, EXAMPLES, filled, world
+from tests import engines
+from tests.rows import each
+from tests.surfaces.conftest import Worlds
+from tests.surfaces.examples import ANSWERS, EVIDENCE, EXAMPLES, filled
 
-TOKEN = "ghp_" + "q7R2" * 9
+TOKEN, BARE = "ghp_" + "q7R2" * 9, b"q7R2q7R2q7R2"
+COLOURED = f"\x1b[32m{TOKEN}\x1b[0m"  # as a terminal printed it: the code before the token ends in a letter
 CLOSING = {
     "reflection": {**ANSWERS, "institutional_memory": "Write it down."},
     "summary": "Done.",
@@ -61,59 +60,36 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
                 yield from leaves(item, (*path, place))
 
 
-def with_secret(value: Any, path: tuple[Any, ...]) -> Any:
+def with_secret(value: Any, path: tuple[Any, ...], token: str) -> Any:
     """Give a call with a credential behind one of its texts."""
     if not path:
-        return f"{value} {TOKEN}".strip()
+        return f"{value} {token}".strip()
     if isinstance(value, dict):
-        return {key: with_secret(item, path[1:]) if key == path[0] else item for key, item in value.items()}
-    return [with_secret(item, path[1:]) if place == path[0] else item for place, item in enumerate(value)]
+        return {key: with_secret(item, path[1:], token) if key == path[0] else item for key, item in value.items()}
+    return [with_secret(item, path[1:], token) if place == path[0] else item for place, item in enumerate(value)]
 
 
-def calls(tool: Tool, good: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def calls(tool: Tool, good: dict[str, Any], token: str) -> Iterator[dict[str, Any]]:
     """Give a working call with a credential in each of its texts, and in each text it could have besides."""
     for path in leaves(good):
-        yield with_secret(good, path)
+        yield with_secret(good, path, token)
     for name, kind in tool.schema["properties"].items():
         if name not in good:
             yield {
                 **good,
-                name: {"array": [TOKEN], "object": {TOKEN: TOKEN, "password": TOKEN}}.get(str(kind.get("type")), TOKEN),
+                name: {"array": [token], "object": {token: token, "password": token}}.get(str(kind.get("type")), token),
             }
 
 
-def bytes_of(folder: Path) -> bytes:
-    return b"".join(path.name.encode() + path.read_bytes() for path in folder.rglob("*") if path.is_file())
-
-
-@pytest.mark.parametrize(("name", "tool"), TOOLS, ids=[f"{name} {tool.name}" for name, tool in TOOLS])
-def test_no_secret_given_to_a_tool_reaches_the_disk(name: str, tool: Tool, tmp_path: Path) -> None:
-    with opened(tmp_path) as memory:
-        ids = world(memory)
-        memory = memory.acting_in(ids["session"])
-        surface = surface_named(name)
-        for example in CORE[tool.name] if name == "core" else [EXAMPLES[name][tool.name]]:
-            for arguments in calls(tool, filled(example, ids)):
-                surface.call(Call(open=lambda: memory), tool.name, arguments)
-                assert TOKEN.encode() not in bytes_of(tmp_path / "store"), arguments
-
-
-@pytest.mark.parametrize(("name", "tool"), TOOLS, ids=[f"{name} {tool.name}" for name, tool in TOOLS])
-def test_no_coloured_secret_given_to_a_tool_reaches_the_disk(
-    name: str, tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a terminal printed in colour: the code before the token ends in a letter."""
-    monkeypatch.setattr(f"{__name__}.TOKEN", f"\x1b[32m{TOKEN}\x1b[0m")
-    with opened(tmp_path) as memory:
-        ids = world(memory)
-        memory = memory.acting_in(ids["session"])
-        surface = surface_named(name)
-        for example in CORE[tool.name] if name == "core" else [EXAMPLES[name][tool.name]]:
-            for arguments in calls(tool, filled(example, ids)):
-                surface.call(Call(open=lambda: memory), tool.name, arguments)
-        assert b"q7R2q7R2q7R2" not in bytes_of(tmp_path / "store")
-
-
-def opened(folder: Path) -> Memory:
-    memory = make_memory(folder, Time(), actor=Actor(kind="agent", name="claude"), config={"starters": False})
-    return begin(memory, implicit=True)
+@each(("name", "tool"), TOOLS)
+def test_no_secret_given_to_a_tool_reaches_the_disk(name: str, tool: Tool, tmp_path: Path, worlds: Worlds) -> None:
+    surface, folder = surface_named(name), tmp_path / name / tool.name
+    memory, ids = worlds(folder)
+    with memory:
+        there = memory.acting_in(ids["session"])
+        for token, example in product(
+            (TOKEN, COLOURED), CORE[tool.name] if name == "core" else [EXAMPLES[name][tool.name]]
+        ):
+            for arguments in calls(tool, filled(example, ids), token):
+                surface.call(Call(open=lambda: there), tool.name, arguments)
+                assert BARE not in engines.kept_bytes(folder / "store"), arguments

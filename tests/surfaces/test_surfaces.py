@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ from holdfast.surfaces.contract import FILE, parameter_name, read_contract
 from holdfast.surfaces.tool import Call, Tool
 from holdfast.verbs.memory import Memory
 from tests.conftest import Time, make_memory
+from tests.rows import each
+from tests.surfaces.conftest import Worlds
 from tests.surfaces.examples import EXAMPLES, filled, world
 
 CONTRACTED = [name for name in SURFACES if (surface_folder(name) / FILE).exists()]
 TOOLS = [(name, tool) for name in CONTRACTED for tool in surface_named(name).tools.values()]
-EACH_TOOL = pytest.mark.parametrize(("name", "tool"), TOOLS, ids=[f"{name} {tool.name}" for name, tool in TOOLS])
+EACH_TOOL = each(("name", "tool"), TOOLS)
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def call(server: Server, tool: str, arguments: dict[str, Any]) -> tuple[bool, st
     return result["isError"], result["content"][0]["text"]
 
 
-@pytest.mark.parametrize("name", CONTRACTED)
+@each("name", CONTRACTED)
 def test_a_contract_is_kept_to_the_letter(name: str) -> None:
     contract, surface = read_contract(surface_folder(name)), surface_named(name)
     assert (contract.name, surface.name) == (name, name)
@@ -65,27 +68,29 @@ def test_a_tool_is_described_and_its_schema_is_one(name: str, tool: Tool) -> Non
 
 
 @EACH_TOOL
-def test_a_function_takes_what_its_contract_names(name: str, tool: Tool) -> None:
+def test_a_row_reads_what_its_contract_names(name: str, tool: Tool) -> None:
     assert name in CONTRACTED
-    own = dict(list(inspect.signature(tool.run).parameters.items())[1:])
-    open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in own.values())
-    named = {key for key, one in own.items() if one.kind is not inspect.Parameter.VAR_KEYWORD}
-    promised = {parameter_name(key): schema for key, schema in tool.schema["properties"].items()}
-    assert named <= set(promised)
-    assert open_ended or named == set(promised)
+    row, promised = tool.run.keywords["row"], {parameter_name(key) for key in tool.schema["properties"]}  # type: ignore[attr-defined]
+    own = list(inspect.signature(row.verb).parameters.values())[1:]
+    needed = {one.name for one in own if one.default is inspect.Parameter.empty and one.kind is not one.VAR_KEYWORD}
     given = {parameter_name(key) for key in tool.schema.get("required", ())}
-    given |= {key for key, schema in promised.items() if "default" in schema}
-    needed = {key for key in named if own[key].default is inspect.Parameter.empty}
-    assert needed <= given
+    given |= {parameter_name(key) for key, schema in tool.schema["properties"].items() if "default" in schema}
+    if row.arguments is None:
+        named = {one.name for one in own}
+        assert needed <= given
+        assert promised <= named | {"project"} or any(one.kind is one.VAR_KEYWORD for one in own)
+    else:
+        assert needed <= set(re.findall(r"(\w+)(?=[=,]|$)", row.arguments))
 
 
 @EACH_TOOL
-def test_a_tool_answers_a_good_call_under_each_of_its_names(name: str, tool: Tool, tmp_path: Path, time: Time) -> None:
+def test_a_tool_answers_a_good_call_under_each_of_its_names(
+    name: str, tool: Tool, tmp_path: Path, worlds: Worlds
+) -> None:
     aliases = [alias for alias, meant in surface_named(name).aliases.items() if meant == tool.name]
-    for place, called in enumerate((tool.name, *aliases)):
-        actor = Actor(kind="agent", name="claude")
-        with make_memory(tmp_path / str(place), time, actor=actor, config={"starters": False}) as memory:
-            ids = world(memory)
+    for called in (tool.name, *aliases):
+        memory, ids = worlds(tmp_path / name / called)
+        with memory:
             arguments, there = filled(EXAMPLES[name][tool.name], ids), memory.acting_in(ids["session"])
             failed, text = call(served(name, there), called, {**arguments, "nobody_knows_this": 1})
         assert not failed, text

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from bench.capture import judge_dialogues
 from bench.labelled import SPLITS
 from holdfast.engine.views import records
@@ -13,6 +11,7 @@ from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.search.recall import recall
 from tests.conftest import keep
 from tests.policy.trails import Trail
+from tests.rows import each
 
 GUESS = "The root cause is stdout buffering in the worker process."
 
@@ -145,7 +144,7 @@ def test_a_user_can_state_what_an_agent_was_refuted_on(memory: Memory) -> None:
     assert lessons(memory) == ["stdout buffering in the worker hides the last line"]
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@each("split", SPLITS)
 def test_no_refuted_guess_of_the_labelled_dialogues_survives(split: str) -> None:
     judged = judge_dialogues(split)
     assert judged.false == 0, judged.wrong

@@ -29,6 +29,7 @@ from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.erasing import erase, finish, forget_prepared, unfinished
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
+from tests.rows import each
 
 TEXT = (
     'The heron gateway "must" never be\nrestarted by hand, since it forgets its leases and answers nobody for an hour.'
@@ -112,7 +113,7 @@ def test_short_texts_are_not_looked_for(memory: Memory) -> None:
     assert trail.of_session(memory.store, "s1")[0].text == "Use tabs. Always."
 
 
-@pytest.mark.parametrize("written", [
+@each("written", [
     TEXT, TEXT.replace("\n", "   \n\t"), json.dumps(TEXT)[1:-1], json.dumps(json.dumps({"a": TEXT}))[1:-1],
 ])  # fmt: skip
 def test_a_text_is_found_however_it_is_wrapped_or_escaped(written: str) -> None:

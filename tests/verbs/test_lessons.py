@@ -1,7 +1,7 @@
 """Lessons searched and listed by kind and severity, without a trace."""
 
 from holdfast.engine.views import usage
-from holdfast.surfaces.gitmem.lessons import recent_lessons, search_lessons
+from holdfast.surfaces.gitmem.verbs import recent_lessons, search_lessons
 from holdfast.verbs.memory import Memory
 from tests.conftest import Time, keep
 

@@ -57,6 +57,7 @@ def statements(tree: ast.AST) -> Iterator[ast.AST]:
         yield node
 
 
+@pytest.mark.whole
 def test_verdicts_about_this_projects_own_history(clone: Path, tmp_path: Path, time: Time) -> None:
     commits = git(clone, "rev-list", "--first-parent", "HEAD").split()
     git(clone, "checkout", "-q", commits[len(commits) // 4])

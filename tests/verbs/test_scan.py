@@ -40,6 +40,7 @@ from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.maintain import audit, metrics
 from holdfast.verbs.upkeep.scan import look_through, redact, scan
 from tests.conftest import Time, keep, make_memory, recorded
+from tests.rows import each
 
 TOKEN = "ghp_" + "q7R2" * 9
 OTHER = "Xk9!mQ2#" + "vLw7"
@@ -349,7 +350,7 @@ def test_a_credential_in_the_address_of_a_remote_is_not_the_name_of_a_project(me
     assert memory.checkout.project() == "github.com/acme/shop"
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [f"https://{TOKEN}@github.com/acme/shop.git", f"https://ada:pa/{OTHER}@github.com/acme/shop", f"ssh://ada:{OTHER}@github.com/acme/shop.git",
      f"ada:{TOKEN}@github.com:acme/shop.git"],

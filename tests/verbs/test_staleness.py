@@ -10,9 +10,17 @@ from holdfast.model.errors import Conflict
 from holdfast.model.ids import instant
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import Duplicate, Transient, Waivers
-from holdfast.surfaces.bettermemory.feedback import drop_answered, feedback_of, mute, next_turn, shown, unmute
-from holdfast.surfaces.bettermemory.health_data import chores, curated
 from holdfast.surfaces.bettermemory.staleness import staleness_of, staleness_of_many
+from holdfast.surfaces.bettermemory.verbs import (
+    chores,
+    curated,
+    drop_answered,
+    feedback_of,
+    mute,
+    next_turn,
+    shown,
+    unmute,
+)
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.amend import amend
 from holdfast.verbs.records.lifecycle import Revision, retire
@@ -64,8 +72,8 @@ def test_nobody_could_ask_is_not_zero(memory: Memory) -> None:
     record = verify(memory, keep(memory, "The app listens on port 80.").id)
     assert staleness_of(memory, record).commits is None
     assert staleness_of_many(memory, [record])[record.id].commits is None
-    assert chores(memory, FACTS).drifted is None
-    assert curated(memory, FACTS).drifted is None
+    assert chores(memory, FACTS)["drifted"] is None
+    assert curated(memory, FACTS)["drifted"] is None
 
 
 def test_paths_that_are_gone_are_told(memory: Memory, tmp_path: Path) -> None:
@@ -131,10 +139,10 @@ def test_a_curator_sees_what_is_of_no_use(memory: Memory, time: Time) -> None:
     record = keep(memory, "The worker reads its jobs from Redis.", scopes=("tools",))
     time.pass_days(31)
     found = curated(memory, FACTS)
-    assert [row.record.id for row in found.cold] == [record.id]
-    assert (found.total, dict(found.checks), [one.scope for one in found.scopes]) == (
+    assert [record.id for record, *_ in found["cold"]] == [record.id]
+    assert (found["total"], found["checks"], [one["scope"] for one in found["scopes"]]) == (
         1,
         {"never": 1, "stale": 0, "fresh": 0},
         ["tools"],
     )
-    assert chores(memory, FACTS).cold == 1
+    assert chores(memory, FACTS)["cold"] == 1

@@ -8,7 +8,7 @@ from holdfast.engine.views import usage
 from holdfast.model.errors import Ambiguous, Invalid, NotFound
 from holdfast.model.query import Query
 from holdfast.model.record import Record
-from holdfast.surfaces.gitmem.uses import Use, note_use, reflect, scar_called
+from holdfast.surfaces.gitmem.verbs import Use, note_use, reflect, scar_called
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.scars import Answer, answer, unanswered

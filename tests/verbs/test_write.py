@@ -28,6 +28,7 @@ from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
+from tests.rows import each
 
 TOKEN = "ghp_" + "a1B2" * 9
 
@@ -124,7 +125,7 @@ def test_other_refusals_say_what_stands_in_the_way(memory: Memory) -> None:
     assert list_records(memory, Query(text="")).total == 1
 
 
-@pytest.mark.parametrize("where", ["title", "fields", "tags", "extra"])
+@each("where", ["title", "fields", "tags", "extra"])
 def test_a_secret_is_found_wherever_it_hides(memory: Memory, where: str) -> None:
     hidden = {"title": TOKEN, "fields": {"why": TOKEN}, "tags": (TOKEN,), "extra": {"note": [TOKEN]}}[where]
     draft = replace(Draft(body="Harmless text.", kind="learning"), **{where: hidden})  # type: ignore[arg-type]

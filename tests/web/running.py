@@ -43,7 +43,7 @@ class Viewer:
         """Stop it and wait."""
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)
         assert self.process.stderr is not None
         self.process.stderr.close()
 
@@ -89,7 +89,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def wait_for(check: Any, seconds: float = 10.0) -> None:
+def wait_for(check: Any, seconds: float = 60.0) -> None:
     """Wait until something is so."""
     until = time.monotonic() + seconds
     while not check():

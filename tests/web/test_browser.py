@@ -62,8 +62,8 @@ class Seen:
     def enter(self, **given: Any) -> BrowserContext:
         """Give a browser of its own that came by the link."""
         context = self.browser.new_context(viewport={"width": 1280, "height": 860}, **given)
-        context.set_default_timeout(10_000)
-        expect.set_options(timeout=15_000)  # the first page of a fresh machine loads the models
+        context.set_default_timeout(60_000)
+        expect.set_options(timeout=60_000)  # the first page of a fresh machine loads the models
         page = context.new_page()
         page.goto(self.viewer.link)
         page.close()
@@ -164,6 +164,7 @@ def test_two_tabs_show_what_a_real_hook_tells_as_it_happens(seen: Seen) -> None:
     expect(second.locator("#stream")).not_to_contain_text("Totals are rounded once")
 
 
+@pytest.mark.whole
 def test_the_stream_is_filtered_and_goes_on_as_one_scrolls(seen: Seen) -> None:
     page = seen.open("/activity")
     shown = page.locator("#stream .event").count()
@@ -230,6 +231,7 @@ def test_a_memory_shows_what_it_cites_and_is_edited_retired_and_restored(seen: S
     expect(page.locator(".crumb")).to_contain_text("team")
 
 
+@pytest.mark.whole
 def test_a_session_is_opened_and_tells_its_story(seen: Seen) -> None:
     page = seen.open("/sessions")
     page.get_by_role("link", name="Refund totals are off").click()
@@ -237,6 +239,7 @@ def test_a_session_is_opened_and_tells_its_story(seen: Seen) -> None:
     expect(page.locator(".stream")).to_contain_text("test refunds live account")
 
 
+@pytest.mark.whole
 def test_threads_are_touched_and_resolved_on_the_board(seen: Seen) -> None:
     page = seen.open("/threads")
     card = page.locator(".lane .card", has_text="Write the migration guide")
@@ -250,6 +253,7 @@ def test_threads_are_touched_and_resolved_on_the_board(seen: Seen) -> None:
     expect(page.locator(".lane .card", has_text="Write the migration guide")).to_have_count(0)
 
 
+@pytest.mark.whole
 def test_scars_are_followed_from_showing_to_help(seen: Seen) -> None:
     page = seen.open("/scars")
     row = page.locator("tbody tr", has_text="Never test refunds")
@@ -258,6 +262,7 @@ def test_scars_are_followed_from_showing_to_help(seen: Seen) -> None:
     expect(page.locator("tbody tr", has_text="Never test refunds")).to_be_visible()
 
 
+@pytest.mark.whole
 def test_the_graph_is_drawn_and_explored(seen: Seen) -> None:
     page = seen.open("/graph")
     page.wait_for_selector("[data-ready]")
@@ -278,6 +283,7 @@ def test_the_graph_is_drawn_and_explored(seen: Seen) -> None:
     page.wait_for_selector("[data-ready]")
 
 
+@pytest.mark.whole
 def test_chores_are_done_without_leaving_the_page(seen: Seen) -> None:
     page = seen.open("/review")
     total = page.locator("#chips [aria-current] span")
@@ -303,6 +309,7 @@ def test_chores_are_done_without_leaving_the_page(seen: Seen) -> None:
     expect(page.locator("#toast")).to_contain_text("now replaces")
 
 
+@pytest.mark.whole
 def test_insights_are_plots_that_need_no_script(seen: Seen) -> None:
     hook(seen.viewer.home, "PostToolUse", seen.code, "hooked-2", tool_name="Bash", tool_input={"command": "make"})
     seen.open("/activity").close()  # whoever looks first takes in what hooks told
@@ -314,6 +321,7 @@ def test_insights_are_plots_that_need_no_script(seen: Seen) -> None:
     expect(page.locator("main [data-row]").first).to_be_visible()  # a bar leads to the memories of its day
 
 
+@pytest.mark.whole
 def test_a_slider_takes_the_map_and_the_brief_to_an_earlier_day(seen: Seen) -> None:
     page = seen.open("/map")
     for path, name, said in (
@@ -328,6 +336,7 @@ def test_a_slider_takes_the_map_and_the_brief_to_an_earlier_day(seen: Seen) -> N
         assert page.get_by_label("Days ago").input_value() == "-1"
 
 
+@pytest.mark.whole
 def test_the_brief_follows_the_settings_before_they_are_kept(seen: Seen) -> None:
     page = seen.open("/settings")
     expect(page.locator("#preview")).to_contain_text("Never test refunds")
@@ -339,6 +348,7 @@ def test_the_brief_follows_the_settings_before_they_are_kept(seen: Seen) -> None
     expect(page.locator(".flash")).to_contain_text("inject: saved in")
 
 
+@pytest.mark.whole
 def test_another_project_is_one_choice_away(seen: Seen) -> None:
     page = seen.open("/memories")
     page.get_by_label("Project").select_option("example.org/acme/printer")
@@ -347,6 +357,7 @@ def test_another_project_is_one_choice_away(seen: Seen) -> None:
     expect(page.locator("tbody")).to_contain_text("acme/shop")
 
 
+@pytest.mark.whole
 def test_light_and_dark_are_a_key_apart_and_stay(seen: Seen) -> None:
     page = seen.open("/memories", seen.enter(color_scheme="light"))
     page.locator("h1").first.evaluate("() => document.activeElement.blur()")
@@ -371,6 +382,7 @@ ONE_OF_EACH = """() => {
 }"""
 
 
+@pytest.mark.whole
 def test_axe_finds_nothing_serious(seen: Seen) -> None:
     """At the width of a screen with light colours and of a phone with dark ones."""
     record = record_of(seen.memory, "ledger append-only")
@@ -400,6 +412,7 @@ SHIFT = """() => new Promise((done) => {
 })"""
 
 
+@pytest.mark.whole
 def test_every_page_fits_a_phone_moves_nothing_and_complains_of_nothing(seen: Seen) -> None:
     context = seen.enter()
     page = context.new_page()
@@ -436,6 +449,7 @@ def test_everything_needed_works_without_scripts(seen: Seen) -> None:
     expect(page.locator(".flash")).to_contain_text("Verified")
 
 
+@pytest.mark.whole
 def test_the_first_paint_waits_for_no_script(seen: Seen) -> None:
     page = seen.context.new_page()
     page.route(re.compile(r"/assets/.*\.js"), never)

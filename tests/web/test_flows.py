@@ -24,6 +24,7 @@ from tests.web.running import CHROMIUM, Viewer, checkout, chromium
 from tests.web.test_browser import SCAR, Seen
 
 pytestmark = [
+    pytest.mark.whole,
     pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium"),
 ]

@@ -59,7 +59,7 @@ class Team:
 
     @contextmanager
     def open(self, user: str, method: str, path: str, body: dict[str, Any] | None = None) -> Iterator[HTTPResponse]:
-        connection = HTTPConnection(self.base.split("//")[1], timeout=40)
+        connection = HTTPConnection(self.base.split("//")[1], timeout=120)
         headers = {"authorization": f"Bearer {self.keys[user]['key']}", "content-type": "application/json"}
         headers |= {"accept": "application/json, text/event-stream"}
         try:
@@ -74,7 +74,7 @@ class Team:
         with self.open(user, "POST", "/mcp", _message("initialize", begun)) as reply:
             session = reply.headers["mcp-session-id"]
             reply.read()
-        connection = HTTPConnection(self.base.split("//")[1], timeout=40)
+        connection = HTTPConnection(self.base.split("//")[1], timeout=120)
         headers = {"authorization": f"Bearer {self.keys[user]['key']}", "content-type": "application/json"}
         headers |= {"accept": "application/json, text/event-stream", "mcp-session-id": session}
         called = _message("tools/call", {"name": "remember", "arguments": {"text": text, **arguments}})
@@ -85,7 +85,7 @@ class Team:
 
     def close(self) -> None:
         self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)
         assert self.process.stderr is not None
         self.process.stderr.close()
 
@@ -103,13 +103,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
         made.close()
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium")
 def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Team) -> None:
     assert "Saved" in served.remember("ben", "The kiosk firmware needs a cold reboot after flashing.")
     served.remember("carla", "The vault of the bank opens at seven.")
     with chromium() as browser:
         context = browser.new_context()
-        expect.set_options(timeout=20_000)
+        expect.set_options(timeout=60_000)
         page = context.new_page()
         page.goto(f"{served.base}/memories?q=kiosk+firmware")
         expect(page).to_have_url(re.compile(r"/login\?next="))

@@ -24,6 +24,7 @@ from holdfast.adapters.source.cited_places import (
 )
 from holdfast.adapters.source.definitions import defined
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
+from holdfast.model.files import read_inside, write_whole
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.history import BranchStatus, Earlier, Evidence
 from holdfast.model.ids import instant
@@ -87,11 +88,9 @@ class GitCheckout:
         if any(each._replace(first="") == mine for each in known):
             return
         kept = [each for each in known if (each.path, each.project) != (mine.path, project)]
-        aside = self._known.with_suffix(f".{os.getpid()}")
         try:
-            with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                json.dump([*kept, mine._replace(first=self._first_commit())][-MOST_CHECKOUTS:], file)
-            aside.replace(self._known)
+            known = [*kept, mine._replace(first=self._first_commit())][-MOST_CHECKOUTS:]
+            write_whole(self._known, json.dumps(known))
         except OSError as problem:  # a full disk: the memories themselves are saved
             log.warning("the list of checkouts was not updated: %s", problem)
 
@@ -293,13 +292,9 @@ class GitCheckout:
     def _read(self, path: str, at: str) -> File:
         """Read the current file, or the file at a commit; files outside the worktree are not read."""
         try:
-            place = self.top() / Path(path).expanduser()
-            inside = place.resolve().is_relative_to(self.top().resolve())
-            if at and inside:
+            if at and (self.top() / path).resolve().is_relative_to(self.top().resolve()):
                 return content_or_absent(changes.content(self.top(), f"{at}:{path}"))
-            if not inside or place.is_dir() or place.stat().st_size > LARGEST:
-                return Unreadable() if place.exists() else Absent()
-            return Content(place.read_bytes())
+            return Content(read_inside(self.top(), Path(path).expanduser(), LARGEST))
         except (FileNotFoundError, NotADirectoryError):
             return Absent()
         except (OSError, RuntimeError, ValueError):

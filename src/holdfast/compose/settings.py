@@ -11,6 +11,7 @@ from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import git_text
 from holdfast.model.config import Config
 from holdfast.model.errors import Conflict, InvalidConfig
+from holdfast.model.files import write_whole
 from holdfast.model.places import FILE, FOLDER, check_own, data_folder, home_of, list_store, listed_stores
 from holdfast.model.presets import PRESETS, Preset, preset_of
 
@@ -144,10 +145,7 @@ def _save(values: Mapping[str, Any]) -> Path:
 
 def _write(file: Path, content: bytes) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    aside = file.with_suffix(f".{os.getpid()}")
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
-        out.write(content)
-    aside.replace(file)
+    write_whole(file, content)
 
 
 def _edited(file: Path, values: Mapping[str, Any]) -> str:

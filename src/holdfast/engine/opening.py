@@ -4,9 +4,9 @@ from pathlib import Path
 
 from holdfast.engine.database import Database
 from holdfast.engine.journal import fill_checksums
-from holdfast.engine.store import ALL_VIEWS, MOVING, Progress, Store, silent
+from holdfast.engine.store import MOVING, Progress, Store, check_schema, schema_steps, silent, stale_views
 from holdfast.engine.views import View, words
-from holdfast.model.errors import NewerStore, StoreError, StoreFull, StoreUnwritable
+from holdfast.model.errors import StoreError, StoreFull, StoreUnwritable
 
 
 def open_store(
@@ -17,7 +17,7 @@ def open_store(
     Raises StoreError for a store that an interrupted `migrate` left incomplete, unless `unfinished` is set.
     """
     store = Store(db, home)
-    if (version := _schema_version(db)) != len(_steps()) or _stale_views(store):
+    if (version := _schema_version(db)) != len(schema_steps()) or _stale_views(store):
         try:
             _bring_up_to_date(store, progress)
         except (StoreFull, StoreUnwritable) as problem:
@@ -47,41 +47,16 @@ def _bring_up_to_date(store: Store, progress: Progress) -> None:
                 store.moved(misplaced)
 
 
-def _steps() -> list[str]:
-    return [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "schema").glob("*.sql"))]
-
-
 def _migrate(db: Database) -> None:
     """Run the schema steps this database is missing, which may be none: another process may have run them first."""
-    steps = _steps()
-    for step in steps[_schema_version(db) :]:
+    for step in schema_steps()[_schema_version(db) :]:
         db.script(step)
-    Store(db).note("schema", str(len(steps)))
+    Store(db).note("schema", str(len(schema_steps())))
 
 
 def _schema_version(db: Database) -> int:
-    if not db.has_table("settings"):
-        return 0
-    return check_schema(Store(db).setting("schema"))
-
-
-def check_schema(said: str) -> int:
-    """Parse a store's schema version, 0 if there is none; raise NewerStore if this version does not know it."""
-    version = int(said) if said.isdecimal() else 0
-    if version > len(_steps()):
-        raise NewerStore(
-            f"This store has schema {version}; this Holdfast knows up to {len(_steps())}.",
-            hint="Upgrade Holdfast. Nothing was changed.",
-        )
-    return version
+    return check_schema(Store(db).setting("schema")) if db.has_table("settings") else 0
 
 
 def _stale_views(store: Store) -> list[View]:
-    """Return the views that are missing or of an older version; raise NewerStore if one is of a newer version."""
-    known = {row[0]: row[1] for row in store.db.query("select name, version from views")}
-    for view in ALL_VIEWS:
-        if known.get(view.NAME, 0) > view.VERSION:
-            raise NewerStore(
-                hint=f"Its view {view.NAME} is newer than this Holdfast knows: upgrade. Nothing was changed."
-            )
-    return [view for view in ALL_VIEWS if known.get(view.NAME) != view.VERSION]
+    return stale_views((row[0], row[1]) for row in store.db.query("select name, version from views"))

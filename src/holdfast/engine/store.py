@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from holdfast.engine.database import stored
@@ -28,6 +29,7 @@ from holdfast.engine.views import (
 )
 from holdfast.engine.views.records import BESIDE, MEMORIES, PROJECT_BITS, homes_of, span
 from holdfast.engine.views.words import Span
+from holdfast.model.errors import NewerStore
 from holdfast.model.event import FOLDING, Event
 from holdfast.model.fold import fold_all, scrub, set_aside
 from holdfast.model.kinds import KINDS
@@ -54,6 +56,30 @@ MOVING = "moving"  # name of the setting while a store is being filled from anot
 
 def silent(_done: int, _all: int) -> None:
     """Ignore progress."""
+
+
+@cache
+def schema_steps() -> tuple[str, ...]:
+    """Return the steps of the schema; a store's schema version is how many of them it has."""
+    folder = Path(__file__).parent / "schema"
+    return tuple(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.sql")))
+
+
+def check_schema(said: str) -> int:
+    """Parse a store's schema version, 0 if there is none; raise NewerStore if this version does not know it."""
+    version = int(said) if said.isdecimal() else 0
+    if version > len(schema_steps()):
+        raise NewerStore(f"This store has schema {version}; this Holdfast knows up to {len(schema_steps())}.")
+    return version
+
+
+def stale_views(known: Iterable[tuple[str, int]]) -> list[View]:
+    """Return the views that are missing or of an older version; raise NewerStore if one is of a newer version."""
+    versions = dict(known)
+    for view in ALL_VIEWS:
+        if versions.get(view.NAME, 0) > view.VERSION:
+            raise NewerStore(f"The view {view.NAME} of this store is newer than this Holdfast knows.")
+    return [view for view in ALL_VIEWS if versions.get(view.NAME) != view.VERSION]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +116,7 @@ class Store(Journal):
         """Store events and update every view in one transaction; return the records that changed.
 
         Idempotent: an event that is already stored changes nothing. Events may arrive in any order.
+        Raises NewerStore if a newer Holdfast upgraded the store after this one opened it.
         """
         with self.db.transaction():
             fresh = self._append(events)
@@ -141,7 +168,9 @@ class Store(Journal):
     def _before(self, events: Sequence[Event]) -> tuple[int, set[str], set[str]]:
         """Return the last sequence number, which of these events are stored, and which of their records are erased."""
         ids, abouts = [event.id for event in events], list({event.about for event in events})
-        last, known, erased = self.db.query(_BEFORE, {"ids": json.dumps(ids), "abouts": json.dumps(abouts)})[0]
+        given = {"ids": json.dumps(ids), "abouts": json.dumps(abouts)}
+        last, known, erased, *versions = self.db.query(_BEFORE, given)[0]
+        _check_versions(*versions)
         return int(last), stored(known, set), self._erased(stored(erased, set))
 
     def _erased(self, abouts: Collection[str]) -> set[str]:
@@ -165,7 +194,7 @@ class Store(Journal):
         Only for removing text that must not be stored, such as secrets. Copies of the journal elsewhere keep it.
         """
         changed: list[Event] = []
-        with self.db.transaction():
+        with self._writing():
             for seq, event in self.journal():
                 if (kept := clean(event)) != event:
                     self.db.execute(_REWRITE, event_row(seq, kept))
@@ -176,7 +205,7 @@ class Store(Journal):
 
     def put_again(self, changed: Sequence[tuple[int, Event]]) -> None:
         """Overwrite a few stored events, given with their sequence numbers, and update their records and sessions."""
-        with self.db.transaction():
+        with self._writing():
             for seq, event in changed:
                 self.db.execute(_REWRITE, event_row(seq, event))
             abouts = dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)
@@ -185,6 +214,13 @@ class Store(Journal):
                 view.apply(self.db, batch)
             for about in dict.fromkeys(event.about for _, event in changed if event.verb in ("started", "closed")):
                 sessions.rebuild_row(self.db, about, self.all_about(about))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Run a transaction, unless a newer Holdfast upgraded the store after this one opened it."""
+        with self.db.transaction():
+            _check_versions(*self.db.query(f"select {_VERSIONS}")[0])
+            yield
 
     def forget_words(self) -> bool:
         """Remove deleted text from index segments and the write-ahead log; False if another process reads the log."""
@@ -301,7 +337,7 @@ class Store(Journal):
     def rebuild(self, chosen: Iterable[View] | None = None, progress: Progress = silent) -> int:
         """Drop views (default: all but vectors) and replay the journal into them; return the number of records."""
         wanted = tuple(chosen) if chosen is not None else tuple(view for view in ALL_VIEWS if view is not vectors)
-        with self.db.transaction():
+        with self._writing():
             for view in wanted:
                 recreate(self.db, view)
             total = int(self.db.query("select count(*) from entries")[0][0])
@@ -343,6 +379,12 @@ class Store(Journal):
         self.db.close()
 
 
+def _check_versions(schema: str | None, views: str) -> None:
+    """Raise NewerStore if a newer version wrote these; a store that is being upgraded has older ones."""
+    check_schema(schema or "")
+    stale_views((name, int(version)) for name, version in stored(views, lambda given: [one.split() for one in given]))
+
+
 def _home_of(record: Record) -> str:
     return homes_of((record.project,), (record.kind,))[0]
 
@@ -350,9 +392,12 @@ def _home_of(record: Record) -> str:
 _SEPARATE = {"beside": f"%{BESIDE}%"}
 # Row security lets members of a team server update only these two columns, and only for erased records.
 _SCRUB = "update events set data = :data, checksum = :checksum where seq = :seq and id = :id"
+_VERSIONS = """
+(select value from settings where name = 'schema'), (select json_group_array(name || ' ' || version) from views)
+"""
 _BEFORE = f"""
 select value, (select json_group_array(id) from events where id in (select value from json_each(:ids))),
-    (select json_group_array(about) from events where about in ({ABOUTS}) and {FOLDING_ONLY} and verb = 'erased')
+    (select json_group_array(about) from events where about in ({ABOUTS}) and {FOLDING_ONLY} and verb = 'erased'), {_VERSIONS}
 from counters where name = 'seq'
 """
 _REWRITE = """

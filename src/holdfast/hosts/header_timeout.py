@@ -1,7 +1,6 @@
 """A timeout for request headers: uvicorn itself limits only the pause between two requests."""
 
 import asyncio
-from collections import Counter
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -12,23 +11,20 @@ MOST_WAITING = 200  # connections of one address whose request headers are incom
 
 def heads_within(seconds: float = HEAD_SECONDS, most: int = MOST_WAITING) -> type[H11Protocol]:
     """Return a uvicorn protocol that drops connections whose headers are late, or too many of them at once."""
-    return type("Bounded", (_Bounded,), {"seconds": seconds, "most": most, "waiting": Counter[str]()})
+    return type("Bounded", (_Bounded,), {"seconds": seconds, "most": most, "waiting": {}})
 
 
 class _Bounded(H11Protocol):
-    """A connection that must send its headers in time; `waiting` counts those that have not yet, by address."""
+    """A connection that must send its headers in time; `waiting` are those that have not yet, by address, the oldest first."""
 
     seconds: float
     most: int
-    waiting: Counter[str]
+    waiting: dict[str, dict["_Bounded", None]]
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if self.waiting[self._peer] >= self.most:
-            transport.abort()
-        else:
-            self._wait()
+        self._wait()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -46,7 +42,13 @@ class _Bounded(H11Protocol):
         return self.client[0] if self.client else ""
 
     def _wait(self) -> None:
-        self.waiting[self._peer] += 1
+        waiting = self.waiting.setdefault(self._peer, {})
+        if len(waiting) >= self.most:  # the oldest has had its time; the newest may be a complete request
+            oldest = next(iter(waiting))
+            oldest._stop_waiting()  # noqa: SLF001  the same class
+            oldest.transport.abort()
+            waiting = self.waiting.setdefault(self._peer, {})
+        waiting[self] = None
         self._deadline = self.loop.call_later(self.seconds, self.transport.abort)
 
     def _stop_waiting(self) -> None:
@@ -54,6 +56,6 @@ class _Bounded(H11Protocol):
             return
         self._deadline.cancel()
         self._deadline = None
-        self.waiting[self._peer] -= 1
+        del self.waiting[self._peer][self]
         if not self.waiting[self._peer]:
             del self.waiting[self._peer]

@@ -109,21 +109,21 @@ class Memory:
         `everywhere` makes it count in every project, `extra` holds your own data as JSON. `force` saves a duplicate or
         a text that will soon be untrue, `redact` masks secrets; nothing saves a secret unmasked.
         """
-        draft = Draft(
-            body=text,
+        draft = Draft.of(
+            text,
             kind=kind,
             title=title,
-            fields=fields or {},
-            scopes=_texts("scopes", scopes),
-            tags=_texts("tags", tags),
-            anchors=_texts("anchors", anchors),
-            triggers=_texts("triggers", triggers),
-            links=tuple(links),
+            fields=fields,
+            scopes=scopes,
+            tags=tags,
+            anchors=anchors,
+            triggers=triggers,
+            links=links,
             visibility=visibility,
             confidence=confidence,
             source=source,
             project=GLOBAL if everywhere else None,
-            extra=extra or {},
+            extra=extra,
         )
         waivers = Waivers(duplicate=force, transient=force, scope=force)
         return _saved(write.write(self._inner, draft, waivers=waivers, redact=redact))
@@ -150,11 +150,11 @@ class Memory:
         Iterate over the result, or read its `hits`; `closest` is the nearest memory if none fits. `budget` limits the
         tokens of all snippets. `words_only` searches without vectors, which starts faster.
         """
-        query = Query(
-            text=question,
-            kinds=_texts("kinds", kinds),
-            scopes=_texts("scopes", scopes),
-            tags=_texts("tags", tags),
+        query = Query.of(
+            question,
+            kinds=kinds,
+            scopes=scopes,
+            tags=tags,
             since=since,
             until=until,
             as_of=as_of,
@@ -198,11 +198,10 @@ class Memory:
         offset: int = 0,
     ) -> Listed:
         """Return one page of memories, newest first; `total` counts all of them. A page has at most 1,000."""
-        query = Query(
-            text="",
-            kinds=_texts("kinds", kinds),
-            scopes=_texts("scopes", scopes),
-            tags=_texts("tags", tags),
+        query = Query.of(
+            kinds=kinds,
+            scopes=scopes,
+            tags=tags,
             since=since,
             until=until,
             project=project,

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from holdfast.hosts.python import Memory, refused_as
 from holdfast.model.errors import HoldfastError
+from holdfast.model.fence import defused
 from holdfast.model.ids import short
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import shorten
@@ -86,6 +87,8 @@ class MemoryTool(BetaAbstractMemoryTool):
         lines = _content(_readable(record, command.path)).split("\n")
         first = 1
         if command.view_range and len(command.view_range) == 2:
+            if not all(isinstance(line, int) for line in command.view_range):
+                raise ToolError(f"Invalid `view_range` parameter: {command.view_range}. It should be two line numbers.")
             first = max(1, command.view_range[0])
             end = len(lines) if command.view_range[1] == -1 else command.view_range[1]
             lines = lines[first - 1 : end]
@@ -165,7 +168,7 @@ class MemoryTool(BetaAbstractMemoryTool):
             raise ToolError(f"The path {command.old_path} does not exist")
         for record in moved:
             key = (*new, *keyed.key_of(record, SYSTEM)[len(old) :])
-            _saved(keyed.move(self._memory, SYSTEM, record, key, title=_title(key)))
+            _saved(keyed.move(self._memory, SYSTEM, record, key, title=shorten("/".join(key), TITLE)))
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def clear_all_memory(self) -> str:
@@ -187,8 +190,11 @@ class MemoryTool(BetaAbstractMemoryTool):
         for entry in sorted(entry for entry in shown if not any(part.startswith(".") for part in entry)):
             record = records.get(entry)
             size = _size(sum(size for below, size in sizes.items() if below[: len(entry)] == entry))
-            end, mark = ("", _mark(record, stale)) if record else ("/", "")
-            lines.append(f"{size}\t{path.rstrip('/')}/{'/'.join(entry)}{end}{mark}")
+            end, mark = "" if record else "/", ""
+            if record and (record.state == "pending" or record.id in stale):
+                why = stale.get(record.id, "")
+                mark = "\t(pending approval)" if record.state == "pending" else f"\t(may be out of date: {why})"
+            lines.append(f"{size}\t{path.rstrip('/')}/{defused('/'.join(entry))}{end}{mark}")
         header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
         return "\n".join([header, *lines])
 
@@ -217,7 +223,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         body = text.strip()
         around = [text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]] if body else [text, ""]
         extra = {"around": around, "empty": not body}
-        draft = Draft(body=body or EMPTY, title=_title(parts), extra=extra)
+        draft = Draft(body=body or EMPTY, title=shorten("/".join(parts), TITLE), extra=extra)
         return _saved(keyed.put(self._memory, SYSTEM, parts, draft))
 
     def _stale(self, records: Sequence[Record]) -> dict[str, str]:
@@ -237,29 +243,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         """Run a command in a thread; raise ToolError if it cannot be done."""
         return await asyncio.to_thread(self._tool.execute, command)
 
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """Return a file or a directory."""
-        return await self.execute(command)
-
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Create a file."""
-        return await self.execute(command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace a text that occurs once in a file."""
-        return await self.execute(command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert text after a line of a file."""
-        return await self.execute(command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Retire a file or a directory."""
-        return await self.execute(command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Rename a file or a directory."""
-        return await self.execute(command)
+    view = create = str_replace = insert = delete = rename = execute
 
     async def clear_all_memory(self) -> str:
         """Retire every file."""
@@ -315,16 +299,6 @@ def _remark(record: Record, text: str) -> str:
     if record.state == "pending":
         return f" It is not used until a person approves it (`holdfast review approve {short(record.id)}`)."
     return " Parts marked <private> were left out." if _content(record) != _plain(text) else ""
-
-
-def _mark(record: Record, stale: dict[str, str]) -> str:
-    if record.state == "pending":
-        return "\t(pending approval)"
-    return f"\t(may be out of date: {stale[record.id]})" if record.id in stale else ""
-
-
-def _title(parts: Parts) -> str:
-    return shorten("/".join(parts), TITLE)
 
 
 def _plain(text: str) -> str:

@@ -76,7 +76,7 @@ _NEVER = lazy(
     r"(?:start|end|begin)of.*|think(?:ing)?|bos|eos|.*claudemem.*"
 )
 _TAG = lazy(
-    r"""<(?P<loose>\s*+)(?P<slash>/{0,4}+)(?P<gap>\s*+["'*`~=.,;:+$\#@&^_-]*+)"""
+    r"""<(?P<loose>\s*+)(?P<slash>/{0,4}+)(?P<gap>\s*+["'*`~=.,;:+$\#@&^_\d-]*+)"""
     r"(?P<name>\|?[^\W\d_][\w|:.$-]*+|\|\s++[\w-]++\s*+(?=\|)|[!?](?=[\w\[-])|0x[0-9a-f]{2}(?=>))"
 )
 _CLOSED = lazy(r"""[^<>;(){}&|]*+>|\s++[\w:-]++\s*+=\s*+["']""")

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from holdfast.model.errors import Invalid
 from holdfast.model.freshness import Freshness
 from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Record
+from holdfast.model.request import Asked, built
 from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_text
 
@@ -30,26 +31,37 @@ class Query:
     best are linked to, `weak` disables the threshold. A record needs any of `any_scopes` and none of `without_scopes`.
     """
 
-    text: str
-    project: str | None = None
-    everywhere: bool = False
-    kinds: tuple[str, ...] = ()
-    scopes: tuple[str, ...] = ()
+    text: Annotated[str, Asked("Question, keywords, a path or an error text.")]
+    project: Annotated[str | None, Asked("Another project than the current one.")] = None
+    everywhere: Annotated[bool, Asked("All projects.", "All projects.")] = False
+    kinds: Annotated[tuple[str, ...], Asked("Only this kind.", form="kind")] = ()
+    scopes: Annotated[
+        tuple[str, ...],
+        Asked("Only this scope and those nested in it.", "With those nested in them.", form="scope"),
+    ] = ()
     any_scopes: tuple[str, ...] = ()
     without_scopes: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    session: str = ""
-    since: str = ""
-    until: str = ""
-    as_of: str = ""
-    limit: int = 10
-    budget: int = 0
-    words_only: bool = False
-    mode: Mode = "balanced"
-    related: bool = False
-    weak: bool = False
+    tags: Annotated[tuple[str, ...], Asked("Only this tag.")] = ()
+    session: Annotated[str, Asked("Only what this session wrote.")] = ""
+    since: Annotated[
+        str,
+        Asked("Only what was saved since: 2026-11-15, 2026-11, yesterday, monday, 7d.", "A date or 7d.", form="date"),
+    ] = ""
+    until: Annotated[str, Asked("Only what was saved before this.", form="date")] = ""
+    as_of: Annotated[str, Asked("As things stood at this date.", "As things stood at a date.", form="date")] = ""
+    limit: Annotated[int, Asked("Maximum number of results.", least=1, most=100)] = 10
+    budget: Annotated[int, Asked("Maximum tokens of the results.", least=1)] = 0
+    words_only: Annotated[bool, Asked("Search by words only: starts faster, needs no encoder.", flag="--words")] = False
+    mode: Annotated[Mode, Asked("How well a result must match.", "How well it must fit.")] = "balanced"
+    related: Annotated[bool, Asked("Also list memories linked to the best results.")] = False
+    weak: Annotated[bool, Asked("Also list weak matches.")] = False
     least: float | None = None
-    starters: bool = False
+    starters: Annotated[bool, Asked("Also lessons that ship with Holdfast (setting `starters`).")] = False
+
+    @classmethod
+    def of(cls, text: str = "", *, now: str = "", **asked: Any) -> "Query":
+        """Build a query from what a caller passed; with `now`, dates may be named days and spans."""
+        return built(cls, {"text": text, **asked}, now)
 
     def __post_init__(self) -> None:
         text = check_text(self.text, "question", LONGEST_QUESTION) if self.text.strip() else ""

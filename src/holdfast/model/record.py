@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from holdfast.model.anchor import CodeSnapshot, snapshot_from_json, snapshot_to_json
 from holdfast.model.event import Actor, Json
-from holdfast.model.kinds import CODED
+from holdfast.model.kinds import CODED, KINDS, SEPARATE
+from holdfast.model.request import Asked, built
 
 State = Literal["pending", "held", "active", "retired", "erased"]
 Visibility = Literal["private", "team"]
@@ -93,21 +94,69 @@ class Entry:
 class Draft:
     """A record to be written. `project` None means the current project."""
 
-    body: str
-    kind: str = "fact"
-    title: str = ""
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    scopes: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    project: str | None = None
+    body: Annotated[str, Asked("What to remember, complete in itself.", "Complete in itself.")]
+    kind: Annotated[
+        str,
+        Asked(
+            f"What it is: {', '.join(kind for kind in KINDS if kind not in SEPARATE)}.",
+            "fact, decision, scar (a mistake not to repeat), win, pattern, anti_pattern, learning, preference, reference, blocker …",
+            form="kind",
+        ),
+    ] = "fact"
+    title: Annotated[str, Asked("A headline; default: taken from the text.", "Else from the text.")] = ""
+    fields: Annotated[
+        Mapping[str, Any],
+        Asked(
+            "A field of the kind; repeat a name to make a list.",
+            "See help(kind). A scar needs severity (critical to low) and two counter_arguments.",
+        ),
+    ] = field(default_factory=dict)
+    scopes: Annotated[
+        tuple[str, ...],
+        Asked("A scope such as tools or projects:shop.", "As tools or projects:shop.", form="scope"),
+    ] = ()
+    tags: Annotated[tuple[str, ...], Asked("A tag.")] = ()
+    project: Annotated[str | None, Asked("Another project than the current one.")] = None
     visibility: Visibility = "private"
-    confidence: Confidence = "medium"
-    source: Source = "explicit"
-    anchors: tuple[str, ...] = ()
-    triggers: tuple[str, ...] = ()
-    links: tuple[Link, ...] = ()
+    confidence: Annotated[Confidence, Asked("How sure it is.")] = "medium"
+    source: Annotated[Source, Asked("Where it comes from")] = "explicit"
+    anchors: Annotated[
+        tuple[str, ...],
+        Asked(
+            "Code it cites: path, path::symbol, path:L3-L9, path::NAME=5, !gone.py, version:click=8.2.",
+            "Code it cites: path, path::symbol, path::NAME=5.",
+        ),
+    ] = ()
+    triggers: Annotated[
+        tuple[str, ...],
+        Asked(
+            "Warn at this command or edit, such as `git push --force`, `pytest unless uv run pytest` or src/api/*.py.",
+            "Commands or files to warn at.",
+        ),
+    ] = ()
+    links: Annotated[
+        tuple[Link, ...],
+        Asked(
+            "Link to another memory, as in supersedes:01HX…",
+            "relation:id, such as supersedes, refines, relates_to.",
+            metavar="RELATION:ID",
+        ),
+    ] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
-    at: str = ""
+    at: Annotated[str, Asked("When it happened, if not now.", form="date")] = ""
+
+    @classmethod
+    def of(cls, body: str, *, now: str = "", **asked: Any) -> "Draft":
+        """Build a draft from what a caller passed: links may be texts (relation:id), and with `now` dates named days and spans."""
+        if links := asked.get("links"):
+            asked["links"] = [link if isinstance(link, Link) else link_of(link) for link in links]
+        return built(cls, {"body": body, **asked}, now)
+
+
+def link_of(text: str) -> Link:
+    """Parse relation:id."""
+    relation, _, target = text.partition(":")
+    return Link(relation=relation, target=target)
 
 
 def record_to_json(record: Record) -> Json:

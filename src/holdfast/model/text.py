@@ -121,3 +121,8 @@ def text_or_empty(value: Any) -> str:
 def listed(value: Any) -> str:
     """Return a value as text; the items of a list with semicolons between them."""
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def filled(*parts: object) -> list[str]:
+    """Return the texts among some parts: what is empty, 0, False or None is left out."""
+    return [str(part) for part in parts if part]

@@ -1,4 +1,4 @@
-"""Build a surface from a contract: contract.json lists the tools of another system, functions of ours implement them.
+"""Read a contract: contract.json lists the tools of another system, rows of ours implement them (`maps.surface_of`).
 
 Clients list the tools from the contract alone, so listing imports nothing. Arguments are read leniently, as in the original
 systems: unknown ones are ignored, and values of the wrong type are converted where the meaning is clear.
@@ -8,17 +8,16 @@ import builtins
 import json
 import keyword
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import DEEPEST, check_keepable
 from holdfast.surfaces.schema import MISSING, Schema, problems_of
-from holdfast.surfaces.tool import Function, Resource, Surface, Tool
+from holdfast.surfaces.tool import Function, Resource, Tool
 
 FILE = "contract.json"
 _BUILTIN = frozenset(dir(builtins))
@@ -68,7 +67,15 @@ def read_contract(folder: Path) -> Contract:
 def tools_of(contract: Contract, functions: Mapping[str, Function]) -> dict[str, Tool]:
     """Return the tools of a contract; without functions they can be listed but not run."""
     return {
-        promise.name: _tool(promise, functions.get(function_name(promise.name), _not_loaded))
+        promise.name: Tool(
+            name=promise.name,
+            title=promise.title,
+            description=promise.description,
+            schema=promise.schema,
+            run=functions.get(promise.name, _not_loaded),
+            synonyms=promise.synonyms,
+            **{"idempotent": promise.hints.get("read_only", False), **promise.hints},
+        )
         for promise in contract.promises
     }
 
@@ -79,35 +86,6 @@ def resources_of(contract: Contract, functions: Mapping[str, Function]) -> dict[
     return {
         resource["uri"]: Resource(**resource, run=functions.get(resource["name"], _not_loaded)) for resource in listed
     }
-
-
-def text_or_json(result: Any) -> str:
-    """Return a text as it is, anything else as JSON."""
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
-
-
-def surface_of(
-    contract: Contract,
-    *modules: ModuleType,
-    present: Callable[[Any], str] = text_or_json,
-    present_error: Callable[[HoldfastError], str],
-) -> Surface:
-    """Return the surface that implements a contract with the functions of these modules."""
-    functions = {name: value for module in modules for name, value in vars(module).items()}
-
-    def take(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return arguments_of(tool, arguments, contract.missing)
-
-    return Surface(
-        name=contract.name,
-        instructions=contract.instructions,
-        aliases=contract.aliases,
-        tools=tools_of(contract, functions),
-        resources=resources_of(contract, functions),
-        take=take,
-        present=present,
-        present_error=present_error,
-    )
 
 
 def arguments_of(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> dict[str, Any]:
@@ -153,11 +131,6 @@ def converted(schema: Schema, value: Any, depth: int = 0) -> Any:
     return value
 
 
-def function_name(tool: str) -> str:
-    """Return the name of the function that implements a tool."""
-    return re.sub(r"\W", "_", tool).strip("_").lower()
-
-
 def parameter_name(name: str) -> str:
     """Return the Python name of a parameter: snake case, and no keyword or builtin."""
     snake = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
@@ -178,19 +151,6 @@ def _promise(tool: Mapping[str, Any], shared: Mapping[str, Schema]) -> Promise:
         aliases=tuple(tool.get("aliases", ())),
         synonyms=tool.get("synonyms", {}),
         hints={name: tool[name] for name in ("read_only", "destructive", "idempotent") if name in tool},
-    )
-
-
-def _tool(promise: Promise, run: Function) -> Tool:
-    hints = {"idempotent": promise.hints.get("read_only", False), **promise.hints}
-    return Tool(
-        name=promise.name,
-        title=promise.title,
-        description=promise.description,
-        schema=promise.schema,
-        run=run,
-        synonyms=promise.synonyms,
-        **hints,
     )
 
 

@@ -6,6 +6,8 @@ from holdfast.policy.admission.admit import Refused
 from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.verbs.sessions.analyze import Activity
 
+RELEVANCE = {"strong": "high", "fair": "medium", "weak": "low"}  # our confidence in a hit, in the words of others
+
 
 def content(record: Record) -> str:
     """Return a memory's text, after its title where the text does not begin with it."""

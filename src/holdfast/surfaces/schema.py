@@ -1,12 +1,11 @@
 """Derive a JSON Schema from a function's signature, and check the arguments of tools and web endpoints against it."""
 
-import inspect
-import types
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_origin
 
 from holdfast.model.errors import Invalid
+from holdfast.model.request import REQUIRED, Parameter, parameters_of
 from holdfast.model.text import counted
 
 Schema = dict[str, Any]
@@ -22,12 +21,11 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 }
 
 
-def schema_of(function: Callable[..., Any]) -> Schema:
-    """Return the schema of a function's arguments: its parameters after the first, each Annotated with a description."""
-    hints = get_type_hints(function, include_extras=True)
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    properties = {parameter.name: _property(hints[parameter.name], parameter.default) for parameter in parameters}
-    required = [parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty]
+def schema_of(function: Callable[..., Any], *, brief: bool = True) -> Schema:
+    """Return the schema of a function's arguments: its parameters after the first; `brief` describes them for a model."""
+    parameters = list(parameters_of(function))[1:]
+    properties = {parameter.name: _property(parameter, brief=brief) for parameter in parameters}
+    required = [parameter.name for parameter in parameters if parameter.default is REQUIRED]
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return schema | ({"required": required} if required else {})
 
@@ -48,28 +46,23 @@ def problems_of(schema: Schema, arguments: Mapping[str, Any], missing: str = MIS
     return list(_problems(schema, arguments, "", missing))
 
 
-def _property(hint: Any, default: Any) -> Schema:
-    kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    schema = _typed(kind)
-    for note in notes:
-        schema |= note if isinstance(note, dict) else {"description": note}
-    if default is not inspect.Parameter.empty and default:  # an empty default is of no use to the caller
-        schema["default"] = default
-    return schema
+def _property(parameter: Parameter, *, brief: bool) -> Schema:
+    asked = parameter.asked
+    described = {
+        "description": asked.brief if brief else asked.help,
+        "minimum": asked.least,
+        "maximum": asked.most,
+        "default": parameter.default if parameter.default is not REQUIRED else None,  # an empty one is of no use
+    }
+    said = {name: value for name, value in described.items() if value or (name == "minimum" and value is not None)}
+    return _typed(parameter) | said | dict(parameter.schema)
 
 
-def _typed(kind: Any) -> Schema:
-    origin = get_origin(kind)
-    if origin in (Union, types.UnionType):
-        kind = next(part for part in get_args(kind) if part is not type(None))
-        origin = get_origin(kind)
-    if origin is Literal:
-        return {"type": "string", "enum": list(get_args(kind))}
-    if origin is list:
-        return {"type": "array", "items": _typed(get_args(kind)[0])}
-    if origin is dict:
-        return {"type": "object"}
-    return {"type": _TYPES[kind]}
+def _typed(parameter: Parameter) -> Schema:
+    item, outer = parameter.item, get_origin(parameter.kind)
+    inner: Schema = {"type": "object" if get_origin(item) in (dict, Mapping) else _TYPES.get(item, "string")}
+    inner |= {"enum": list(parameter.choices)} if parameter.choices else {}
+    return {"type": "array", "items": inner} if outer in (list, tuple) else inner
 
 
 def _problems(schema: Schema, value: Any, path: str, missing: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.hosts.setup.jsontext import MISSING, append, put, value_at, value_of, without
 from holdfast.model.errors import InvalidFile
+from tests.rows import each
 
 ENTRY = {"command": "run me", "args": ["a", "b"]}
 DOCUMENTS = st.dictionaries(
@@ -58,7 +59,7 @@ def test_comments_and_spare_commas_survive() -> None:
     assert without(added, ("list",)) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "after"),
     [
         ("{}", '{\n  "a": {\n    "b": 1\n  }\n}'),
@@ -90,15 +91,13 @@ def test_values_are_found_by_path() -> None:
     assert value_at("", ("a",)) is MISSING
 
 
-@pytest.mark.parametrize(
-    "text", ["{", '{"a": }', '{"a": 1 "b": 2}', "{a: 1}", '{"a": 1}}', "nope", '{"a": [1, }', "[1", '{"a"}', "/* x"]
-)
+@each("text", ["{", '{"a": }', '{"a": 1 "b": 2}', "{a: 1}", '{"a": 1}}', "nope", '{"a": [1, }', "[1", '{"a"}', "/* x"])
 def test_broken_json_is_said_with_its_line(text: str) -> None:
     with pytest.raises(InvalidFile, match="line 1"):
         put(text, ("a", "b"), 1)
 
 
-@pytest.mark.parametrize("text", ['{"a": 1}', '{"a": null}', '{"a": []}', "[]"])
+@each("text", ['{"a": 1}', '{"a": null}', '{"a": []}', "[]"])
 def test_a_place_taken_by_something_else_is_not_overwritten(text: str) -> None:
     with pytest.raises(InvalidFile, match="is not an object"):
         put(text, ("a", "b"), 1)

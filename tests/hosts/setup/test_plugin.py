@@ -15,6 +15,7 @@ from holdfast.hosts.cli.commands import COMMANDS
 from holdfast.hosts.setup.installation import Installation
 from holdfast.hosts.setup.shapes import SECONDS, opencode_plugin
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
+from tests.rows import each
 
 ROOT = Path(__file__).parents[3]
 PLUGIN = ROOT / "plugin"
@@ -45,7 +46,7 @@ def test_the_server_is_started_by_name() -> None:
     assert server == {"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}
 
 
-@pytest.mark.parametrize("path", sorted([*PLUGIN.glob("commands/*.md"), *PLUGIN.glob("skills/*/SKILL.md")]), ids=str)
+@each("path", sorted([*PLUGIN.glob("commands/*.md"), *PLUGIN.glob("skills/*/SKILL.md")]))
 def test_commands_and_skills_are_described_and_name_what_exists(path: Path) -> None:
     found = FRONT.match(path.read_text())
     assert found
@@ -183,6 +184,17 @@ def launched(folder: Path, *arguments: str, path: str, **environment: str) -> "s
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize("relative", [".", "", "node_modules/.bin"])
+def test_the_launcher_runs_no_program_of_the_project(tmp_path: Path, relative: str) -> None:
+    path = installed(tmp_path, "environment")
+    planted = tmp_path / relative / "holdfast"
+    planted.parent.mkdir(parents=True, exist_ok=True)
+    planted.write_text(f"#!/bin/sh\ntouch '{tmp_path}/pwned'\n")
+    planted.chmod(0o755)
+    done = launched(tmp_path, "Stop", path=f"{relative}:{path}")
+    assert (done.returncode, done.stdout, (tmp_path / "pwned").exists()) == (0, "", False)
 
 
 def test_the_launcher_may_be_run() -> None:

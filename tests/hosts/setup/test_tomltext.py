@@ -7,6 +7,7 @@ import pytest
 
 from holdfast.hosts.setup.tomltext import add_table, table_of, update_table, without_table
 from holdfast.model.errors import InvalidFile
+from tests.rows import each
 
 PATH = ("mcp_servers", "ours")
 VALUE = {"command": "/a b/python", "args": ["-m", 'x"y'], "env": {"HOME_OF": "C:\\x"}, "approve": True}
@@ -19,7 +20,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each("text", TEXTS)
 def test_a_table_goes_in_and_comes_out(text: str) -> None:
     more = add_table(text, PATH, VALUE)
     assert table_of(more, PATH) == VALUE
@@ -37,7 +38,7 @@ def test_tables_inside_it_go_too() -> None:
     assert without_table(text, PATH).strip() == "[z]\ny = 1"
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@each("newline", ["\n", "\r\n"])
 def test_only_the_keys_that_change_are_written_again(newline: str) -> None:
     text = (
         '[mcp_servers.ours]\n# slow here\nstartup_timeout_sec = 30\ncommand = "old" # why\nargs = ["-m"]\n\n[b]\nc=1\n'
@@ -47,7 +48,7 @@ def test_only_the_keys_that_change_are_written_again(newline: str) -> None:
     assert mended == after.replace("\n", newline)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["mcp_servers = { ours = { command = 'x' } }\n", "[mcp_servers]\nours = { command = 'x' }\n", "not toml"],
 )

@@ -1,6 +1,5 @@
 """Export records as a folder that bettermemory 1.x reads: a markdown file each, removed ones as tombstones."""
 
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import yaml
 
 from holdfast.model.errors import Invalid
+from holdfast.model.files import write_whole
 from holdfast.model.kinds import CODED, KINDS
 from holdfast.model.record import Record
 
@@ -30,7 +30,7 @@ def write(records: Iterable[Record], folder: Path) -> int:
             for old in earlier.get(_tail(record), ()):
                 if old != path and _is_about(old, record):
                     old.unlink()
-            _write(path, file_text(record))
+            write_whole(path, file_text(record))
     except OSError as problem:
         raise Invalid(f"{folder} cannot be written ({problem.strerror}).", hint="Choose another folder.") from problem
     return count
@@ -135,10 +135,3 @@ def _earlier(folder: Path) -> dict[str, list[Path]]:
 
 def _is_about(path: Path, record: Record) -> bool:
     return f"\nid: {record.id}\n" in path.read_text(encoding="utf-8", errors="replace")
-
-
-def _write(path: Path, content: str) -> None:
-    fresh = path.with_suffix(".tmp")
-    with os.fdopen(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(content)
-    fresh.replace(path)

@@ -8,6 +8,7 @@ from holdfast.adapters.replicas.markdown import LONGEST_FILE, is_memory_file, me
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Event
+from holdfast.model.files import read_regular
 from holdfast.model.fold import fold
 from holdfast.model.ids import named_id
 from holdfast.model.record import Record
@@ -47,7 +48,7 @@ def _memory(top: Path, path: str, raw: bytes | None, implied: Mapping[str, str])
     except Invalid as problem:
         return CommittedMemory(file=path, unread=problem.message)
     try:
-        now = _record(path, (top / path).read_bytes(), implied)
+        now = _record(path, read_regular(top / path, LONGEST_FILE, links=False), implied)
     except FileNotFoundError:
         return CommittedMemory(file=path, before=before)  # forgotten by the change
     except (Invalid, OSError) as problem:
@@ -56,7 +57,7 @@ def _memory(top: Path, path: str, raw: bytes | None, implied: Mapping[str, str])
 
 
 def _record(path: str, raw: bytes, implied: Mapping[str, str]) -> Record:
-    if len(raw) > LONGEST_FILE:
+    if len(raw) > LONGEST_FILE:  # a committed one
         raise Invalid(f"It has {len(raw):,} bytes; {LONGEST_FILE:,} is the most.")
     try:
         parts = file_parts(raw.decode())

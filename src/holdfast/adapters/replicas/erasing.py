@@ -14,7 +14,7 @@ from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
 from holdfast.model.text import texts_in
 
 FOLDER_NOTE = "folder"
-_ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # names that `write_aside` uses
+_ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # names that `write_whole` uses
 
 
 def erase_copies(

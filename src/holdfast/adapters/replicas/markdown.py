@@ -9,9 +9,10 @@ from pathlib import Path
 from holdfast.adapters.replicas.authors import Committed
 from holdfast.adapters.replicas.manifest import ABSENT, Manifest, Row, Stamp
 from holdfast.adapters.replicas.record_file import file_name, file_parts, file_text
-from holdfast.adapters.replicas.states import state_key, write_aside
+from holdfast.adapters.replicas.states import state_key
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Json
+from holdfast.model.files import read_regular, write_whole
 from holdfast.model.foreign import Remark
 from holdfast.model.record import Record
 from holdfast.model.replica import DeletedFile, Edit, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts, parts_of
@@ -175,9 +176,7 @@ class MarkdownFolder:
             return True
 
     def _parts(self, name: str) -> Json:
-        if self._state.stamps[name][2] > LONGEST_FILE:
-            raise Invalid(f"It has more than {LONGEST_FILE:,} bytes.")
-        return self._said((self._folder / name).read_bytes())
+        return self._said(read_regular(self._folder / name, LONGEST_FILE, links=False))
 
     def _said(self, content: bytes) -> Json:
         try:
@@ -233,7 +232,7 @@ class MarkdownFolder:
             done.remarks.append(Remark(where=path, why="it was edited just now; the next sync reads it"))
             return
         self._folder.mkdir(mode=0o700 if self._mode == 0o600 else 0o777, parents=True, exist_ok=True)
-        write_aside(place, content, self._mode)
+        write_whole(place, content, self._mode)
         self._state.stamps[path] = _stamp(place)
         done.rows[path] = self._row(path, parts)
         done.written += 1

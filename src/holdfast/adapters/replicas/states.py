@@ -1,11 +1,11 @@
 """The state of a replica between syncs, in a file next to the store; losing it costs time, nothing else."""
 
 import json
-import os
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from holdfast.model.files import write_whole
 from holdfast.model.foreign_json import parse_json
 
 
@@ -26,14 +26,4 @@ def read_state(path: Path) -> dict[str, Any]:
 def write_state(path: Path, value: dict[str, Any]) -> None:
     """Store the state."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_aside(path, json.dumps(value))
-
-
-def write_aside(path: Path, content: str, mode: int = 0o600) -> None:
-    """Write a file to a temporary name and rename it, so that no reader sees half of it."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with os.fdopen(
-        os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, mode), "w", encoding="utf-8", newline="\n"
-    ) as file:
-        file.write(content)
-    fresh.replace(path)
+    write_whole(path, json.dumps(value))

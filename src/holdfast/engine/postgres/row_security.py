@@ -71,7 +71,8 @@ VISIBLE: dict[str, str] = {
     "vectors": _SEARCHED.format(number="vectors.number"),
     "token_vectors": _SEEN.format(number="token_vectors.number"),
     "words": _SEEN.format(number="abs(words.rowid)"),
-    "privates": "true",  # only numbers and owners; the policies of other tables must be able to read every row
+    # Only numbers and owners. The policies of other tables need every row of the projects they let through, and no others.
+    "privates": f"privates.number >> 32 in {_HERE}",
     "links": _OF_RECORD.format(table="links", column="source"),
     **{name: _OF_RECORD.format(table=name, column="id") for name in ("heat", "touches", "trusts", "usage", "uses")},
     "shown": f"{_OF_RECORD.format(table='shown', column='id')} and {_OF_SESSION.format(table='shown')}",

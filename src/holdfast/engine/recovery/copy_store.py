@@ -85,9 +85,19 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
     with source.db.transaction():  # from here on no other process can write to the source
         for table in GROWING:
             _copy(source.db, target.db, table, progress)
+        wanted = _hashes(source.db, "hash of the source", progress)
+        if _hashes(target.db, "hash of the target", progress) != wanted:
+            # Rows that had been copied were changed since: by an erasure, or by another embedder.
+            for table in GROWING:
+                target.db.execute(f"delete from {table.name}")
+                _copy(source.db, target.db, table, progress)
+            if _hashes(target.db, "hash of the target", progress) != wanted:
+                raise StoreError(
+                    "The two stores are not the same.",
+                    hint="Another program writes to the target: stop it and move again. The source is as it was.",
+                )
         for table in CHANGING:
             _replace(source.db, target.db, table, progress)
-        digest = _compare(source, target, progress)
     records = target.rebuild(
         [view for view in ALL_VIEWS if view is not vectors], lambda done, total: progress("views", done, total)
     )
@@ -99,7 +109,9 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
         fill_checksums(target.db)
         target.note(MOVING, "")
         target.note(MOVED, identity)
-    return Moved(events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=digest)
+    return Moved(
+        events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=wanted["events"]
+    )
 
 
 def raw_rows(store: Journal) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -123,15 +135,26 @@ def put_raw_rows(store: Journal, given: Iterable[tuple[str, Mapping[str, Any]]])
         index_chunks(store.db)
 
 
-def journal_hash(db: Database, progress: Callable[[int], None] = lambda _: None) -> str:
+def journal_hash(db: Database) -> str:
     """Return one SHA-256 over every column of every event, in order of arrival."""
-    digest, done = sha256(), 0
-    for rows in _pages(db, EVENTS, None):
+    return _hash(db, EVENTS)
+
+
+def _hash(db: Database, table: Table) -> str:
+    digest = sha256()
+    for rows in _pages(db, table, None):
         for row in rows:
-            digest.update(json.dumps(list(row), ensure_ascii=False).encode())
-        done += len(rows)
-        progress(done)
+            digest.update(json.dumps(list(row), ensure_ascii=False, default=bytes.hex).encode())
     return digest.hexdigest()
+
+
+def _hashes(db: Database, what: str, progress: Progress) -> dict[str, str]:
+    """Return the hash of every table that is copied row by row."""
+    found = {}
+    for done, table in enumerate(GROWING, start=1):
+        found[table.name] = _hash(db, table)
+        progress(what, done, len(GROWING))
+    return found
 
 
 def _claim(source: Store, target: Store) -> str:
@@ -206,20 +229,6 @@ def _put(target: Database, table: Table, rows: Sequence[Row | Mapping[str, Any]]
         target.many(
             sql, [{name: wrap[name](row[name]) if name in wrap else row[name] for name in names} for row in rows]
         )
-
-
-def _compare(source: Store, target: Store, progress: Progress) -> str:
-    total = _count(source.db, "events")
-    digest = journal_hash(source.db, lambda done: progress("hash of the source", done, total))
-    if digest != journal_hash(target.db, lambda done: progress("hash of the target", done, total)):
-        hint = (
-            "The source was changed behind what was copied: empty the target and move again. The source is as it was."
-        )
-        raise StoreError("The two journals are not the same.", hint=hint)
-    for table in GROWING[1:]:
-        if _count(source.db, table.name) != _count(target.db, table.name):
-            raise StoreError(f"Not every row of {table.name} arrived.", hint="Empty the target and move again.")
-    return digest
 
 
 def _count(db: Database, table: str) -> int:

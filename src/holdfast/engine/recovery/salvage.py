@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from holdfast.engine.journal import checksum
-from holdfast.engine.opening import check_schema, open_store
+from holdfast.engine.opening import open_store
 from holdfast.engine.raw import transcripts
 from holdfast.engine.recovery.pages import Cell, Pages, Value, read_pages
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store
+from holdfast.engine.store import ALL_VIEWS, Store, check_schema
 from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.errors import Invalid
 from holdfast.model.event import FOLDING, VERBS, Actor, ActorKind, Event, Verb

@@ -1,56 +1,92 @@
-"""`holdfast judge` and `holdfast trust`: report whether memories helped, and how far to trust them."""
+"""`holdfast judge`, `trust` and `hot`: whether memories helped, how far to trust them, and the few that matter most."""
 
-import click
+from collections.abc import Callable
+from typing import Annotated
 
-from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.person import PERSON
-from holdfast.hosts.cli.render import json_option, show
-from holdfast.hosts.cli.values import MEMORY
+from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.render import PERSON
+from holdfast.hosts.cli.values import Id, Ids
 from holdfast.model.errors import Conflict
+from holdfast.model.ids import short
+from holdfast.model.request import Asked
+from holdfast.model.text import counted
 from holdfast.policy.ranking.trust import REASONS
 from holdfast.surfaces.core import reports
-from holdfast.surfaces.core import text as shown
+from holdfast.surfaces.core import text as texts
+from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records import hot
 from holdfast.verbs.sessions.judge import VERDICTS, judge
 from holdfast.verbs.sessions.scars import Answer, unanswered
 from holdfast.verbs.truth.trust import change_trust, trust_of
 
 
-@click.command("judge")
-@click.argument("verdict", type=click.Choice(VERDICTS, case_sensitive=False), metavar="VERDICT")
-@click.argument("ids", type=MEMORY, nargs=-1)
-@click.option("--evidence", "--note", default="", help="What was observed, done or checked.")
-@click.option("--session", help="Session in which the scars were surfaced.")
-@json_option
-def judge_command(verdict: str, ids: tuple[str, ...], evidence: str, session: str | None, as_json: bool) -> None:
+@command(in_session=True)
+def judge_command(
+    memory: Memory,
+    verdict: Annotated[str, Asked("", metavar="VERDICT", choices=VERDICTS)],
+    ids: Ids = (),
+    *,
+    evidence: Annotated[str, Asked("What was observed, done or checked.", flag="--evidence --note")] = "",
+    session: Annotated[str | None, Asked("Session in which the scars were surfaced.")] = None,
+) -> Result:
     """Report whether memories helped, or answer a scar.
 
     A scar is answered with APPLYING, N_A or REFUTED. applied, ignored, contradicted and corrected report the outcome of any memory
     that was shown; verified marks it as checked; confirmed and cancelled approve and reject a pending one.
     """
-    with opened(session=session) as memory:
-        judged = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
-        open_scars = unanswered(memory)
-    lines = [line for line in shown.answered(judged, PERSON) if open_scars or not line.startswith("Every scar")]
-    show(judged, "\n".join(lines), as_json=as_json)
-    if judged.problems:
-        raise click.exceptions.Exit(Conflict.exit_code)
+    del session  # the memory acts in it
+    judged = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
+    lines = texts.answered(judged, PERSON)
+    shown = lines if unanswered(memory) else [line for line in lines if not line.startswith("Every scar")]
+    return judged, "\n".join(shown), Conflict.exit_code if judged.problems else 0
 
 
-@click.command("trust")
-@click.argument("id", type=MEMORY)
-@click.option("--raise", "raises", flag_value=True, default=None, help="Raise the trust.")
-@click.option("--lower", "raises", flag_value=False, help="Lower the trust.")
-@click.option("--reason", default="", help=f"One of {', '.join(REASONS)}.")
-@click.option("--by", "delta", type=float, help="By how much; default: by the reason.")
-@click.option("--note", default="", help="What was observed.")
-@json_option
-def trust_command(id: str, raises: bool | None, reason: str, delta: float | None, note: str, as_json: bool) -> None:  # noqa: A002
+@command()
+def trust_command(
+    memory: Memory,
+    id: Id,  # noqa: A002
+    *,
+    raises: Annotated[bool | None, Asked("Raise or lower the trust.", flag="--raise/--lower")] = None,
+    reason: Annotated[str, Asked(f"One of {', '.join(REASONS)}.")] = "",
+    delta: Annotated[float | None, Asked("By how much; default: by the reason.", flag="--by")] = None,
+    note: Annotated[str, Asked("What was observed.")] = "",
+) -> Result:
     """Show the trust in a memory and its reasons; with --raise or --lower, change it."""
-    with opened() as memory:
-        direction = REASONS[reason] > 0 if raises is None and reason in REASONS else raises
-        trust = (
-            trust_of(memory, id)
-            if direction is None and not reason
-            else change_trust(memory, id, reason, raises=direction is not False, delta=delta, note=note)
-        )
-    show(trust, reports.trust_of(trust, PERSON), as_json=as_json)
+    if raises is None and not reason:
+        trust = trust_of(memory, id)
+    else:
+        direction = REASONS[reason] > 0 if raises is None and reason in REASONS else raises is not False
+        trust = change_trust(memory, id, reason, raises=direction, delta=delta, note=note)
+    return trust, reports.trust_of(trust, PERSON)
+
+
+@command(group=True)
+def hot_command(memory: Memory) -> Result:
+    """Show the hot set: the few memories that matter most; or add and remove memories."""
+    members = hot.hot_set(memory)
+    return members, reports.hot_of(members, PERSON)
+
+
+@command("suggest", under=hot_command)
+def suggest_command(memory: Memory) -> Result:
+    """Show memories that are used but not in the set, and why."""
+    candidates = hot.suggested(memory)
+    return candidates, reports.suggested_of(candidates, PERSON)
+
+
+def _hot_action(verb: Callable[[Memory, str], list[hot.Hot]], word: str, meaning: str) -> None:
+    """Add a command to `hot` that applies a verb to a memory and prints what was done."""
+
+    def act(memory: Memory, id: Id) -> Result:  # noqa: A002
+        members, record = verb(memory, id), find(memory, id).record
+        size = f"{counted(len(members), 'memory')} in the hot set" if members else "the hot set is empty"
+        return members, f"{short(record.id)}  {word}: {record.title} ({size})"
+
+    act.__doc__ = meaning
+    command(verb.__name__, under=hot_command)(act)
+
+
+_hot_action(hot.promote, "added", "Add a memory.")
+_hot_action(hot.demote, "removed", "Remove a memory.")
+_hot_action(hot.pin, "pinned", "Keep a memory in the set always.")
+_hot_action(hot.unpin, "unpinned", "Unpin a memory.")

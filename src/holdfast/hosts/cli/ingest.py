@@ -1,76 +1,89 @@
-"""Commands of `holdfast ingest`: import documents, git history, logged output and observations."""
+"""Commands of `holdfast ingest`: import documents, git history, logged output and observations; and `holdfast demo`."""
 
+import shlex
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
 from rich.text import Text
 
-from holdfast.hosts.cli.options import opened, stdin_text, text_or_stdin
-from holdfast.hosts.cli.person import PERSON
-from holdfast.hosts.cli.render import console, json_option, print_json, say, show, working
-from holdfast.hosts.cli.values import DATE
-from holdfast.hosts.to_json import plain
-from holdfast.model.errors import Invalid
-from holdfast.model.foreign_json import parse_json
-from holdfast.model.ids import parse_instant, short
+from holdfast.hosts.cli.command import Result, command, opened
+from holdfast.hosts.cli.render import PERSON, console, say, working
+from holdfast.hosts.cli.values import LONGEST_STDIN, DryRun, json_in, text_or_stdin
+from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.ids import short
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Draft
+from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.surfaces.core import review_text, session_text
 from holdfast.surfaces.memory_mcp.memory_types import TYPES, draft_of
-from holdfast.verbs.capture.learn import LIMIT, MOST, Learned, learn
+from holdfast.verbs.capture.learn import LIMIT, MOST, learn
 from holdfast.verbs.capture.mining import drop_outputs, log_output, mine_outputs, output_status
+from holdfast.verbs.exchange import demo
 from holdfast.verbs.exchange.bootstrap import Seeded, bootstrap, seed_file
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.absorb import absorb, candidates
 
+KindOrType = Annotated[str, Asked("Kind of the memories, or a type of Memory MCP.", flag="-t --kind")]
+Tags = Annotated[tuple[str, ...], Asked("Tag for all of them.", flag="--tag --tags")]
+Promote = Annotated[bool, Asked("Add them to the hot set if there is room.", flag="--promote/--no-promote")]
+Saved = Annotated[bool, Asked("Print what would be saved.")]
+OnlySession = Annotated[str, Asked("Only what this session wrote.")]
+SIDE = "github.com/fernhill/label-printer"
+TRY = {
+    'holdfast recall "how do I run the backend tests"': "ask what a newcomer asks",
+    'holdfast recall "what to watch for when migrating the orders table"': "a lesson learned the hard way",
+    'holdfast recall "which search engine do we use"': "the decision that holds, not those it replaced",
+    'holdfast recall "which port does the service listen on"': "two answers that contradict each other",
+    f'holdfast recall "which port does the service listen on" --project {SIDE}': "another project stays apart",
+    'holdfast brief "change how refunds are booked"': "what a sub-agent should know first",
+    "holdfast session list": "who worked on what",
+    "holdfast thread triage": "unfinished work by the stage of its life",
+    "holdfast stats analyze": "what sessions add up to, and which lessons are ignored",
+    "holdfast stats health": "what to look after first",
+    "holdfast review contradictions": "what cannot both be true",
+    "holdfast review duplicates": "what should become one",
+    "holdfast ingest absorb --candidates": "what may be worth a lesson",
+}
 
-@click.command("bootstrap")
-@click.option("-r", "--root", default=".", show_default=True, help="Folder to search, inside the project.")
-@click.option("-f", "--file", "files", multiple=True, help="Only this file or pattern; repeatable.")
-@click.option("-t", "--kind", default="fact", show_default=True, help="Kind of the memories, or a type of Memory MCP.")
-@click.option("--tag", "--tags", "tags", multiple=True, help="Tag for all of them; repeatable.")
-@click.option(
-    "--promote/--no-promote", default=False, show_default=True, help="Add them to the hot set if there is room."
-)
-@click.option("--dry-run", is_flag=True, help="Print what would be saved.")
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-@json_option
+
+@command(working="reading documents")
 def bootstrap_command(
-    root: str,
-    files: tuple[str, ...],
-    kind: str,
-    tags: tuple[str, ...],
-    promote: bool,
-    dry_run: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+    memory: Memory,
+    *,
+    root: Annotated[str, Asked("Folder to search, inside the project.", flag="-r --root")] = ".",
+    files: Annotated[tuple[str, ...], Asked("Only this file or pattern.", flag="-f --file")] = (),
+    kind: KindOrType = "fact",
+    tags: Tags = (),
+    promote: Promote = False,
+    dry_run: Saved = False,
+    quiet: Annotated[bool, Asked("Print errors only.", flag="-q --quiet")] = False,
+) -> Result:
     """Import the project's documents, section by section, and how it is built, run and tested.
 
     It reads CLAUDE.md, AGENTS.md, GEMINI.md, README, CONTRIBUTING and docs/, and the commands in justfile, Makefile, package.json,
     pyproject.toml and CI workflows. Running it again changes nothing.
     """
-    with opened() as memory, working("reading documents"):
-        done = bootstrap(memory, _template(kind, tags), root=root, files=files, hot=promote, dry_run=dry_run)
-    _show_seeded(done, as_json=as_json, quiet=quiet)
+    template = _template(kind, tags)
+    return _seeded(bootstrap(memory, template, root=root, files=files, hot=promote, dry_run=dry_run), quiet=quiet)
 
 
-@click.command("seed")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-t", "--kind", default="fact", show_default=True, help="Kind of the memories, or a type of Memory MCP.")
-@click.option("--tag", "--tags", "tags", multiple=True, help="Tag for all of them; repeatable.")
-@click.option("--promote", is_flag=True, help="Add them to the hot set if there is room.")
-@click.option("--dry-run", is_flag=True, help="Print what would be saved.")
-@json_option
-def seed_command(file: Path, kind: str, tags: tuple[str, ...], promote: bool, dry_run: bool, as_json: bool) -> None:
+@command(working="reading the file")
+def seed_command(
+    memory: Memory,
+    file: Annotated[Path, Asked("", form="existing file")],
+    *,
+    kind: KindOrType = "fact",
+    tags: Tags = (),
+    promote: Promote = False,
+    dry_run: Saved = False,
+) -> Result:
     """Import a file: each section as a memory, or each item and paragraph if it has no headings.
 
     Of a changelog only the latest ten releases are imported.
     """
-    with opened() as memory, working("reading the file"):
-        done = seed_file(memory, file, _template(kind, tags), hot=promote, dry_run=dry_run)
-    _show_seeded(done, as_json=as_json)
+    return _seeded(seed_file(memory, file, _template(kind, tags), hot=promote, dry_run=dry_run))
 
 
 def _template(kind: str, tags: tuple[str, ...]) -> Draft:
@@ -79,33 +92,30 @@ def _template(kind: str, tags: tuple[str, ...]) -> Draft:
     return Draft(body="", kind=check_kind(kind).name, tags=tags, source="imported")
 
 
-def _show_seeded(done: Seeded, *, as_json: bool, quiet: bool = False) -> None:
-    if as_json:
-        counts = {"files_found": done.found, "files_read": done.read, "known": done.known, "hot": done.hot}
-        kept = [plain(record) if done.dry_run else record.id for record in done.kept]
-        print_json({**counts, "kept": kept, "problems": list(done.problems)})
-        return
-    if done.dry_run:
-        for record in done.kept:
+def _seeded(done: Seeded, *, quiet: bool = False) -> Result:
+    counts = {"files_found": done.found, "files_read": done.read, "known": done.known, "hot": done.hot}
+    kept = done.kept if done.dry_run else [record.id for record in done.kept]
+
+    def draw() -> None:
+        for record in done.kept if done.dry_run else ():
             say(f"{record.title}  ({len(record.body):,} characters)")
-    if not quiet:
-        say(
-            str(done)
-            if done.found
-            else "No documents were found here (README, CONTRIBUTING, CLAUDE.md, AGENTS.md, docs/)."
-        )
-    for problem in done.problems:
-        say(str(problem), err=True)
+        nothing = "No documents were found here (README, CONTRIBUTING, CLAUDE.md, AGENTS.md, docs/)."
+        if not quiet:
+            say(str(done) if done.found else nothing)
+        for problem in done.problems:
+            say(str(problem), err=True)
+
+    return {**counts, "kept": kept, "problems": done.problems}, draw
 
 
-@click.command("learn")
-@click.option("--since", type=DATE, default="", help="Only commits made on or after this date, read already or not.")
-@click.option(
-    "--limit", default=LIMIT, show_default=True, type=click.IntRange(1, MOST), help="Maximum number of commits to read."
-)
-@click.option("--dry-run", is_flag=True, help="Preview what would be saved.")
-@json_option
-def learn_command(since: str, limit: int, dry_run: bool, as_json: bool) -> None:
+@command(working="reading the git history")
+def learn_command(
+    memory: Memory,
+    *,
+    since: Annotated[str, Asked("Only commits made on or after this date, read already or not.", form="date")] = "",
+    limit: Annotated[int, Asked("Maximum number of commits to read.", least=1, most=MOST)] = LIMIT,
+    dry_run: DryRun = False,
+) -> Result:
     """Learn from git history: decisions and their reasons, reverts, changes that broke something, repeated fixes, regressions.
 
     Decisions, and reverts that are not marked as such, are pending until approved (`holdfast review approve`); the rest is saved as
@@ -114,36 +124,20 @@ def learn_command(since: str, limit: int, dry_run: bool, as_json: bool) -> None:
     """
     from holdfast.compose.adapters import history_of
 
-    with opened() as memory, working("reading the git history"):
-        learned = learn(
-            memory,
-            history_of(Path.cwd()),
-            since=parse_instant(since) if since else "",
-            limit=limit,
-            dry_run=dry_run,
-        )
-    if as_json:
-        print_json(plain(learned))
-        return
-    _show_learned(learned)
+    learned = learn(memory, history_of(Path.cwd()), since=since, limit=limit, dry_run=dry_run)
 
+    def draw() -> None:
+        out, word = console(), "would be saved" if learned.dry_run else "saved"
+        for record in learned.kept:
+            state = "pending approval" if record.state == "pending" else "may become a scar"
+            out.print(Text.assemble((short(record.id), "cyan"), f"  {record.title}  ", (state, "dim")))
+        read = counted(learned.commits, "new commit")
+        out.print(f"{read} read: {len(learned.kept)} {word}, {learned.known} already known.")
+        if learned.left_out:
+            how = "approve or reject some, then run `holdfast ingest learn --since …`."
+            out.print(Text(f"{learned.left_out} more were left out: {how}", style="yellow"))
 
-def _show_learned(learned: Learned) -> None:
-    out = console()
-    word = "would be saved" if learned.dry_run else "saved"
-    for record in learned.kept:
-        state = "pending approval" if record.state == "pending" else "may become a scar"
-        out.print(Text.assemble((short(record.id), "cyan"), f"  {record.title}  ", (state, "dim")))
-    out.print(
-        f"{counted(learned.commits, 'new commit')} read: {len(learned.kept)} {word}, {learned.known} already known."
-    )
-    if learned.left_out:
-        out.print(
-            Text(
-                f"{learned.left_out} more were left out: approve or reject some, then run `holdfast ingest learn --since …`.",
-                style="yellow",
-            )
-        )
+    return learned, draw
 
 
 @click.group("mine")
@@ -160,96 +154,104 @@ def mine_command() -> None:
     """
 
 
-@mine_command.command("log")
-@click.argument("text", nargs=-1)
-@click.option("--session", default="", help="Session that wrote it.")
-@json_option
-def mine_log_command(text: tuple[str, ...], session: str, as_json: bool) -> None:
+@command(under=mine_command)
+def log_command(
+    memory: Memory, text: tuple[str, ...] = (), *, session: Annotated[str, Asked("Session that wrote it.")] = ""
+) -> Result:
     """Store output for mining; without words, or with -, it is read from stdin."""
-    with opened() as memory:
-        stored = log_output(memory, text_or_stdin(text), session)
-    show({"characters": stored}, f"Stored {stored:,} characters." if stored else "Too short to store.", as_json=as_json)
+    stored = log_output(memory, text_or_stdin(text), session)
+    return {"characters": stored}, f"Stored {stored:,} characters." if stored else "Too short to store."
 
 
-@mine_command.command("run")
-@json_option
-def mine_run_command(as_json: bool) -> None:
+@command(under=mine_command, working="mining")
+def run_command(memory: Memory) -> Result:
     """Mine what was logged since the last run."""
-    with opened() as memory, working("mining"):
-        run = mine_outputs(memory)
-    show(run, review_text.run_of(run, PERSON), as_json=as_json)
+    run = mine_outputs(memory)
+    return run, review_text.run_of(run, PERSON)
 
 
-@mine_command.command("status")
-@json_option
-def mine_status_command(as_json: bool) -> None:
+@command(under=mine_command)
+def status_command(memory: Memory) -> Result:
     """Show how much output is stored, its limits, and how much was mined."""
-    with opened() as memory:
-        status = output_status(memory)
-    show(status, review_text.outputs_of(status, PERSON), as_json=as_json)
+    status = output_status(memory)
+    return status, review_text.outputs_of(status, PERSON)
 
 
-@mine_command.command("drop")
-@click.option("--session", default="", help="Only what this session wrote.")
-@json_option
-def mine_drop_command(session: str, as_json: bool) -> None:
+@command(under=mine_command)
+def drop_command(memory: Memory, *, session: OnlySession = "") -> Result:
     """Delete logged output of this project permanently."""
-    with opened() as memory:
-        dropped = drop_outputs(memory, session=session)
-    show({"dropped": dropped}, f"Dropped {counted(dropped, 'output')}.", as_json=as_json)
+    dropped = drop_outputs(memory, session=session)
+    return {"dropped": dropped}, f"Dropped {counted(dropped, 'output')}."
 
 
-@click.command("absorb")
-@click.argument("text", nargs=-1)
-@click.option("--source", default="", help="Who observed it.")
-@click.option(
-    "--severity",
-    type=click.Choice(["info", "warning", "scar_candidate"]),
-    default="info",
-    show_default=True,
-    help="How important it is; a candidate may become a scar.",
-)
-@click.option("--task", default="", help="What it was part of.")
-@click.option(
-    "--file", type=click.Path(path_type=Path, allow_dash=True), help="JSON list of observations; - reads stdin."
-)
-@click.option("--candidates", "only_candidates", is_flag=True, help="List possible lessons instead.")
-@json_option
+@command()
 def absorb_command(
-    text: tuple[str, ...],
-    source: str,
-    severity: str,
-    task: str,
-    file: Path | None,
-    only_candidates: bool,
-    as_json: bool,
-) -> None:
+    memory: Memory,
+    text: tuple[str, ...] = (),
+    *,
+    source: Annotated[str, Asked("Who observed it.")] = "",
+    severity: Annotated[
+        Literal["info", "warning", "scar_candidate"], Asked("How important it is; a candidate may become a scar.")
+    ] = "info",
+    task: Annotated[str, Asked("What it was part of.")] = "",
+    file: Annotated[Path | None, Asked("JSON list of observations; - reads stdin.")] = None,
+    only_candidates: Annotated[bool, Asked("List possible lessons instead.", flag="--candidates")] = False,
+) -> Result:
     """Save what a sub-agent observed, and point out possible lessons."""
-    with opened() as memory:
-        if only_candidates:
-            possible = candidates(memory)
-            show(possible, session_text.candidates_of(possible, PERSON), as_json=as_json)
-            return
-        if not file and not text:
-            raise Invalid("The observation is empty.", hint="Pass what was observed, or --file with a JSON list.")
-        observations = (
-            _observations(file) if file else [{"text": " ".join(text), "source": source, "severity": severity}]
-        )
-        absorbed = absorb(memory, observations, task=task)
-    show(absorbed, session_text.absorbed_of(absorbed, PERSON), as_json=as_json)
-
-
-def _observations(file: Path) -> list[Any]:
-    try:
-        content = parse_json(stdin_text() if str(file) == "-" else file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise Invalid(
-            f"{file} cannot be read as JSON: {problem}.", hint="Fix it and try again; nothing was written."
-        ) from problem
-    observations = content.get("observations") if isinstance(content, dict) else content
+    if only_candidates:
+        possible = candidates(memory)
+        return possible, session_text.candidates_of(possible, PERSON)
+    if not file and not text:
+        raise Invalid("The observation is empty.", hint="Pass what was observed, or --file with a JSON list.")
+    observations: Any = [{"text": " ".join(text), "source": source, "severity": severity}]
+    if file:
+        content = json_in(file, LONGEST_STDIN)
+        observations = content.get("observations") if isinstance(content, dict) else content
     if not isinstance(observations, list) or not all(isinstance(item, dict) for item in observations):
-        raise Invalid(
-            f"{file} must contain a list of observations, each with a text.",
-            hint='Such as [{"text": "…", "source": "reviewer"}].',
-        )
-    return observations
+        hint = 'Such as [{"text": "…", "source": "reviewer"}].'
+        raise Invalid(f"{file} must contain a list of observations, each with a text.", hint=hint)
+    absorbed = absorb(memory, observations, task=task)
+    return absorbed, session_text.absorbed_of(absorbed, PERSON)
+
+
+@command()
+def demo_command(
+    folder: Path = Path("holdfast-demo"),
+    *,
+    until: Annotated[str, Asked("When the story ends; now unless given.", form="date", metavar="DATE")] = "",
+) -> Result:
+    """Load a store to look around in: three months of a made-up team, in a new FOLDER.
+
+    \b
+    holdfast demo
+    holdfast demo ~/demo
+    """
+    place = folder.resolve()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise Conflict(f"{place} is not empty.", hint="Name a new folder: holdfast demo FOLDER")
+    with opened(home=str(place), project=demo.PROJECT, database="") as memory, working("loading the sample store"):
+        demo.load_demo(memory, until or memory.clock.now())
+        contents = demo.contents_of(memory, place)
+
+    def tallied(counts: dict[str, int]) -> str:
+        return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+    lacking = f"{contents.without_vectors:,} memories have no vectors (`holdfast store rebuild vectors --missing`)"
+    lines = {
+        "store": contents.folder,
+        "memories": f"{contents.records:,}: {tallied(contents.kinds)}",
+        "projects": tallied(contents.projects),
+        "states": tallied(contents.states),
+        "sessions": f"{contents.sessions}, {contents.open_sessions} never closed, {contents.transcripts} with a transcript",
+        "threads": tallied(contents.threads),
+        "journal": f"{contents.events:,} events",
+        "search": f"by words; {lacking}" if contents.without_vectors else "by words and by meaning",
+    }
+    settings = {"HOLDFAST_HOME": contents.folder, "HOLDFAST_PROJECT": contents.project}
+    text = [
+        *(f"{name:<9} {line}" for name, line in lines.items()),
+        "\nTo look around:",
+        *(f"  export {name}={shlex.quote(value)}" for name, value in settings.items()),
+        *(f"  {line}\n      {why}" for line, why in TRY.items()),
+    ]
+    return contents, "\n".join(text)

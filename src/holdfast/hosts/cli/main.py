@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast import __version__
-from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, Entry, nearest, suggestion
-from holdfast.hosts.cli.examples import examples_of
+from holdfast.hosts.cli.commands import (
+    COMMANDS,
+    FIRST,
+    HEADINGS,
+    HIDDEN,
+    MOVED,
+    Entry,
+    examples_of,
+    nearest,
+    suggestion,
+)
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, StoreFull, StoreUnwritable
 
 if TYPE_CHECKING:
@@ -30,6 +39,13 @@ Exit codes:
   70   a bug in Holdfast
   130  interrupted (Ctrl-C)"""
 FAILED, INTERRUPTED = 70, 130
+VARIABLE = "_HOLDFAST_COMPLETE"
+# How to install the completion script of each shell, as the comment on top of it says.
+PLACES = {
+    "bash": 'Add to ~/.bashrc:  eval "$(holdfast completion bash)"',
+    "zsh": 'Add to ~/.zshrc, after compinit:  eval "$(holdfast completion zsh)"',
+    "fish": "Once:  holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
+}
 WELCOME = ('remember "Run the migrations before the seed script."', 'recall "how do I set up the database"', "init")
 
 
@@ -139,21 +155,56 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: boo
         os.environ["NO_COLOR"] = "1"
     ctx.obj = {name: value for name, _, value in (pair.partition("=") for pair in pairs)} | {"home": home}
     if ctx.invoked_subcommand is None:
-        _greet()
+        from holdfast.hosts.cli.render import console
+
+        out = console()
+        out.print(f"[bold]holdfast[/] {__version__}  [dim]institutional memory for AI coding agents[/]\n")
+        for line in WELCOME:
+            out.print(f"  [cyan]holdfast {line}[/]")
+        out.print()
+        for name, entry in FIRST.items():
+            out.print(f"  [cyan]{name:<10}[/]{entry.line}")
+        out.print("\n[dim]`holdfast help` lists every command, `holdfast help recall` explains one.[/]")
 
 
-def _greet() -> None:
-    """Print how to start, and the commands of every day."""
-    from holdfast.hosts.cli.render import console
+@click.command("help")
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.option("--all", "everything", is_flag=True, help="Also commands for programs: hooks and other systems.")
+@click.pass_context
+def help_command(ctx: click.Context, words: tuple[str, ...], everything: bool) -> None:
+    """Show every command, or the help of one."""
+    found = ctx.find_root()
+    for word in words:
+        group = found.command
+        if not isinstance(group, click.Group):
+            break
+        name, command, _ = group.resolve_command(found, [word])
+        assert command is not None
+        found = click.Context(command, info_name=name, parent=found)
+    click.echo(found.get_help())
+    if everything and not words:
+        formatter = found.make_formatter()
+        with formatter.section("For programs"):
+            formatter.write_dl([(name, entry.line) for name, entry in HIDDEN.items()])
+        click.echo(formatter.getvalue())
 
-    out = console()
-    out.print(f"[bold]holdfast[/] {__version__}  [dim]institutional memory for AI coding agents[/]\n")
-    for line in WELCOME:
-        out.print(f"  [cyan]holdfast {line}[/]")
-    out.print()
-    for name, entry in FIRST.items():
-        out.print(f"  [cyan]{name:<10}[/]{entry.line}")
-    out.print("\n[dim]`holdfast help` lists every command, `holdfast help recall` explains one.[/]")
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(list(PLACES)))
+def completion_command(shell: str) -> None:
+    """Print a script that lets a shell complete commands, options, kinds, scopes and ids.
+
+    \b
+    eval "$(holdfast completion bash)"      in ~/.bashrc
+    eval "$(holdfast completion zsh)"       in ~/.zshrc, after compinit
+    holdfast completion fish > ~/.config/fish/completions/holdfast.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    completion = get_completion_class(shell)
+    assert completion is not None
+    root = click.get_current_context().find_root().command
+    click.echo(f"# {PLACES[shell]}\n{completion(root, {}, 'holdfast', VARIABLE).source()}")
 
 
 def main() -> None:

@@ -1,96 +1,72 @@
-"""Commands that save and find memories."""
+"""Commands that save and find memories, and what a write came to."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
+from rich.text import Text
 
-from holdfast.hosts.cli.options import (
-    fields_of,
-    from_top,
-    label_options,
-    opened,
-    teaching_fields,
-    text_or_stdin,
-)
-from holdfast.hosts.cli.outcome import present
+from holdfast.hosts.cli.command import Result, command
 from holdfast.hosts.cli.render import (
-    json_option,
-    print_json,
-    recalled_to_json,
+    BELOW,
+    console,
+    hanging,
+    headed,
+    indented,
     show_list,
     show_recalled,
     show_record,
-    working,
 )
-from holdfast.hosts.cli.values import DATE, KIND, MEMORY, SCOPE
-from holdfast.hosts.to_json import plain
-from holdfast.model.fence import visible
-from holdfast.model.kinds import KINDS, SEPARATE
-from holdfast.model.query import MODES, Query
-from holdfast.model.record import GLOBAL, Draft, Link, record_to_json
-from holdfast.policy.admission.admit import Waivers
+from holdfast.hosts.cli.values import Id, fields_of, from_top, teaching_fields, text_or_stdin
+from holdfast.hosts.to_json import plain, recalled_to_json
+from holdfast.model.errors import Conflict
+from holdfast.model.ids import short
+from holdfast.model.query import Query
+from holdfast.model.record import GLOBAL, Draft, Record, record_to_json
+from holdfast.model.request import Asked, Fields
+from holdfast.policy.admission.admit import Refused, Similar, Waivers, how_near
+from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.policy.sessions.triggers import warns_at
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.records.read import get, list_records, list_scopes
-from holdfast.verbs.records.write import write
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.timeline import timeline
-from holdfast.verbs.truth.hydrate import LEVELS, Hydrated, Level, hydrate
+from holdfast.verbs.truth.hydrate import Hydrated, Level, hydrate
 
-TRIGGER_HELP = "Warn at this command or edit, such as `git push --force`, `pytest unless uv run pytest` or src/api/*.py; repeatable."
+REMEDIES = Remedies(
+    revise="`holdfast revise {id}`",
+    restore="`holdfast restore {id}`",
+    force="--force",
+    transient="--transient",
+    add_scope="--scope {scope}",
+    any_scope="--any-scope",
+    redact="--redact",
+    approve="`holdfast review approve {id}`",
+    reject="`holdfast review reject {id}`",
+)
+LABELS = "project everywhere kinds scopes tags session starters since until"
+SAVED = "kind title fields anchors triggers scopes tags links project confidence source at"
+Earlier = Annotated[int, Asked("How many earlier ones.", least=0, most=100)]
+Later = Annotated[int, Asked("How many later ones.", least=0, most=100)]
 
-_KINDS = ", ".join(kind for kind in KINDS if kind not in SEPARATE)
 
-
-@click.command("remember")
-@click.argument("text", nargs=-1)
-@click.option("--kind", type=KIND, default="fact", show_default=True, help=f"What it is: {_KINDS}.")
-@click.option("--title", default="", help="A headline; default: taken from the text.")
-@click.option(
-    "--field", "pairs", multiple=True, metavar="NAME=VALUE", help="A field of the kind; repeat a name to make a list."
-)
-@click.option(
-    "--anchor",
-    "anchors",
-    multiple=True,
-    help="Code it cites: path, path::symbol, path:L3-L9, path::NAME=5, !gone.py, version:click=8.2; repeatable.",
-)
-@click.option("--trigger", "triggers", multiple=True, help=TRIGGER_HELP)
-@click.option(
-    "--scope", "scopes", type=SCOPE, multiple=True, help="A scope such as tools or projects:shop; repeatable."
-)
-@click.option("--tag", "tags", multiple=True, help="A tag; repeatable.")
-@click.option(
-    "--link", "links", multiple=True, metavar="RELATION:ID", help="Link to another memory, as in supersedes:01HX…"
-)
-@click.option("--project", help="Another project than the current one.")
-@click.option("--global", "everywhere", is_flag=True, help="True in every project.")
-@click.option("--team", is_flag=True, help="Share it with the team of the repository.")
-@click.option("--confidence", default="medium", show_default=True, help="high, medium or low.")
-@click.option("--source", default="explicit", show_default=True, help="explicit, correction, inferred, observed, …")
-@click.option("--at", type=DATE, default="", help="When it happened, if not now.")
-@click.option("--session", help="Session it belongs to.")
-@click.option("--force", is_flag=True, help="Save it although there is a duplicate.")
-@click.option("--transient", is_flag=True, help="Save it although its wording suggests that it will change.")
-@click.option("--any-scope", is_flag=True, help="Save it although it names another project.")
-@click.option("--redact", is_flag=True, help="Mask secrets instead of rejecting.")
-@json_option
+@command(in_session=True)
 def remember_command(
-    text: tuple[str, ...],
-    pairs: tuple[str, ...],
-    links: tuple[str, ...],
-    project: str | None,
-    session: str | None,
-    everywhere: bool,
-    team: bool,
-    force: bool,
-    transient: bool,
-    any_scope: bool,
-    redact: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+    memory: Memory,
+    text: tuple[str, ...] = (),
+    *,
+    global_: Annotated[bool, Asked("True in every project.")] = False,
+    team: Annotated[bool, Asked("Share it with the team of the repository.")] = False,
+    session: Annotated[str | None, Asked("Session it belongs to.")] = None,
+    force: Annotated[bool, Asked("Save it although there is a duplicate.")] = False,
+    transient: Annotated[bool, Asked("Save it although its wording suggests that it will change.")] = False,
+    any_scope: Annotated[bool, Asked("Save it although it names another project.")] = False,
+    redact: Annotated[bool, Asked("Mask secrets instead of rejecting.")] = False,
+    **asked: Annotated[Any, Fields(Draft, SAVED)],
+) -> Result:
     """Save a memory for later sessions.
 
     TEXT is what to remember; `-` reads it from stdin.
@@ -101,43 +77,27 @@ def remember_command(
     holdfast remember --trigger "git push --force" "It wiped two days of work."
     git log -1 --format=%B | holdfast remember --kind learning -
     """
-    draft = Draft(
-        body=text_or_stdin(text),
-        fields=fields_of(pairs, options["kind"]),
-        links=tuple(
-            Link(relation=relation, target=target) for relation, _, target in (link.partition(":") for link in links)
-        ),
-        project=GLOBAL if everywhere else project,
-        visibility="team" if team else "private",
-        **options,
-    )
+    del session  # the memory acts in it
+    asked["fields"] = fields_of(asked["fields"], asked["kind"])
+    draft = Draft.of(text_or_stdin(text), **asked)
+    draft = replace(draft, visibility="team" if team else "private", anchors=from_top(memory, draft.anchors))
     waivers = Waivers(duplicate=force, transient=transient, scope=any_scope)
-    with opened(session=session) as memory, teaching_fields(draft.kind):
-        draft = replace(draft, anchors=from_top(memory, draft.anchors))
-        present(write(memory, draft, waivers=waivers, redact=redact), as_json=as_json)
+    with teaching_fields(draft.kind):
+        return outcome_of(
+            write(memory, replace(draft, project=GLOBAL) if global_ else draft, waivers=waivers, redact=redact)
+        )
 
 
-@click.command("recall")
-@click.argument("text", nargs=-1, required=True)
-@label_options
-@click.option("--as-of", type=DATE, default="", help="As things stood at this date.")
-@click.option("--limit", type=click.IntRange(1, 100), help="Maximum number of results.")
-@click.option("--budget", type=click.IntRange(1), help="Maximum tokens of the results.")
-@click.option("--words", "words_only", is_flag=True, help="Search by words only: starts faster, needs no encoder.")
-@click.option(
-    "--mode",
-    type=click.Choice(MODES),
-    default="balanced",
-    show_default=True,
-    help="How well a result must match.",
-)
-@click.option("--related", is_flag=True, help="Also list memories linked to the best results.")
-@click.option("--weak", is_flag=True, help="Also list weak matches.")
-@click.option("--why", is_flag=True, help="Also show the signals that each result was ranked by.")
-@json_option
+@command(working="searching")
 def recall_command(
-    text: tuple[str, ...], limit: int | None, budget: int | None, why: bool, as_json: bool, **options: Any
-) -> None:
+    memory: Memory,
+    text: tuple[str, ...],
+    *,
+    limit: Annotated[int | None, Asked("Maximum number of results.", least=1, most=100)] = None,
+    budget: Annotated[int | None, Asked("Maximum tokens of the results.", least=1)] = None,
+    why: Annotated[bool, Asked("Also show the signals that each result was ranked by.")] = False,
+    **asked: Annotated[Any, Fields(Query, f"{LABELS} as_of words_only mode related weak")],
+) -> Result:
     """Search memories by word and by meaning.
 
     Searches this project and global memories, and reports when there is no good match.
@@ -147,100 +107,134 @@ def recall_command(
     holdfast recall --kind scar "database migration"
     holdfast recall --as-of 2026-01-01 which queue do we use
     """
-    with opened() as memory:
-        config = memory.config
-        query = Query(
-            text=" ".join(text), limit=limit or config.recall_limit, budget=budget or config.recall_budget, **options
-        )
-        with working("searching"):
-            recalled = recall(memory, query)
-    if as_json:
-        print_json(recalled_to_json(recalled))
-    else:
-        show_recalled(recalled, why=why)
+    config = memory.config
+    asked |= {"limit": limit or config.recall_limit, "budget": budget or config.recall_budget}
+    recalled = recall(memory, Query.of(" ".join(text), **asked))
     if recalled.lagging:
         from holdfast.hosts.hooks.hook import wake
 
-        wake(str(config.home), str(Path.cwd()))  # so that the next question finds them by meaning
+        # So that the next question finds them by meaning.
+        click.get_current_context().call_on_close(lambda: wake(str(config.home), str(Path.cwd())))
+    return recalled_to_json(recalled), lambda: show_recalled(recalled, why=why)
 
 
-@click.command("show")
-@click.argument("id", type=MEMORY)
-@click.option("--as-of", type=DATE, default="", help="As it stood at this date.")
-@click.option(
-    "--level",
-    type=click.Choice(LEVELS),
-    default="full",
-    show_default=True,
-    help="A line, everything, or everything with the cited files as they were then.",
-)
-@json_option
-def show_command(id: str, as_of: str, level: Level, as_json: bool) -> None:  # noqa: A002
+@command()
+def show_command(
+    memory: Memory,
+    id: Id,  # noqa: A002
+    *,
+    as_of: Annotated[str, Asked("As it stood at this date.", form="date")] = "",
+    level: Annotated[
+        Level, Asked("A line, everything, or everything with the cited files as they were then.")
+    ] = "full",
+) -> Result:
     """Show a memory in full. ID is the one that is shown, or the whole id."""
-    with opened() as memory:
-        hydrated = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
+    hydrated = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
     shown = hydrated.shown
-    if as_json:
-        links = [{"source": arrow.source, "relation": arrow.relation, "target": arrow.target} for arrow in shown.links]
-        around = {"number": shown.number, "superseded_by": shown.superseded_by, "links": links}
-        around |= {"warns_at": warns_at(shown.record)} if warns_at(shown.record) else {}
-        more = {name: plain(getattr(hydrated, name)) for name in ("freshness", "commit", "files", "left_out")}
-        print_json(
-            {**record_to_json(shown.record), "around": around, **{name: value for name, value in more.items() if value}}
-        )
-    elif level == "summary":
-        show_list([shown.record], total=1)
-    else:
-        show_record(hydrated)
+    links = [{"source": arrow.source, "relation": arrow.relation, "target": arrow.target} for arrow in shown.links]
+    around = {"number": shown.number, "superseded_by": shown.superseded_by, "links": links}
+    around |= {"warns_at": places} if (places := warns_at(shown.record)) else {}
+    more = {name: value for name in ("freshness", "commit", "files", "left_out") if (value := getattr(hydrated, name))}
+    value = {**record_to_json(shown.record), "around": around, **more}
+    return value, lambda: show_list([shown.record], total=1) if level == "summary" else show_record(hydrated)
 
 
-@click.command("list")
-@label_options
-@click.option(
-    "--state",
-    "states",
-    multiple=True,
-    type=click.Choice(["active", "pending", "retired"]),
-    help="Also these; repeatable.",
-)
-@click.option("--scopes", "only_scopes", is_flag=True, help="List the scopes in use instead.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Maximum number to list.")
-@click.option("--offset", default=0, type=click.IntRange(0), help="How many to skip.")
-@json_option
-def list_command(states: tuple[str, ...], only_scopes: bool, offset: int, as_json: bool, **options: Any) -> None:
+@command()
+def list_command(
+    memory: Memory,
+    *,
+    states: Annotated[tuple[Literal["active", "pending", "retired"], ...], Asked("Also these.")] = (),
+    only_scopes: Annotated[bool, Asked("List the scopes in use instead.", flag="--scopes")] = False,
+    limit: Annotated[int, Asked("Maximum number to list.", least=1, most=1000)] = 20,
+    offset: Annotated[int, Asked("How many to skip.", least=0)] = 0,
+    **asked: Annotated[Any, Fields(Query, LABELS)],
+) -> Result:
     """List memories, newest first."""
-    with opened() as memory:
-        if only_scopes:
-            _show_scopes(list_scopes(memory, everywhere=options["everywhere"]), as_json=as_json)
-            return
-        page = list_records(memory, Query(text="", **options), states=states or ("active",), offset=offset)
-    if as_json:
-        print_json({"total": page.total, "records": [record_to_json(record) for record in page.records]})
-    else:
-        filtered = bool(states) or any(value for name, value in options.items() if name != "limit")
-        show_list(page.records, total=page.total, filtered=filtered, notes=page.notes)
+    if only_scopes:
+        counts = list_scopes(memory, everywhere=asked["everywhere"])
+        lines = [f"{count:6}  {scope}" for scope, count in counts.items()]
+        return counts, "\n".join(lines) or 'No memory has a scope. Give one: holdfast remember --scope tools "…"'
+    page = list_records(memory, Query.of(limit=limit, **asked), states=states or ("active",), offset=offset)
+    filtered = bool(states) or any(asked.values())
+    return {"total": page.total, "records": page.records}, lambda: show_list(
+        page.records, total=page.total, filtered=filtered, notes=page.notes
+    )
 
 
-@click.command("timeline")
-@click.argument("about", nargs=-1, required=True)
-@click.option("--before", default=5, show_default=True, type=click.IntRange(0, 100), help="How many earlier ones.")
-@click.option("--after", default=5, show_default=True, type=click.IntRange(0, 100), help="How many later ones.")
-@json_option
-def timeline_command(about: tuple[str, ...], before: int, after: int, as_json: bool) -> None:
+@command()
+def timeline_command(memory: Memory, about: tuple[str, ...], *, before: Earlier = 5, after: Later = 5) -> Result:
     """Show the memories saved before and after a memory (an id), or the best result of a search."""
-    with opened() as memory:
-        records = timeline(memory, " ".join(about), before=before, after=after)
-    if as_json:
-        print_json([record_to_json(record) for record in records])
-    else:
-        show_list(records, total=len(records))
+    records = timeline(memory, " ".join(about), before=before, after=after)
+    return records, lambda: show_list(records, total=len(records))
 
 
-def _show_scopes(counts: dict[str, int], *, as_json: bool) -> None:
-    if as_json:
-        print_json(counts)
-        return
-    if not counts:
-        print('No memory has a scope. Give one: holdfast remember --scope tools "…"')
-    for scope, count in counts.items():
-        print(visible(f"{count:6}  {scope}"))
+def outcome_of(outcome: Outcome) -> Result:
+    """Return what a write came to, as JSON and printed; a rejection exits with code 4."""
+    match outcome:
+        case Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
+            value: dict[str, Any] = {"status": "written", "record": record, "related": _similar(related)}
+            clashes = [
+                {"id": one.record.id, "title": one.record.title, **plain(one.found), "explain": one.found.explain}
+                for one in conflicts
+            ]
+            value |= {name: more for name, more in (("conflicts", clashes), ("doubts", doubts)) if more}
+            return value, lambda: _show_saved("saved: ", record, related, conflicts, doubts)
+        case WrittenPending(record=record, why=why, related=related):
+            value = {"status": "pending", "record": record, "related": _similar(related), "why": why}
+            return value, lambda: _show_saved("pending approval: ", record, related, why=why)
+        case refused:
+            return refusal_of(refused)
+
+
+def _show_saved(
+    word: str,
+    record: Record,
+    related: tuple[Similar, ...],
+    conflicts: tuple[LikelyConflict, ...] = (),
+    doubts: tuple[str, ...] = (),
+    *,
+    why: str = "",
+) -> None:
+    out, id_ = console(), short(record.id)
+    hanging(out, headed(record, word), BELOW)
+    if why:
+        indented(out, f"because {why}", 2, style="yellow")
+        indented(out, f"to approve: holdfast review approve {id_}", 4, style="dim")
+        indented(out, f"to reject:  holdfast review reject {id_}", 4, style="dim")
+    if places := warns_at(record):
+        indented(out, f"warns at {places}", 2, style="dim")
+    for doubt in doubts:
+        indented(out, f"warning: {doubt}", 2, style="yellow")
+    for near in related:
+        indented(out, f"{how_near(near)}: {short(near.record.id)}  {near.record.title}", 2, style="dim")
+    for conflict in conflicts:
+        other, verb = short(conflict.record.id), "replace" if conflict.replaced else "contradict"
+        indented(out, f"seems to {verb} {other}: {conflict.found.explain}", 2, style="yellow")
+        indented(out, f"to resolve: holdfast review resolve {id_} {other} --how supersede", 4, style="dim")
+
+
+def refusal_of(refused: Refused) -> Result:
+    """Return why nothing was saved and what to do."""
+    refusal = explain(refused, REMEDIES)
+    value: dict[str, Any] = {"status": refusal.code, "message": refusal.reason, "hint": refusal.hint}
+    (name,) = (spec.name for spec in fields(refused))
+    grounds = getattr(refused, name)
+    value["secrets" if name == "names" else name] = _similar(grounds) if name == "matches" else list(grounds)
+
+    def draw() -> None:
+        out = console(error=True)
+        hanging(out, Text.assemble(("Not saved: ", "bold yellow"), refusal.reason), len("Not saved: "))
+        indented(out, refusal.hint, len("Not saved: "), style="dim")
+
+    return value, draw, Conflict.exit_code
+
+
+def _similar(similar: tuple[Similar, ...]) -> list[dict[str, Any]]:
+    return [
+        {"id": item.record.id, "title": item.record.title, "similarity": round(item.similarity, 3)} for item in similar
+    ]
+
+
+def done(what: str, record: Record) -> Result:
+    """Return what was done with a memory."""
+    return {"status": what, "record": record}, lambda: hanging(console(), headed(record, f"{what}: "), BELOW)

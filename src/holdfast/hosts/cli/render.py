@@ -19,17 +19,18 @@ from rich.text import Text
 from rich.theme import Theme
 
 from holdfast.hosts.to_json import plain
+from holdfast.model import times
 from holdfast.model.event import Event, in_words
 from holdfast.model.fence import escaped, visible
 from holdfast.model.fold import fold, set_aside
 from holdfast.model.ids import SHORT, ULID, short
 from holdfast.model.kinds import CODED, KINDS
-from holdfast.model.query import Hit, Recalled
-from holdfast.model.record import Link, Record, record_to_json
-from holdfast.model.text import counted, shorten
+from holdfast.model.query import Recalled
+from holdfast.model.record import Link, Record
+from holdfast.model.text import counted, filled, shorten
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at
-from holdfast.verbs.records.read import RecordDetails
+from holdfast.surfaces.reader import Reader
 from holdfast.verbs.truth.hydrate import Hydrated
 
 # Readable on a dark and on a light background: at least 4:1 on black and on white. A terminal's own yellow is not.
@@ -37,24 +38,17 @@ COLOURS = {"red": 196, "yellow": 130, "green": 28, "cyan": 30, "blue": 27, "mage
 _THEME = Theme(
     {f"{bold}{name}": f"{bold}color({number})" for name, number in COLOURS.items() for bold in ("", "bold ")}
 )
-FRESHNESS_STYLE = {
-    "fresh": "green",
-    "exists": "dim",
-    "changed": "red",
-    "missing": "red",
-    "unverified": "dim",
-    "unknown": "dim",
+# The style of each state of freshness, and what it means.
+FRESHNESS = {
+    "fresh": ("green", "the code it cites is unchanged"),
+    "exists": ("dim", "the files it names are there"),
+    "changed": ("red", "the code it cites is different now"),
+    "missing": ("red", "the code it cites is gone"),
+    "unverified": ("dim", "there is no code to compare it with"),
+    "unknown": ("dim", "it could not be compared with the code"),
 }
-_MEANING = {
-    "fresh": "the code it cites is unchanged",
-    "exists": "the files it names are there",
-    "changed": "the code it cites is different now",
-    "missing": "the code it cites is gone",
-    "unverified": "there is no code to compare it with",
-    "unknown": "it could not be compared with the code",
-}
-MINUTE, DAYS_AGO = 60, 7
 FIELD_START, HISTORY_INDENT = 24, 18
+BELOW = SHORT + 4  # where text below the line of a memory begins
 PATIENCE = 0.7  # seconds until a spinner appears
 _CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
 
@@ -95,13 +89,9 @@ def is_plain() -> bool:
 def print_error(message: str, hint: str) -> None:
     """Print an error and a hint on stderr."""
     out = console(error=True)
-    hanging(out, Text.assemble(("error: ", "bold red"), _with_short_ids(message)), len("error: "))
-    if hint:
-        indented(out, _with_short_ids(hint), len("error: "), style="dim")
-
-
-def _with_short_ids(text: str) -> str:
-    return re.sub(rf"\b{ULID.pattern}\b", lambda match: short(match[0]), text)
+    text, more = (re.sub(rf"\b{ULID.pattern}\b", lambda match: short(match[0]), part) for part in (message, hint))
+    hanging(out, Text.assemble(("error: ", "bold red"), text), len("error: "))
+    indented(out, more, len("error: "), style="dim")
 
 
 def print_json(value: Any) -> None:
@@ -131,39 +121,18 @@ def wrapped(text: str) -> str:
     """Return a text with lines that fit the terminal, broken between words; unchanged if it goes to a file or pipe."""
     if not sys.stdout.isatty():
         return text
-    width = console().width
-    return "\n".join(_fitted(line, width) for line in text.split("\n"))
-
-
-_TYPED = ("holdfast ", "export ", "claude ")  # commands: they are copied whole
-
-
-def _fitted(line: str, width: int) -> str:
-    if len(line) <= width or line.lstrip().startswith(_TYPED):
-        return line
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
-def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --json to a command."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")(command)
+    width, lines = console().width, list[str]()
+    for line in text.split("\n"):
+        if len(line) > width and not line.lstrip().startswith(("holdfast ", "export ", "claude ")):  # copied whole
+            indent = " " * (len(line) - len(line.lstrip()) + 2)
+            line = fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)  # noqa: PLW2901
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def ago(at: str) -> str:
-    """Return how long ago an instant was; its local date if that is more than a week."""
-    then = datetime.fromisoformat(at).astimezone()
-    now = datetime.now(UTC).astimezone()
-    seconds, days = (now - then).total_seconds(), (now.date() - then.date()).days
-    if days > DAYS_AGO or seconds < -MINUTE:
-        return f"{then:%Y-%m-%d}"
-    if seconds < MINUTE:
-        return "just now"
-    if seconds < 60 * MINUTE:
-        return f"{seconds // MINUTE:.0f} min ago"
-    if days == 0:
-        return f"{seconds // (60 * MINUTE):.0f} h ago"
-    return "yesterday" if days == 1 else f"{days} days ago"
+    """Return how long ago an instant was."""
+    return times.ago(at, datetime.now(UTC).isoformat())
 
 
 def local(at: str) -> str:
@@ -181,69 +150,53 @@ def icon(record: Record) -> str:
     return KINDS[record.kind].icon if record.kind in KINDS else "•"
 
 
-def hit_to_json(hit: Hit) -> dict[str, Any]:
-    """Return a hit as JSON."""
-    why = {name: round(value, 4) for name, value in hit.why.items()}
-    return {
-        "score": round(hit.score, 4),
-        "confidence": hit.confidence,
-        "why": why,
-        "snippet": hit.snippet,
-        "freshness": plain(hit.freshness),
-        **({"branch": hit.branch} if hit.branch else {}),
-        **({"came": hit.came} if hit.came else {}),
-        **({"alike": hit.alike} if hit.alike else {}),
-        "record": record_to_json(hit.record),
-    }
-
-
-def recalled_to_json(recalled: Recalled) -> dict[str, Any]:
-    """Return the result of a recall as JSON."""
-    return {
-        "hits": [hit_to_json(hit) for hit in recalled.hits],
-        "search": recalled.search,
-        "gated": recalled.gated,
-        "cut": recalled.cut,
-        "lagging": recalled.lagging,
-        "confidence": recalled.confidence,
-        "related": plain(recalled.related),
-        **({"closest": {"id": recalled.closest.id, "title": recalled.closest.title}} if recalled.closest else {}),
-        **({"held": [hit_to_json(hit) for hit in recalled.held]} if recalled.held else {}),
-        "notes": list(recalled.notes),
-    }
-
-
 def show_recalled(recalled: Recalled, *, why: bool = False) -> None:
-    """Print hits for a person: id, title, the matching part, and why."""
-    out = console()
+    """Print hits for a person: id, title, the matching part, and why; then what was left out."""
+    out, styles = console(), {"strong": "green", "fair": "yellow", "weak": "dim"}
     for hit in recalled.hits:
-        record = hit.record
-        style = _CONFIDENCE_STYLE[hit.confidence]
-        head = Text.assemble(
-            (short(record.id), "cyan"), f"  {icon(record)} ", (record.title, "bold"), "  ", (hit.confidence, style)
-        )
-        if hit.freshness:
-            head.append(f"  {freshness_text(hit.freshness)}", style=FRESHNESS_STYLE[hit.freshness.state])
-        hanging(out, head, SHORT + 4)
-        for doubt in _doubts(hit):
-            indented(out, doubt, SHORT + 4, style="yellow")
-        if more := _below_title(record, hit.snippet):
-            indented(out, more, SHORT + 4)
-        came = f"{hit.came} · " if hit.came else ""
-        alike = f" · {counted(hit.alike, 'near-duplicate')} left out" if hit.alike else ""
-        indented(out, f"{came}{about(record)}{alike}", SHORT + 4, style="dim")
+        record, judged = hit.record, hit.freshness
+        head = headed(record).append("  ").append(hit.confidence, styles[hit.confidence])
+        if judged:
+            head.append(f"  {freshness_text(judged)}", FRESHNESS[judged.state][0])
+        hanging(out, head, BELOW)
+        for doubt in (
+            hit.contradicted_by and f"contradicted by the newer {short(hit.contradicted_by)}",
+            hit.branch and f"from branch {hit.branch}, not merged into this checkout",
+            *(details(judged) if judged else ()),
+        ):
+            indented(out, doubt, BELOW, style="yellow")
+        indented(out, _below_title(record, hit.snippet), BELOW)
+        alike = hit.alike and f"{counted(hit.alike, 'near-duplicate')} left out"
+        indented(out, " · ".join(filled(hit.came, about(record), alike)), BELOW, style="dim")
         if why:
-            indented(out, f"why: {why_line(hit)}", SHORT + 4, style="dim")
-    for related in recalled.related:
-        out.print(
-            Text(f"{short(related.record.id)}  related ({related.relation}): {related.record.title}", style="dim")
-        )
-    _show_left_out(out, recalled)
-    _show_held(out, recalled)
+            indented(out, f"why: {' '.join(f'{name} {value:.2f}' for name, value in hit.why.items())}", BELOW, "dim")
+    _show_rest(out, recalled)
+
+
+def _show_rest(out: Console, recalled: Recalled) -> None:
+    for near in recalled.related:
+        out.print(Text(f"{short(near.record.id)}  related ({near.relation}): {near.record.title}", style="dim"))
+    if recalled.hits and recalled.gated:
+        out.print(f"[dim]Weaker matches left out: {recalled.gated}. Use --weak to list them.[/]")
+    elif not recalled.hits and (recalled.gated or recalled.closest):
+        weak = f" Use --weak to list the weak ones ({recalled.gated})." if recalled.gated else ""
+        out.print(f"No good match.{weak}")
+        if recalled.closest:
+            out.print(Text(f"Closest: {short(recalled.closest.id)}  {recalled.closest.title}", style="dim"))
+    elif not recalled.hits:
+        out.print('Nothing matches. `holdfast list` shows what is stored; save more: [cyan]holdfast remember "…"[/]')
+    for hit in recalled.held:
+        line = f"{short(hit.record.id)}  not accepted, {hit.came}: {hit.record.title}"
+        out.print(Text(f"{line} (holdfast review list --sort quarantined)", style="yellow"))
     if recalled.cut:
         out.print(f"[dim]{recalled.cut} more match; raise --limit or --budget to list them.[/]")
     for note in recalled.notes:
         out.print(Text(note, style="yellow"))
+
+
+def headed(record: Record, before: str = "") -> Text:
+    """Return a record's id, icon and title, with what was done with it before the title."""
+    return Text.assemble((short(record.id), "cyan"), f"  {icon(record)} {before}", (record.title, "bold"))
 
 
 def _below_title(record: Record, snippet: str) -> str:
@@ -254,31 +207,6 @@ def _below_title(record: Record, snippet: str) -> str:
         return text[1:]  # nothing but the title, which stands above, was left out before it
     rest = text.removeprefix(start).strip()
     return f"…{rest}" if rest and text.startswith(start) and start != record.title else rest
-
-
-def _show_left_out(out: Console, recalled: Recalled) -> None:
-    if recalled.hits:
-        if recalled.gated:
-            out.print(f"[dim]Weaker matches left out: {recalled.gated}. Use --weak to list them.[/]")
-        return
-    if not (recalled.gated or recalled.closest):
-        out.print('Nothing matches. `holdfast list` shows what is stored; save more: [cyan]holdfast remember "…"[/]')
-        return
-    out.print("No good match." + (f" Use --weak to list the weak ones ({recalled.gated})." if recalled.gated else ""))
-    if near := recalled.closest:
-        out.print(Text(f"Closest: {short(near.id)}  {near.title}", style="dim"))
-
-
-def _show_held(out: Console, recalled: Recalled) -> None:
-    for hit in recalled.held:
-        line = f"{short(hit.record.id)}  not accepted, {hit.came}: {hit.record.title}"
-        out.print(Text(f"{line} (holdfast review list --sort quarantined)", style="yellow"))
-
-
-def _doubts(hit: Hit) -> list[str]:
-    newer = [f"contradicted by the newer {short(hit.contradicted_by)}"] if hit.contradicted_by else []
-    branch = [f"from branch {hit.branch}, not merged into this checkout"] if hit.branch else []
-    return [*newer, *branch, *(details(hit.freshness) if hit.freshness else ())]
 
 
 def hanging(out: Console, text: Text, by: int) -> None:
@@ -300,7 +228,9 @@ def print_wrapped(out: Console, text: Text, by: int) -> None:
 
 
 def indented(out: Console, text: str, by: int, style: str = "") -> None:
-    """Print an indented text; it is never cut, only wrapped on a terminal."""
+    """Print an indented text, if there is any; it is never cut, only wrapped on a terminal."""
+    if not text:
+        return
     if out.is_terminal:
         print_wrapped(out, Text(text, style=style), by)
     else:
@@ -313,11 +243,6 @@ def about(record: Record) -> str:
     labels = [*record.scopes, *(f"#{tag}" for tag in record.tags)]
     kind = f"starter {record.kind}" if record.source == "starter" else record.kind
     return " · ".join([kind, place, ago(record.created_at), *labels])
-
-
-def why_line(hit: Hit) -> str:
-    """Return the signals of a hit's score."""
-    return " ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
 
 
 def labelled(record: Record, snippet: str) -> str:
@@ -383,27 +308,43 @@ def fitting(out: Console, title: str, taken: int) -> str:
 
 def show_record(hydrated: Hydrated) -> None:
     """Print a memory in full, with its freshness, its origin and the cited files."""
-    shown = hydrated.shown
-    out, record = console(), shown.record
+    shown, out, judged = hydrated.shown, console(), hydrated.freshness
+    record, usage, origin = shown.record, shown.usage, shown.record.origin
     hanging(out, Text.assemble((record.id, "cyan"), f"  {icon(record)} ", (record.title, "bold")), 2)
     if record.body != record.title:
         indented(out, f"\n{record.body}\n", 2)
     for name, value in record.fields.items():
         many = isinstance(value, list)
-        for line in value if many else [value]:
-            hanging(out, Text.assemble((f"{field_label(name, single=many)}: ", "dim"), str(line)), 2)
-    out.print(Text(about(record), style="dim"))
-    for line in _facts(shown):
-        out.print(Text(line, style="dim"))
-    _show_around(out, hydrated)
-
-
-def _show_around(out: Console, hydrated: Hydrated) -> None:
-    if hydrated.freshness:
-        state = hydrated.freshness.state
-        out.print(Text(f"{freshness_text(hydrated.freshness)}: {_MEANING[state]}", style=FRESHNESS_STYLE[state]))
-        for line in details(hydrated.freshness):
-            indented(out, line, 2, style="yellow")
+        for item in value if many else [value]:
+            hanging(out, Text.assemble((f"{field_label(name, single=many)}: ", "dim"), str(item)), 2)
+    links = [(arrow.source == record.id, arrow, arrow.relation.replace("_", " ")) for arrow in shown.links]
+    outcomes = [f"{name} {getattr(usage, name)}" for name in ("applied", "ignored", "contradicted", "corrected")]
+    facts = (
+        about(record),
+        f"{record.state} · {record.visibility} · confidence {record.confidence} · source {record.source}",
+        record.reason and f"reason: {record.reason}",
+        record.waiting
+        and f"{counted(len(record.waiting), 'event')} about it in quarantine: `holdfast review list --sort quarantined`",
+        (origin.branch or origin.commit)
+        and f"created {f'on {origin.branch} ' if origin.branch else ''}at {origin.commit[:10]}",
+        f"by {record.by.name or record.by.kind} · updated {local(record.updated_at)} · verified {local(record.verified_at) or 'never'}",
+        shown.came,
+        *(
+            f"{relation} → {short(arrow.target)}" if outward else f"← {relation} {short(arrow.source)}"
+            for outward, arrow, relation in links
+        ),
+        warns_at(record) and f"warns at {warns_at(record)}",
+        shown.superseded_by and f"superseded by {short(shown.superseded_by)}",
+        (usage.surfaced or usage.applied or usage.ignored or usage.contradicted or usage.corrected)
+        and f"shown {usage.surfaced}× · {' · '.join(outcomes)}",
+    )
+    for fact in filled(*facts):
+        out.print(Text(fact, style="dim"))
+    if judged:
+        style, meaning = FRESHNESS[judged.state]
+        out.print(Text(f"{freshness_text(judged)}: {meaning}", style=style))
+        for doubt in details(judged):
+            indented(out, doubt, 2, style="yellow")
     if hydrated.commit:
         author, at, subject = hydrated.commit
         out.print(Text(f"commit of {local(at)} by {author}: {subject}", style="dim"))
@@ -412,31 +353,6 @@ def _show_around(out: Console, hydrated: Hydrated) -> None:
         out.print(Text(file.text + (f"\n[{file.cut:,} bytes cut]" if file.cut else "")))
     if hydrated.left_out:
         out.print(Text(f"left out: {', '.join(hydrated.left_out)}", style="yellow"))
-
-
-def _facts(shown: RecordDetails) -> Iterator[str]:
-    record, usage = shown.record, shown.usage
-    yield f"{record.state} · {record.visibility} · confidence {record.confidence} · source {record.source}"
-    if record.reason:
-        yield f"reason: {record.reason}"
-    if record.waiting:
-        yield f"{counted(len(record.waiting), 'event')} about it in quarantine: `holdfast review list --sort quarantined`"
-    origin = record.origin
-    if origin.branch or origin.commit:
-        yield f"created {f'on {origin.branch} ' if origin.branch else ''}at {origin.commit[:10]}"
-    yield f"by {record.by.name or record.by.kind} · updated {local(record.updated_at)} · verified {local(record.verified_at) or 'never'}"
-    if shown.came:
-        yield shown.came
-    for arrow in shown.links:
-        out = arrow.source == record.id
-        relation = arrow.relation.replace("_", " ")
-        yield f"{relation} → {short(arrow.target)}" if out else f"← {relation} {short(arrow.source)}"
-    if places := warns_at(record):
-        yield f"warns at {places}"
-    if shown.superseded_by:
-        yield f"superseded by {short(shown.superseded_by)}"
-    if usage.surfaced or usage.applied or usage.ignored or usage.contradicted or usage.corrected:
-        yield f"shown {usage.surfaced}× · applied {usage.applied} · ignored {usage.ignored} · contradicted {usage.contradicted} · corrected {usage.corrected}"
 
 
 def show_history(events: Iterable[Event]) -> None:
@@ -457,20 +373,7 @@ def show_history(events: Iterable[Event]) -> None:
             record = after
 
 
-_COMPARED = (
-    "title",
-    "body",
-    "kind",
-    "fields",
-    "scopes",
-    "tags",
-    "project",
-    "visibility",
-    "confidence",
-    "anchors",
-    "triggers",
-    "links",
-)
+_COMPARED = "title body kind fields scopes tags project visibility confidence anchors triggers links".split()
 
 
 def _changes(before: Record | None, after: Record) -> Iterator[tuple[str, str]]:
@@ -497,6 +400,24 @@ def _value_text(value: Any) -> str:
         case dict():
             return "; ".join(f"{field_label(name)}: {_value_text(item)}" for name, item in value.items())
     return " ".join(str(value).split())
+
+
+PERSON = Reader(
+    budget=0,
+    figures=False,
+    day=ago,
+    minute=ago,
+    session=short,
+    answer="`holdfast judge APPLYING|N_A|REFUTED ID --evidence …`",
+    closing="`holdfast session close`",
+    to_close='Answer each with --answer what_broke="…"; --quick closes without, --autonomous if no human took part.',
+    unclosed="`holdfast session start --session ID` resumes it, `holdfast session close --session ID` closes it.",
+    promote="decide with `holdfast review`",
+    another="--force opens another one.",
+    lesson="save one with `holdfast remember --kind scar --link elaborates:ID …`, retire others with `holdfast forget ID`.",
+    settle="Resolve one: holdfast review resolve ID ID --how supersede|weaken|remove|both",
+    merge="Merge one: holdfast review merge ID ID; keep them apart: holdfast link ID relates_to ID",
+)
 
 
 @contextmanager

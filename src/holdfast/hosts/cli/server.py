@@ -3,32 +3,34 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated
 
 import click
 
-from holdfast.hosts.cli.options import opened, settings
-from holdfast.hosts.cli.render import ago, json_option, local, say, show
-from holdfast.model.access import Key
+from holdfast.hosts.cli.command import Result, command, opened, settings
+from holdfast.hosts.cli.render import ago, local, say
+from holdfast.hosts.cli.serve import Surfaces
+from holdfast.hosts.cli.values import Port
+from holdfast.model.access import Key, Role
 from holdfast.model.errors import MissingPackage, Unreachable
+from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep import access
-from holdfast.verbs.upkeep.access import ROLES, why_not
 
 DEFAULT_PORT = 4654
 
 
-@click.command("run")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=DEFAULT_PORT, show_default=True, help="Port to listen on; 0 picks a free one.")
-@click.option(
-    "--surface", "names", multiple=True, default=("core",), show_default=True, help="Which tools to offer; repeatable."
-)
-@click.option("--rate", default=50.0, show_default=True, help="Requests per second for each key, on average.")
-@click.option("--burst", default=200.0, show_default=True, help="Requests a key may make at once.")
-@click.option("--largest", default=2_000_000, show_default=True, help="Largest request in bytes.")
-def run_command(host: str, port: int, names: tuple[str, ...], rate: float, burst: float, largest: int) -> None:
+@command(json=False)
+def run_command(
+    *,
+    host: Annotated[str, Asked("Address to listen on.")] = "127.0.0.1",
+    port: Port = DEFAULT_PORT,
+    names: Surfaces = ("core",),
+    rate: Annotated[float, Asked("Requests per second for each key, on average.")] = 50.0,
+    burst: Annotated[float, Asked("Requests a key may make at once.")] = 200.0,
+    largest: Annotated[int, Asked("Largest request in bytes.")] = 2_000_000,
+) -> None:
     """Serve the memory to a team over HTTP, on PostgreSQL: every request needs a user's key.
 
     \b
@@ -74,8 +76,7 @@ def user_command() -> None:
     """
 
 
-@user_command.command("add")
-@click.argument("name")
+@command("add", under=user_command, json=False)
 def add_user_command(name: str) -> None:
     """Add a user."""
     with _store() as memory:
@@ -83,19 +84,17 @@ def add_user_command(name: str) -> None:
     say(f"Added {name}. `holdfast server key add {name} --project …` creates a key for them.")
 
 
-@user_command.command("list")
-@json_option
-def list_users_command(as_json: bool) -> None:
+@command("list", under=user_command)
+def list_users_command() -> Result:
     """List the users and the number of their valid keys."""
     with _store() as memory:
         users = access.list_users(memory)
     lines = [f"{name:<20} since {ago(added)}   {counted(working, 'valid key')}" for name, added, working in users]
     rows = [{"name": name, "created_at": added, "keys": working} for name, added, working in users]
-    show(rows, "\n".join(lines) or "No users yet.", as_json=as_json)
+    return rows, "\n".join(lines) or "No users yet."
 
 
-@user_command.command("remove")
-@click.argument("name")
+@command("remove", under=user_command, json=False)
 def remove_user_command(name: str) -> None:
     """Remove a user and revoke their keys; what they wrote stays."""
     with _store() as memory:
@@ -113,49 +112,46 @@ def key_command() -> None:
     """
 
 
-@key_command.command("add")
-@click.argument("user")
-@click.option(
-    "--project", "projects", multiple=True, required=True, help="Project it gives access to; repeatable; * for all."
-)
-@click.option("--role", type=click.Choice(ROLES), default="write", show_default=True, help="What it allows.")
-@click.option("--days", default=0, help="Days until it expires; 0: never.")
-@json_option
-def add_key_command(user: str, projects: tuple[str, ...], role: Any, days: int, as_json: bool) -> None:
+@command("add", under=key_command)
+def add_key_command(
+    user: str,
+    *,
+    projects: Annotated[tuple[str, ...], Asked("Project it gives access to; * for all.")],
+    role: Annotated[Role, Asked("What it allows.")] = "write",
+    days: Annotated[int, Asked("Days until it expires; 0: never.")] = 0,
+) -> Result:
     """Create a key for a user, and print it once."""
     with _store() as memory:
-        secret, key = access.issue(memory, user, projects, role, days)
-    _show_new(secret, key, as_json=as_json)
+        return _new(*access.issue(memory, user, projects, role, days))
 
 
-@key_command.command("list")
-@click.argument("user", default="")
-@json_option
-def list_keys_command(user: str, as_json: bool) -> None:
+@command("list", under=key_command)
+def list_keys_command(user: str = "") -> Result:
     """List keys: owner, projects, and last use."""
     with _store() as memory:
         keys, now = access.list_keys(memory, user), memory.clock.now()
-    show(
-        [_key_to_json(key, now) for key in keys],
-        "\n".join(_line(key, now) for key in keys)
-        or "No keys. Create one: holdfast server key add USER --project NAME",
-        as_json=as_json,
-    )
+    rows, lines = [], []
+    for key in keys:
+        state = access.why_not(key, now) or "works"
+        rows.append({name: value for name, value in asdict(key).items() if name != "hash"} | {"state": state})
+        used = f"used {ago(key.used_at)}" if key.used_at else "never used"
+        ends = f", until {local(key.expires_at)}" if key.expires_at else ""
+        lines.append(f"{key.id}  {key.owner:<16} {key.role:<6} {state:<8} {used}{ends}\n  {', '.join(key.projects)}")
+    return rows, "\n".join(lines) or "No keys. Create one: holdfast server key add USER --project NAME"
 
 
-@key_command.command("rotate")
-@click.argument("id")
-@click.option("--grace-days", default=0, help="Days until the old key stops working.")
-@json_option
-def rotate_command(id: str, grace_days: int, as_json: bool) -> None:  # noqa: A002
+@command("rotate", under=key_command)
+def rotate_command(
+    id: str,  # noqa: A002
+    *,
+    grace_days: Annotated[int, Asked("Days until the old key stops working.")] = 0,
+) -> Result:
     """Replace a key by a new one with the same access."""
     with _store() as memory:
-        secret, key = access.rotate(memory, id, grace_days=grace_days)
-    _show_new(secret, key, as_json=as_json)
+        return _new(*access.rotate(memory, id, grace_days=grace_days))
 
 
-@key_command.command("revoke")
-@click.argument("id")
+@command("revoke", under=key_command, json=False)
 def revoke_command(id: str) -> None:  # noqa: A002
     """Revoke a key."""
     with _store() as memory:
@@ -163,20 +159,8 @@ def revoke_command(id: str) -> None:  # noqa: A002
     click.echo(f"Revoked {key.id} of {key.owner}.")
 
 
-def _show_new(secret: str, key: Key, *, as_json: bool) -> None:
-    message = f"{secret}\n\nThis key is printed only once. {key.owner} may {key.role} in {', '.join(key.projects)}"
-    text = f"{message}{f' until {local(key.expires_at)}' if key.expires_at else ''}; its id is {key.id}."
-    show({"key": secret, "id": key.id, "owner": key.owner, "expires_at": key.expires_at}, text, as_json=as_json)
-
-
-def _key_to_json(key: Key, now: str) -> dict[str, Any]:
-    value = asdict(key) | {"state": why_not(key, now) or "works"}
-    del value["hash"]
-    return value
-
-
-def _line(key: Key, now: str) -> str:
-    used = f"used {ago(key.used_at)}" if key.used_at else "never used"
-    ends = f", until {local(key.expires_at)}" if key.expires_at else ""
-    state = why_not(key, now) or "works"
-    return f"{key.id}  {key.owner:<16} {key.role:<6} {state:<8} {used}{ends}\n  {', '.join(key.projects)}"
+def _new(secret: str, key: Key) -> Result:
+    until = f" until {local(key.expires_at)}" if key.expires_at else ""
+    access_to = f"{key.owner} may {key.role} in {', '.join(key.projects)}{until}; its id is {key.id}."
+    value = {"key": secret, "id": key.id, "owner": key.owner, "expires_at": key.expires_at}
+    return value, f"{secret}\n\nThis key is printed only once. {access_to}"

@@ -1,31 +1,31 @@
-"""Commands for sessions and transcripts."""
+"""Commands for sessions, their transcripts and briefs, and threads."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 import click
 
-from holdfast.hosts.cli.options import opened, stdin_text
-from holdfast.hosts.cli.person import PERSON
-from holdfast.hosts.cli.render import json_option, show
+from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.memories import refusal_of
+from holdfast.hosts.cli.render import PERSON, wrapped
+from holdfast.hosts.cli.values import Days, Everywhere, Id, Limit, json_in, stdin_text, text_in
 from holdfast.model.errors import Conflict, Invalid
-from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import short
+from holdfast.model.request import Asked
 from holdfast.surfaces.core import session_text
 from holdfast.surfaces.core.text import waiting_for
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.search.brief import brief
+from holdfast.verbs.sessions import thread as threads
+from holdfast.verbs.sessions import transcript as transcripts
 from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
+from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.scars import unanswered
 from holdfast.verbs.sessions.session import contents_of, find_session, list_sessions, only_open, refresh, start
 from holdfast.verbs.sessions.topics import patterns, topics_of
-from holdfast.verbs.sessions.transcript import (
-    LONGEST,
-    drop_transcript,
-    get_transcript,
-    save_transcript,
-    search_transcripts,
-)
 
-this_session = click.option("--session", help="The session; default: the active one.")
+ThisSession = Annotated[str | None, Asked("The session; default: the active one.")]
+Reference = Annotated[str, Asked("")]
 
 
 @click.group("session")
@@ -38,91 +38,81 @@ def session_command() -> None:
     """
 
 
-@session_command.command("start")
-@click.option("--title", default="", help="What it is about.")
-@click.option("--issue", default="", help="The issue it works on.")
-@click.option("--session", default="", help="Resume this session.")
-@click.option("--force", is_flag=True, help="Start a new one although one is active.")
-@json_option
-def start_command(title: str, issue: str, session: str, force: bool, as_json: bool) -> None:
+@command(under=session_command)
+def start_command(
+    memory: Memory,
+    *,
+    title: Annotated[str, Asked("What it is about.")] = "",
+    issue: Annotated[str, Asked("The issue it works on.")] = "",
+    session: Annotated[str, Asked("Resume this session.")] = "",
+    force: Annotated[bool, Asked("Start a new one although one is active.")] = False,
+) -> Result:
     """Start a session, or resume the one a restart interrupted; shows what the last one left."""
-    with opened() as memory:
-        started, opening = start(memory, session=session, title=title, issue=issue, force=force)
-        file = payload_file(started, opening.session.id)
-        text = session_text.opening_of(opening, PERSON, payload_file=str(file or ""))
-    show(opening, f"{text}\n\nexport HOLDFAST_SESSION={opening.session.id}", as_json=as_json)
+    started, opening = start(memory, session=session, title=title, issue=issue, force=force)
+    file = payload_file(started, opening.session.id)
+    text = session_text.opening_of(opening, PERSON, payload_file=str(file or ""))
+    return opening, f"{text}\n\nexport HOLDFAST_SESSION={opening.session.id}"
 
 
-@session_command.command("refresh")
-@this_session
-@json_option
-def refresh_command(session: str | None, as_json: bool) -> None:
+@command(under=session_command, in_session=True)
+def refresh_command(memory: Memory, *, session: ThisSession = None) -> Result:
     """Show the opening of the session again."""
-    with opened(session=session) as memory:
-        opening = refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
-        show(opening, session_text.opening_of(opening, PERSON), as_json=as_json)
+    del session  # the memory acts in it
+    opening = refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
+    return opening, session_text.opening_of(opening, PERSON)
 
 
-@session_command.command("close")
-@this_session
-@click.option("--quick", "close_type", flag_value="quick", help="Without reflection: for less than half an hour.")
-@click.option("--autonomous", "close_type", flag_value="autonomous", help="No human took part.")
-@click.option("--retroactive", "close_type", flag_value="retroactive", help="For work that had no session.")
-@click.option("--payload", type=click.Path(path_type=Path), help="JSON file with the closing payload; - reads stdin.")
-@click.option(
-    "--answer", "answers", multiple=True, metavar="QUESTION=TEXT", help="what_broke=…, what_worked=…; repeatable."
-)
-@json_option
+@command(under=session_command, in_session=True)
 def close_command(
-    session: str | None, close_type: str | None, payload: Path | None, answers: tuple[str, ...], as_json: bool
-) -> None:
+    memory: Memory,
+    *,
+    session: ThisSession = None,
+    quick: Annotated[bool, Asked("Without reflection: for less than half an hour.")] = False,
+    autonomous: Annotated[bool, Asked("No human took part.")] = False,
+    retroactive: Annotated[bool, Asked("For work that had no session.")] = False,
+    payload: Annotated[Path | None, Asked("JSON file with the closing payload; - reads stdin.")] = None,
+    answers: Annotated[tuple[str, ...], Asked("what_broke=…, what_worked=….", metavar="QUESTION=TEXT")] = (),
+) -> Result:
     """Close a session with what it learned, decided and left open (default: a standard close)."""
-    content = {**_payload(payload), **_answers(answers)}
-    with opened(session=session) as memory:
-        session_id = find_session(memory, session).id if session else ""
-        banner = waiting_for(unanswered(memory, session_id), PERSON)
-        outcome = close(memory, session=session_id, close_type=close_type or "standard", payload=content)
-    show(outcome, "\n".join([*banner, session_text.closing_of(outcome, PERSON)]), as_json=as_json)
-    if isinstance(outcome, NotClosed):
-        raise click.exceptions.Exit(Conflict.exit_code)
+    content = json_in(payload, LONGEST_PAYLOAD) if payload else {}
+    if not isinstance(content, dict):
+        raise Invalid(f"{payload} must contain a JSON object.")
+    if wrong := [pair for pair in answers if "=" not in pair]:
+        hint = "`holdfast session close --help` names the questions."
+        raise Invalid(f"{wrong[0]!r} is not QUESTION=TEXT.", hint=hint)
+    content |= {name: text for name, _, text in (pair.partition("=") for pair in answers)}
+    types = {"quick": quick, "autonomous": autonomous, "retroactive": retroactive}
+    how = next((name for name, chosen in types.items() if chosen), "standard")
+    session_id = find_session(memory, session).id if session else ""
+    banner = waiting_for(unanswered(memory, session_id), PERSON)
+    outcome = close(memory, session=session_id, close_type=how, payload=content)
+    text = "\n".join([*banner, session_text.closing_of(outcome, PERSON)])
+    return outcome, text, Conflict.exit_code if isinstance(outcome, NotClosed) else 0
 
 
-@session_command.command("list")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Maximum number to show.")
-@click.option("--everywhere", is_flag=True, help="All projects.")
-@json_option
-def list_command(limit: int, everywhere: bool, as_json: bool) -> None:
+@command("list", under=session_command)
+def list_sessions_command(memory: Memory, *, limit: Limit = 20, everywhere: Everywhere = False) -> Result:
     """List sessions, latest first."""
-    with opened() as memory:
-        sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
+    sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
     lines = [session_text.session_line(session, PERSON) for session in sessions]
-    show(
-        sessions,
-        "\n".join(lines) or "No sessions yet: agents start them, or `holdfast session start`.",
-        as_json=as_json,
-    )
+    return sessions, "\n".join(lines) or "No sessions yet: agents start them, or `holdfast session start`."
 
 
-@session_command.command("show")
-@click.argument("id", required=False)
-@json_option
-def show_command(id: str | None, as_json: bool) -> None:  # noqa: A002
+@command("show", under=session_command)
+def show_session_command(memory: Memory, id: str | None = None) -> Result:  # noqa: A002
     """Show a session with its memories and topics."""
-    with opened() as memory:
-        session_id = id or only_open(memory).id
-        left, topics = contents_of(memory, session_id), topics_of(memory, session_id)
-    show({"left": left, "topics": topics}, session_text.left_of(left, topics, PERSON), as_json=as_json)
+    session = id or only_open(memory).id
+    left, topics = contents_of(memory, session), topics_of(memory, session)
+    return {"left": left, "topics": topics}, session_text.left_of(left, topics, PERSON)
 
 
-@session_command.command("patterns")
-@click.option("--days", default=30, show_default=True, type=click.IntRange(1), help="How many days back to look.")
-@click.option("--least", default=2, show_default=True, help="Minimum number of sessions.")
-@json_option
-def patterns_command(days: int, least: int, as_json: bool) -> None:
+@command(under=session_command)
+def patterns_command(
+    memory: Memory, *, days: Days = 30, least: Annotated[int, Asked("Minimum number of sessions.")] = 2
+) -> Result:
     """Show memories and topics that recur across sessions."""
-    with opened() as memory:
-        recurring = patterns(memory, days=days, least=least)
-    show(recurring, session_text.patterns_of(recurring, PERSON), as_json=as_json)
+    recurring = patterns(memory, days=days, least=least)
+    return recurring, session_text.patterns_of(recurring, PERSON)
 
 
 @session_command.group("transcript")
@@ -130,80 +120,154 @@ def transcript_group() -> None:
     """Save, read, search and delete transcripts of sessions."""
 
 
-@transcript_group.command("save")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@this_session
-@click.option("--format", "form", type=click.Choice(["json", "markdown"]), help="Default: by the file's extension.")
-@json_option
-def save_command(file: Path, session: str | None, form: str | None, as_json: bool) -> None:
+@command(under=transcript_group, in_session=True)
+def save_command(
+    memory: Memory,
+    file: Path,
+    *,
+    session: ThisSession = None,
+    format_: Annotated[Literal["json", "markdown"] | None, Asked("Default: by the file's extension.")] = None,
+) -> Result:
     """Save a transcript (JSON lines as clients write them, or text); credentials are masked."""
-    text = stdin_text() if str(file) == "-" else _read(file, LONGEST)
-    chosen_form = form or ("json" if file.suffix in (".json", ".jsonl") else "markdown")
-    with opened(session=session) as memory:
-        saved = save_transcript(memory, text, session=session or "", form=chosen_form)
-    message = f"Saved the transcript of {short(saved.session)}: {saved.tokens:,} tokens."
-    show({"session": saved.session, "tokens": saved.tokens, "format": saved.format}, message, as_json=as_json)
+    text = stdin_text() if str(file) == "-" else text_in(file, transcripts.LONGEST)
+    form = format_ or ("json" if file.suffix in (".json", ".jsonl") else "markdown")
+    saved = transcripts.save_transcript(memory, text, session=session or "", form=form)
+    value = {"session": saved.session, "tokens": saved.tokens, "format": saved.format}
+    return value, f"Saved the transcript of {short(saved.session)}: {saved.tokens:,} tokens."
 
 
-@transcript_group.command("show")
-@click.argument("id")
-@json_option
-def transcript_command(id: str, as_json: bool) -> None:  # noqa: A002
+@command("show", under=transcript_group)
+def show_transcript_command(memory: Memory, id: Reference) -> Result:  # noqa: A002
     """Print the transcript of a session."""
-    with opened() as memory:
-        transcript = get_transcript(memory, id)
-    show(transcript, transcript.body, as_json=as_json)
+    transcript = transcripts.get_transcript(memory, id)
+    return transcript, transcript.body
 
 
-@transcript_group.command("search")
-@click.argument("text", nargs=-1, required=True)
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 50), help="Maximum number to show.")
-@click.option("--everywhere", is_flag=True, help="All projects.")
-@json_option
-def search_command(text: tuple[str, ...], limit: int, everywhere: bool, as_json: bool) -> None:
+@command("search", under=transcript_group)
+def search_transcripts_command(
+    memory: Memory,
+    text: tuple[str, ...],
+    *,
+    limit: Annotated[int, Asked("Maximum number to show.", least=1, most=50)] = 10,
+    everywhere: Everywhere = False,
+) -> Result:
     """Search transcripts."""
-    with opened() as memory:
-        pieces = search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
-    show(pieces, session_text.pieces_of(pieces, PERSON), as_json=as_json)
+    pieces = transcripts.search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
+    return pieces, session_text.pieces_of(pieces, PERSON)
 
 
-@transcript_group.command("drop")
-@click.argument("id")
-@json_option
-def drop_command(id: str, as_json: bool) -> None:  # noqa: A002
+@command("drop", under=transcript_group)
+def drop_transcript_command(memory: Memory, id: Reference) -> Result:  # noqa: A002
     """Delete the transcript of a session permanently."""
-    with opened() as memory:
-        dropped = drop_transcript(memory, id)
-    show({"dropped": dropped}, "Deleted." if dropped else "There is no such transcript.", as_json=as_json)
+    dropped = transcripts.drop_transcript(memory, id)
+    return {"dropped": dropped}, "Deleted." if dropped else "There is no such transcript."
 
 
-def _payload(file: Path | None) -> dict[str, Any]:
-    if file is None:
-        return {}
-    try:
-        payload = parse_json(stdin_text() if str(file) == "-" else _read(file, LONGEST_PAYLOAD), LONGEST_PAYLOAD)
-    except ValueError as problem:
-        raise Invalid(
-            f"{file} cannot be read as JSON: {problem}.", hint="Fix it and close again; nothing was written."
-        ) from problem
-    if not isinstance(payload, dict):
-        raise Invalid(f"{file} must contain a JSON object.")
-    return payload
+@command()
+def brief_command(
+    memory: Memory,
+    plan: tuple[str, ...] = (),
+    *,
+    form: Annotated[
+        Literal["compact", "gate", "full"],
+        Asked("With a plan: compact; gate (only what must not be repeated); or full (with texts)."),
+    ] = "compact",
+    budget: Annotated[
+        int | None, Asked("With a plan: maximum tokens; default 500, 100 or 4000 by form.", least=20)
+    ] = None,
+) -> Result:
+    """Print the brief that a session of this project starts with; with a PLAN, what is known about it.
+
+    A plan's brief is for a sub-agent's prompt.
+    """
+    if not plan:
+        return _session_brief(memory)
+    plan_brief = brief(memory, " ".join(plan), form=form, budget=budget or 0)
+    return plan_brief, plan_brief.text
 
 
-def _answers(pairs: tuple[str, ...]) -> dict[str, str]:
-    for pair in pairs:
-        if "=" not in pair:
-            raise Invalid(
-                f"{pair!r} is not QUESTION=TEXT.", hint="`holdfast session close --help` names the questions."
-            )
-    return {name: text for name, _, text in (pair.partition("=") for pair in pairs)}
+@command()
+def opening_command(memory: Memory) -> Result:
+    """Print the brief that a session of this project starts with: another name of `holdfast brief`."""
+    return _session_brief(memory)
 
 
-def _read(file: Path, longest: int) -> str:
-    try:
-        if file.stat().st_size > longest:
-            raise Invalid(f"{file} is larger than {longest:,} bytes.")
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise Invalid(f"{file} cannot be read: {problem}.") from problem
+def _session_brief(memory: Memory) -> Result:
+    started = brief_of(memory)
+    if started.text:  # printed as an agent gets it: stored text was fenced when the brief was made
+        return started, lambda: print(wrapped(started.text))
+    return (
+        started,
+        'The brief is empty: nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.',
+    )
+
+
+@click.group("thread")
+def thread_command() -> None:
+    """Track unfinished work that outlives a session.
+
+    Refer to a thread by its id, its number in the list (#2, oldest first) or a part of its text.
+
+    \b
+    holdfast thread open "Load-test the limiter"
+    holdfast thread resolve limiter --note "done in SHOP-14"
+    """
+
+
+@command("open", under=thread_command)
+def open_thread_command(
+    memory: Memory,
+    text: tuple[str, ...],
+    *,
+    issues: Annotated[tuple[str, ...], Asked("A related issue.")] = (),
+    force: Annotated[bool, Asked("Open it although there is a similar thread.")] = False,
+) -> Result:
+    """Open a thread, or touch the similar one that exists."""
+    outcome = threads.open_thread(memory, " ".join(text), issues=issues, force=force)
+    if not isinstance(outcome, threads.Opened | threads.Known):
+        return refusal_of(outcome)
+    return outcome, session_text.opened_thread(outcome, PERSON)
+
+
+@command("list", under=thread_command)
+def list_threads_command(
+    memory: Memory,
+    *,
+    archived: Annotated[bool, Asked("Also list threads dormant for a month.")] = False,
+    resolved: Annotated[bool, Asked("List resolved threads instead.")] = False,
+) -> Result:
+    """List threads, most active first."""
+    listed = threads.resolved_threads(memory) if resolved else threads.open_threads(memory, archived=archived)
+    lines = [session_text.thread_line(thread, PERSON) for thread in listed]
+    nothing = "No resolved threads." if resolved else 'No open threads. Open one: holdfast thread open "…"'
+    return listed, "\n".join(lines) or nothing
+
+
+@command(under=thread_command)
+def triage_command(memory: Memory) -> Result:
+    """Show all open threads by stage."""
+    stages = threads.triage(memory)
+    return stages, session_text.triage_of(stages, PERSON)
+
+
+@command(under=thread_command)
+def touch_command(memory: Memory, thread: Reference) -> Result:
+    """Record that a thread was worked on."""
+    touched = threads.touch(memory, thread)
+    return touched, f"Touched {session_text.thread_line(touched, PERSON)}"
+
+
+@command("resolve", under=thread_command)
+def resolve_thread_command(
+    memory: Memory, thread: Reference, *, note: Annotated[str, Asked("How it was resolved.")] = ""
+) -> Result:
+    """Resolve a thread."""
+    resolved = threads.resolve(memory, thread, note)
+    return resolved, f"Resolved {session_text.thread_line(resolved, PERSON)}"
+
+
+@command(under=thread_command)
+def reopen_command(memory: Memory, id: Id) -> Result:  # noqa: A002
+    """Reopen a resolved thread."""
+    reopened = threads.reopen(memory, id)
+    return reopened, f"Reopened {session_text.thread_line(reopened, PERSON)}"

@@ -1,5 +1,7 @@
 """`holdfast init` and `holdfast uninstall`: add Holdfast to the settings of clients, and remove it."""
 
+import os
+import platform
 import shutil
 import sys
 from collections import Counter
@@ -7,30 +9,63 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 import click
 from rich.text import Text
 
-from holdfast.compose.settings import PRIVATE
-from holdfast.hosts.cli.here import Here, look_around
-from holdfast.hosts.cli.options import settings
-from holdfast.hosts.cli.render import console, hanging, json_option, print_json, say
-from holdfast.hosts.cli.values import CLIENT
+from holdfast.compose.settings import PRIVATE, store_folder, user_file, user_folder
+from holdfast.hosts.cli.command import command, settings
+from holdfast.hosts.cli.render import console, hanging, print_json, say
+from holdfast.hosts.cli.values import Yes
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.setup.apply import Planned, carry_out, diff_of, planned, snippet
 from holdfast.hosts.setup.clients import BY_NAME, Client, check_clients, installed
 from holdfast.hosts.setup.edits import Member
-from holdfast.hosts.setup.installation import check_lasting
+from holdfast.hosts.setup.installation import Installation, check_lasting, this_installation
+from holdfast.hosts.setup.manifest import Manifest, read_manifest
 from holdfast.hosts.setup.ours import NAME
-from holdfast.hosts.setup.places import Machine
+from holdfast.hosts.setup.places import Level, Machine, project_root
 from holdfast.hosts.setup.plan import Choices, covered, has_plugin, is_new, wanted
 from holdfast.hosts.setup.remove import removals, take_out
 from holdfast.hosts.setup.shapes import stdio
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.places import FILE, FOLDER
+from holdfast.model.request import Asked
 from holdfast.model.text import counted
 
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
+Names = Annotated[tuple[str, ...], Asked("Only this client.", flag="--client", form="client")]
+Diffs = Annotated[bool, Asked("Show every change line by line.", flag="--diff")]
+Preview = Annotated[bool, Asked("Preview the changes.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """The machine, installation and manifest that `init`, `uninstall` and `doctor` work with."""
+
+    level: Level
+    machine: Machine
+    made: Installation
+    store: Path  # where the manifest is: outside any project, so that every folder finds it
+    manifest: Manifest
+
+
+def look_around(level: Level = "user") -> Here:
+    """Collect the environment for setting up clients at a level."""
+    current, project = settings(), project_root(Path.cwd())
+    config, store = current.config, user_folder(current.config)
+    folder = store_folder(config, project) if level == "project" else store
+    home = "" if not config.home and folder == store else str(folder.absolute())
+    # The server reads the user's settings itself, but not the variables and flags of this shell.
+    from_here = current.sources["home"] not in ("default", str(user_file()))
+    return Here(
+        level=level,
+        machine=Machine(system=platform.system(), home=Path.home(), project=project, environment=os.environ),
+        made=this_installation(home=home, variables={"HOLDFAST_HOME": home} if from_here else {}),
+        store=store,
+        manifest=read_manifest(store),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,40 +98,26 @@ class Mode:
         return bool(answer == "y")
 
 
-@click.command("init")
-@click.option("--client", "names", type=CLIENT, multiple=True, help="Only this client; repeatable.")
-@click.option("--project", "in_project", is_flag=True, help="Write the project's files instead of the user's.")
-@click.option(
-    "--surface",
-    "surfaces",
-    multiple=True,
-    type=click.Choice([*SURFACES, *WITHOUT_TOOLS]),
-    help="Tools to offer, with the defaults of their system; repeatable.",
-)
-@click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured or injected automatically.")
-@click.option(
-    "--approve/--no-approve",
-    default=None,
-    help="Whether Holdfast's tools run without asking; default: yes for a client that is new, else as it is.",
-)
-@click.option("--instructions", is_flag=True, help="Also add a note for agents to CLAUDE.md, AGENTS.md, GEMINI.md.")
-@click.option("--gitignore", is_flag=True, help="With --project: add the new files to .gitignore.")
-@click.option("--diff", "diffs", is_flag=True, help="Show every change line by line.")
-@click.option("--dry-run", is_flag=True, help="Preview the changes.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@json_option
+@command()
 def init_command(
-    names: tuple[str, ...],
-    in_project: bool,
-    surfaces: tuple[str, ...],
-    no_hooks: bool,
-    approve: bool | None,
-    instructions: bool,
-    gitignore: bool,
-    diffs: bool,
-    dry_run: bool,
-    yes: bool,
-    as_json: bool,
+    *,
+    names: Names = (),
+    project: Annotated[bool, Asked("Write the project's files instead of the user's.")] = False,
+    surfaces: Annotated[
+        tuple[str, ...],
+        Asked("Tools to offer, with the defaults of their system.", choices=(*SURFACES, *WITHOUT_TOOLS)),
+    ] = (),
+    no_hooks: Annotated[bool, Asked("Only the server: nothing is captured or injected automatically.")] = False,
+    approve: Annotated[
+        bool | None,
+        Asked("Whether Holdfast's tools run without asking; default: yes for a client that is new, else as it is."),
+    ] = None,
+    instructions: Annotated[bool, Asked("Also add a note for agents to CLAUDE.md, AGENTS.md, GEMINI.md.")] = False,
+    gitignore: Annotated[bool, Asked("With --project: add the new files to .gitignore.")] = False,
+    diffs: Diffs = False,
+    dry_run: Preview = False,
+    yes: Yes = False,
+    as_json: bool = False,
 ) -> None:
     """Set up the AI clients on this machine.
 
@@ -104,37 +125,42 @@ def init_command(
     """
     manner = Mode(yes=yes, dry_run=dry_run, as_json=as_json, diffs=diffs)
     check_lasting(sys.prefix)
-    here = look_around("project" if in_project else "user")
+    here = look_around("project" if project else "user")
     known = _clients(names, here.machine, manner)
+    if known and manner.asks and not instructions:
+        instructions = click.confirm("Also add a note for agents to CLAUDE.md, AGENTS.md, …?", default=False)
+    new = [client.title for client in known if client.grant and is_new(client, here.level, here.machine, here.made)]
+    if approve is None and new and manner.asks:
+        approve = click.confirm(f"Let Holdfast's tools run without asking in {', '.join(new)}?", default=True)
     choices = Choices(
         clients=known,
         level=here.level,
         hooks=not no_hooks,
-        instructions=instructions or _wants_instructions(known, manner),
+        instructions=instructions,
         gitignore=gitignore,
-        approve=_wants_approval(known, here, manner) if approve is None else approve,
+        approve=approve,
         surfaces={client.name: surfaces or here.manifest.surfaces.get(client.name, ()) for client in known},
     )
     _set_up(choices, here, manner)
 
 
-@click.command("uninstall")
-@click.option("--client", "names", type=CLIENT, multiple=True, help="Only this client; repeatable.")
-@click.option("--all", "everything", is_flag=True, help="Also delete the memories, after a backup.")
-@click.option("--diff", "diffs", is_flag=True, help="Show every change line by line.")
-@click.option("--dry-run", is_flag=True, help="Preview the changes.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@json_option
+@command()
 def uninstall_command(
-    names: tuple[str, ...], everything: bool, diffs: bool, dry_run: bool, yes: bool, as_json: bool
+    *,
+    names: Names = (),
+    all_: Annotated[bool, Asked("Also delete the memories, after a backup.")] = False,
+    diffs: Diffs = False,
+    dry_run: Preview = False,
+    yes: Yes = False,
+    as_json: bool = False,
 ) -> None:
     """Undo `init`: remove Holdfast from every client. Memories are kept, unless --all.
 
     A file that was not changed since is restored byte by byte.
     """
-    if names and everything:
+    if names and all_:
         raise Invalid("--all and --client exclude each other.", hint="Use one of them.")
-    if everything and settings().config.database:
+    if all_ and settings().config.database:
         raise Invalid("The memories are in PostgreSQL; --all deletes only a store of files.")
     manner, here = Mode(yes=yes, dry_run=dry_run, as_json=as_json), look_around()
     leaving = {client.name for client in check_clients(names)} or here.manifest.clients()
@@ -145,7 +171,7 @@ def uninstall_command(
     if done:
         take_out(plan, leaving, here.manifest, here.store)
     declined = bool(plan) and not done and not dry_run
-    backup = _forget_everything(here, manner) if everything and not declined else None
+    backup = _forget_everything(here, manner) if all_ and not declined else None
     if backup and not as_json:
         say(f"The memories are deleted; `holdfast store restore {backup}` brings them back.")
     if not as_json and not plan:
@@ -199,26 +225,18 @@ def _clients(names: tuple[str, ...], machine: Machine, manner: Mode) -> tuple[Cl
     answer = click.prompt("Set up which (names, all or none)?", default="all").strip().lower()
     if answer in ("n", "no", "none"):
         say("No client was chosen; nothing was changed.")
-        raise click.exceptions.Exit(4)
+        raise click.exceptions.Exit(Conflict.exit_code)
     return detected if answer in ("y", "yes", "all") else check_clients(answer.replace(",", " ").split())
-
-
-def _wants_instructions(known: tuple[Client, ...], manner: Mode) -> bool:
-    if not known or not manner.asks:
-        return False
-    return click.confirm("Also add a note for agents to CLAUDE.md, AGENTS.md, …?", default=False)
-
-
-def _wants_approval(known: tuple[Client, ...], here: Here, manner: Mode) -> bool | None:
-    """Ask whether our tools may run without asking, if there are new clients in which they could; None: as it is."""
-    new = [client.title for client in known if client.grant and is_new(client, here.level, here.machine, here.made)]
-    if not new or not manner.asks:
-        return None
-    return click.confirm(f"Let Holdfast's tools run without asking in {', '.join(new)}?", default=True)
 
 
 def _show_plan(plan: Sequence[Planned], machine: Machine, names: Sequence[str] = (), *, diffs: bool) -> None:
     """Print for each client what changes, and in which files; with `diffs` every change before that."""
+
+    def short_path(change: Planned) -> str:
+        path, home = change.path, machine.home
+        fate = " (new)" if change.before is None else " (removed)" if change.after is None else ""
+        return (f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)) + fate
+
     out = console()
     if diffs:
         _show_diffs(plan)
@@ -227,8 +245,11 @@ def _show_plan(plan: Sequence[Planned], machine: Machine, names: Sequence[str] =
         title = BY_NAME[name].title if name in BY_NAME else name
         hanging(out, Text.assemble((f"{title:<15} ", "bold"), _in_words(files, name) or "already set up"), 16)
         if files and not diffs:
-            hanging(out, Text(f"{'':<15} {', '.join(_short_path(one, machine) for one in files)}"), 16)
-    _show_left_alone(plan)
+            hanging(out, Text(f"{'':<15} {', '.join(map(short_path, files))}"), 16)
+    for left in (left for change in plan for left in change.left_alone):
+        out.print(Text(f"{left.path} is left alone. {left.why}", style="yellow"))
+        if left.snippet:
+            out.print(Text(f"To add by hand:\n{left.snippet}", style="dim"))
 
 
 def _in_words(plan: Iterable[Planned], name: str) -> str:
@@ -241,12 +262,6 @@ def _in_words(plan: Iterable[Planned], name: str) -> str:
     return words + (": Holdfast's tools run without asking" if counts["added", "permission"] else "")
 
 
-def _short_path(change: Planned, machine: Machine) -> str:
-    path, home = change.path, machine.home
-    fate = " (new)" if change.before is None else " (removed)" if change.after is None else ""
-    return (f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)) + fate
-
-
 def _show_diffs(plan: Sequence[Planned]) -> None:
     out = console()
     for change in plan:
@@ -254,18 +269,8 @@ def _show_diffs(plan: Sequence[Planned]) -> None:
             out.print(Text(line, style=_DIFF_STYLE.get(line[:1], "")), soft_wrap=True)  # a diff is not re-broken
 
 
-def _show_left_alone(plan: Sequence[Planned]) -> None:
-    out = console()
-    for change in plan:
-        for left in change.left_alone:
-            out.print(Text(f"{left.path} is left alone. {left.why}", style="yellow"))
-            if left.snippet:
-                out.print(Text(f"To add by hand:\n{left.snippet}", style="dim"))
-
-
 def _question(plan: list[Planned]) -> str:
-    count = sum(change.changes for change in plan)
-    return f"Change {counted(count, 'file')}?"
+    return f"Change {counted(sum(change.changes for change in plan), 'file')}?"
 
 
 def _remarks(choices: Choices, here: Here, plan: list[Planned]) -> Iterable[str]:
@@ -306,14 +311,14 @@ def _conclude(plan: list[Planned], *, done: bool, as_json: bool, more: Mapping[s
     elif plan and not changed:
         say("Nothing to change: everything is set up." if not left else "Nothing was changed.")
     elif changed:
-        count = f"{len(changed)} file{'s' if len(changed) > 1 else ''}"
+        count = counted(len(changed), "file")
         say(f"{count} changed." if done else f"{count} would change; nothing was written.")
     if left:
-        raise click.exceptions.Exit(4)
+        raise click.exceptions.Exit(Conflict.exit_code)
 
 
 def _forget_everything(here: Here, manner: Mode) -> Path | None:
-    """Delete the store after a backup in the home folder; return the backup's path."""
+    """Delete our files in the store's folder, and it if it is empty then, after a backup in the home folder; return its path."""
     if not (here.store / FILE).exists():
         return None
     backup = here.machine.home / f"holdfast-backup-{datetime.now(UTC):%Y%m%d-%H%M%S}.db"
@@ -323,18 +328,13 @@ def _forget_everything(here: Here, manner: Mode) -> Path | None:
         return None
     from holdfast.verbs.upkeep.recovery import back_up
 
-    back_up(here.store / FILE, backup)
-    _delete(here.store)
-    return backup
-
-
-def _delete(store: Path) -> None:
-    """Delete our files in a store's folder, and the folder if it is empty then."""
-    for pattern in PRIVATE:
-        for path in store.glob(pattern):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    store = here.store
+    back_up(store / FILE, backup)
+    for path in (path for pattern in PRIVATE for path in store.glob(pattern)):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
     ignored = store / ".gitignore"
     if store.name == FOLDER and ignored.exists() and set(ignored.read_text().split()) <= set(PRIVATE):
         ignored.unlink()
     if not any(store.iterdir()):
         store.rmdir()
+    return backup

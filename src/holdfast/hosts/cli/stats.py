@@ -1,171 +1,144 @@
 """Commands of `holdfast stats`: the health of the memory, what it costs and what sessions did with it."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
+from typing import Annotated, Literal
 
-import click
-from rich.text import Text
-
-from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.person import PERSON
-from holdfast.hosts.cli.render import ago, console, json_option, local, print_json, show, working
-from holdfast.hosts.cli.values import KIND, MEMORY
-from holdfast.hosts.to_json import plain
+from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.render import PERSON, ago, local
+from holdfast.hosts.cli.values import Days, Id, Limit
 from holdfast.model.event import event_to_json
-from holdfast.model.ids import short
+from holdfast.model.ids import days_before, short
 from holdfast.model.query import Query
+from holdfast.model.request import Asked, Fields
 from holdfast.model.text import counted
 from holdfast.surfaces.core import reports, session_text
-from holdfast.surfaces.core import text as shown
-from holdfast.verbs.capture.observer import ObserverStatus, observer_status
+from holdfast.surfaces.core import text as texts
+from holdfast.verbs.capture.observer import observer_status
+from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import list_records
 from holdfast.verbs.search.graph import traverse
 from holdfast.verbs.search.predict import predict, warm
 from holdfast.verbs.sessions.analyze import activity, blind_spots, reflections, wordings
 from holdfast.verbs.sessions.close import LEARNINGS
+from holdfast.verbs.sessions.receipts import receipts
 from holdfast.verbs.sessions.scars import effects
 from holdfast.verbs.upkeep.health import health
 from holdfast.verbs.upkeep.maintain import audit, metrics, quality
 
+UpTo500 = Annotated[int, Asked("Maximum number to show.", least=1, most=500)]
 
-@click.command("health")
-@click.option(
-    "--days", default=30, show_default=True, type=click.IntRange(1), help="Age from which a memory counts as old."
-)
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1), help="Tasks to list; --json has all.")
-@json_option
-def health_command(days: int, limit: int, as_json: bool) -> None:
+
+@command(working="looking at every memory")
+def health_command(
+    memory: Memory,
+    *,
+    days: Annotated[int, Asked("Age from which a memory counts as old.", least=1)] = 30,
+    limit: Annotated[int, Asked("Tasks to list; --json has all.", least=1)] = 10,
+) -> Result:
     """Show the health of this project's memory, and what to do first."""
-    with opened() as memory, working("looking at every memory"):
-        report = health(memory, days=days)
+    report = health(memory, days=days)
     text = reports.health_of(replace(report, queue=report.queue[:limit]), PERSON)
     more = len(report.queue) - limit
-    show(report, f"{text}\n({more} more: --limit)" if more > 0 else text, as_json=as_json)
+    return report, f"{text}\n({more} more: --limit)" if more > 0 else text
 
 
-@click.command("quality")
-@click.option("--days", default=30, show_default=True, type=click.IntRange(1), help="How many days back to look.")
-@json_option
-def quality_command(days: int, as_json: bool) -> None:
+@command()
+def quality_command(memory: Memory, *, days: Days = 30) -> Result:
     """Show the cost and success of recent recalls."""
-    with opened() as memory:
-        report = quality(memory, days=days)
-    show(report, reports.quality_of(report, days), as_json=as_json)
+    report = quality(memory, days=days)
+    return report, reports.quality_of(report, days)
 
 
-@click.command("receipts")
-@click.option("--days", default=7, show_default=True, type=click.IntRange(1), help="How many days back to look.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500), help="Maximum number to show.")
-@json_option
-def receipts_command(days: int, limit: int, as_json: bool) -> None:
+@command()
+def receipts_command(memory: Memory, *, days: Days = 7, limit: UpTo500 = 20) -> Result:
     """Show what was injected into sessions, why, at what cost, and whether it helped."""
-    from holdfast.verbs.sessions.receipts import receipts
-
-    with opened() as memory:
-        injected = receipts(memory, days=days, limit=limit)
-    lines = [
-        f"{ago(receipt.at)}  {receipt.why}: {counted(len(receipt.ids), 'memory')}, {receipt.tokens} tokens, session {short(receipt.session)}"
-        + (f" → {', '.join(receipt.outcomes)}" if receipt.outcomes else "")
-        + (f" (observed: {_tallied(receipt.observed)})" if receipt.observed else "")
-        for receipt in injected
-    ]
-    show(injected, "\n".join(lines) or "Nothing was injected.", as_json=as_json)
+    injected, lines = receipts(memory, days=days, limit=limit), list[str]()
+    for receipt in injected:
+        cost = f"{counted(len(receipt.ids), 'memory')}, {receipt.tokens} tokens"
+        helped = f" → {', '.join(receipt.outcomes)}" if receipt.outcomes else ""
+        seen = ", ".join(f"{count} {outcome}" for outcome, count in Counter(receipt.observed).most_common())
+        observed = f" (observed: {seen})" if seen else ""
+        lines.append(f"{ago(receipt.at)}  {receipt.why}: {cost}, session {short(receipt.session)}{helped}{observed}")
+    return injected, "\n".join(lines) or "Nothing was injected."
 
 
-def _tallied(outcomes: Iterable[str]) -> str:
-    return ", ".join(f"{count} {outcome}" for outcome, count in Counter(outcomes).most_common())
-
-
-@click.command("analyze")
-@click.argument(
-    "lens",
-    type=click.Choice(["summary", "reflections", "scars", "blind-spots", "wordings"]),
-    default="summary",
-    metavar="[LENS]",
-)
-@click.option("--days", default=30, show_default=True, type=click.IntRange(1), help="How many days back to look.")
-@click.option("--agent", default="", help="Only this agent.")
-@json_option
-def analyze_command(lens: str, days: int, agent: str, as_json: bool) -> None:
+@command(working="reading sessions")
+def analyze_command(
+    memory: Memory,
+    lens: Annotated[
+        Literal["summary", "reflections", "scars", "blind-spots", "wordings"], Asked("", metavar="[LENS]")
+    ] = "summary",
+    *,
+    days: Days = 30,
+    agent: Annotated[str, Asked("Only this agent.")] = "",
+) -> Result:
     """Report on recent sessions: activity, reflections, the effect of scars and their wordings.
 
     LENS is summary (the default), reflections, scars, blind-spots or wordings.
     """
-    with opened() as memory, working("reading sessions"):
-        spots = blind_spots(memory, days=days)
-        if lens == "summary":
-            report = activity(memory, days=days, agent=agent)
-            compared = wordings(memory, days=days)
-            value = {"activity": report, "blind_spots": spots, "wordings": compared}
-            show(value, session_text.activity_of(report, spots, compared, days, PERSON), as_json=as_json)
-        elif lens == "reflections":
+    match lens:
+        case "reflections":
             replies = reflections(memory, days=days, agent=agent)
-            show(replies, session_text.replies_of(replies, PERSON), as_json=as_json)
-        elif lens == "scars":
+            return replies, session_text.replies_of(replies, PERSON)
+        case "scars":
             seen = effects(memory, days=days)
-            show(seen, session_text.effects_of(seen, PERSON), as_json=as_json)
-        elif lens == "blind-spots":
-            scars = [*spots.ignored, *spots.in_vain, *spots.review]
-            show(
-                spots,
-                "\n".join(dict.fromkeys(map(session_text.effect_line, scars))) or "No blind spots.",
-                as_json=as_json,
-            )
-        else:
+            return seen, session_text.effects_of(seen, PERSON)
+        case "wordings":
             compared = wordings(memory, days=days)
-            show(
-                compared,
-                "\n".join(map(session_text.wording_line, compared)) or "No scar was shown yet.",
-                as_json=as_json,
-            )
+            return compared, "\n".join(map(session_text.wording_line, compared)) or "No scar was shown yet."
+    spots = blind_spots(memory, days=days)
+    if lens == "blind-spots":
+        lines = map(session_text.effect_line, [*spots.ignored, *spots.in_vain, *spots.review])
+        return spots, "\n".join(dict.fromkeys(lines)) or "No blind spots."
+    report, compared = activity(memory, days=days, agent=agent), wordings(memory, days=days)
+    value = {"activity": report, "blind_spots": spots, "wordings": compared}
+    return value, session_text.activity_of(report, spots, compared, days, PERSON)
 
 
-@click.command("learnings")
-@click.option("--kind", "kinds", type=KIND, multiple=True, help="Only this kind; repeatable.")
-@click.option("--severity", default="", help="Only this severity.")
-@click.option("--days", type=click.IntRange(1), help="Only of the last N days.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="Maximum number to show.")
-@json_option
-def learnings_command(kinds: tuple[str, ...], severity: str, days: int | None, limit: int, as_json: bool) -> None:
+@command()
+def learnings_command(
+    memory: Memory,
+    *,
+    severity: Annotated[str, Asked("Only this severity.")] = "",
+    days: Annotated[int | None, Asked("Only of the last N days.", least=1)] = None,
+    limit: Limit = 20,
+    **asked: Annotated[tuple[str, ...], Fields(Query, "kinds")],
+) -> Result:
     """List learnings and decisions, latest first."""
-    from holdfast.model.ids import days_before
-
-    with opened() as memory:
-        since = days_before(memory.clock.now(), days) if days else ""
-        query = Query(text="", kinds=kinds or (*LEARNINGS, "decision"), since=since, limit=1000)
-        page = list_records(memory, query)
-    own = [record for record in page.records if severity in ("", record.fields.get("severity"))]
-    lines = [shown.line(record, PERSON) for record in own[:limit]]
-    show(own[:limit], "\n".join(lines) or "No learnings or decisions yet.", as_json=as_json)
+    since = days_before(memory.clock.now(), days) if days else ""
+    query = Query.of(kinds=asked["kinds"] or (*LEARNINGS, "decision"), since=since, limit=1000)
+    records = list_records(memory, query).records
+    own = [record for record in records if severity in ("", record.fields.get("severity"))][:limit]
+    lines = [texts.line(record, PERSON) for record in own]
+    return own, "\n".join(lines) or "No learnings or decisions yet."
 
 
-@click.command("audit")
-@click.option("--days", default=90, show_default=True, type=click.IntRange(1), help="How many days back to look.")
-@click.option("--verb", default="", help="Only this: retired, erased, redacted, unlinked, restored.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500), help="Maximum number to show.")
-@json_option
-def audit_command(days: int, verb: str, limit: int, as_json: bool) -> None:
+@command()
+def audit_command(
+    memory: Memory,
+    *,
+    days: Days = 90,
+    verb: Annotated[str, Asked("Only this: retired, erased, redacted, unlinked, restored.")] = "",
+    limit: UpTo500 = 50,
+) -> Result:
     """Show what was retired, erased or restored, by whom and why."""
-    with opened() as memory:
-        events = audit(memory, days=days, verb=verb, limit=limit)
-    show([event_to_json(event) for event in events], reports.audit_of(events, PERSON), as_json=as_json)
+    events = audit(memory, days=days, verb=verb, limit=limit)
+    return [event_to_json(event) for event in events], reports.audit_of(events, PERSON)
 
 
-@click.command("graph")
-@click.argument("node", default="")
-@click.option(
-    "--lens",
-    type=click.Choice(["connected_to", "produced_by", "provenance", "stats"]),
-    default="connected_to",
-    show_default=True,
-    help="What to show.",
-)
-@click.option("--predicate", default="", help="Only this relation.")
-@click.option("--depth", default=3, show_default=True, type=click.IntRange(1, 10), help="How many steps away.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 500), help="Maximum number to show.")
-@json_option
-def graph_command(node: str, lens: str, predicate: str, depth: int, limit: int, as_json: bool) -> None:
+@command()
+def graph_command(
+    memory: Memory,
+    node: str = "",
+    *,
+    lens: Annotated[
+        Literal["connected_to", "produced_by", "provenance", "stats"], Asked("What to show.")
+    ] = "connected_to",
+    predicate: Annotated[str, Asked("Only this relation.")] = "",
+    depth: Annotated[int, Asked("How many steps away.", least=1, most=10)] = 3,
+    limit: UpTo500 = 50,
+) -> Result:
     """Show how memories, sessions, issues, people and documents of this project are connected.
 
     NODE is an id, an issue, a name or a label such as "Issue: SHOP-12"; default: a summary of the whole graph.
@@ -174,57 +147,44 @@ def graph_command(node: str, lens: str, predicate: str, depth: int, limit: int, 
     holdfast stats graph SHOP-12
     holdfast stats graph claude-code --lens produced_by
     """
-    with opened() as memory:
-        traversal = traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
-    show(traversal, reports.traversal_of(traversal, PERSON), as_json=as_json)
+    traversal = traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
+    return traversal, reports.traversal_of(traversal, PERSON)
 
 
-@click.command("metrics")
-@json_option
-def metrics_command(as_json: bool) -> None:
+@command()
+def metrics_command(memory: Memory) -> Result:
     """Show counters: the hot set, background work and its failures."""
-    with opened() as memory:
-        counters = metrics(memory)
-    show(counters, reports.metrics_of(counters, PERSON), as_json=as_json)
+    counters = metrics(memory)
+    return counters, reports.metrics_of(counters, PERSON)
 
 
-@click.command("next")
-@click.argument("id", type=MEMORY)
-@click.option("--warm", "warming", is_flag=True, help="Add them to the hot set.")
-@json_option
-def next_command(id: str, warming: bool, as_json: bool) -> None:  # noqa: A002
+@command("next")
+def next_command(
+    memory: Memory,
+    id: Id,  # noqa: A002
+    *,
+    warming: Annotated[bool, Asked("Add them to the hot set.", flag="--warm")] = False,
+) -> Result:
     """Show what sessions used after a memory."""
-    with opened() as memory:
-        predictions = predict(memory, id)
-        if warming:
-            warm(memory, id)
-    show(predictions, reports.predictions_of(predictions, PERSON), as_json=as_json)
+    predictions = predict(memory, id)
+    if warming:
+        warm(memory, id)
+    return predictions, reports.predictions_of(predictions, PERSON)
 
 
-@click.command("observer")
-@json_option
-def observer_command(as_json: bool) -> None:
+@command()
+def observer_command(memory: Memory) -> Result:
     """Show which observer is configured, its daily budget and what it has spent."""
-    with opened() as memory:
-        state = observer_status(memory)
-    if as_json:
-        print_json(plain(state))
-        return
-    for name, line in _observer_lines(state):
-        console().print(Text.assemble((f"{name:<9}", "dim"), line))
-
-
-def _observer_lines(state: ObserverStatus) -> list[tuple[str, str]]:
+    state = observer_status(memory)
     if state.observer == "none" or state.daily_tokens <= 0:
         why = "none is set" if state.observer == "none" else "observer_daily_tokens is 0"
-        return [("observer", f"off ({why}): rules write observations, at no cost")]
-    lines = [
+        return state, f"observer off ({why}): rules write observations, at no cost"
+    spent = f"{state.spent:,} of {state.daily_tokens:,} tokens in {counted(state.calls, 'call')}, {state.left:,} left"
+    lines = (
         ("observer", f"{state.observer} {state.model}, mode {state.mode}"),
-        (
-            "today",
-            f"{state.spent:,} of {state.daily_tokens:,} tokens in {counted(state.calls, 'call')}, {state.left:,} left",
-        ),
-    ]
-    lines += [("problem", state.problem)] if state.problem else []
-    lines += [("paused", f"until {local(state.waiting_until)}")] if state.waiting_until else []
-    return lines + [("failed", f"{ago(failure.at)}  {failure.said}") for failure in state.failures[:3]]
+        ("today", spent),
+        ("problem", state.problem),
+        ("paused", state.waiting_until and f"until {local(state.waiting_until)}"),
+        *(("failed", f"{ago(failure.at)}  {failure.said}") for failure in state.failures[:3]),
+    )
+    return state, "\n".join(f"{name:<9}{line}" for name, line in lines if line)

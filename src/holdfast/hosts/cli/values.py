@@ -1,11 +1,16 @@
-"""Argument types that complete themselves in a shell: memories, kinds, scopes, dates and clients."""
+"""What is typed: argument types that complete themselves in a shell, parameters that many commands have, texts and fields."""
 
-import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
+
+from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.request import Asked
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -13,8 +18,7 @@ if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
 
 OFFERED = 50  # most memories to offer
-
-
+LONGEST_STDIN = 1_000_000
 Offers = Callable[[click.Context, str], Iterable[tuple[str, str | None]]]
 
 
@@ -37,43 +41,10 @@ class Date(Offering):
     """A date or time: 2026-11-15, 2026-11, today, yesterday, monday, last week, or how long ago (12h, 7d, 2w)."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the instant meant; days begin at midnight here, dates at midnight UTC."""
-        from datetime import UTC, datetime
+        """Return the instant meant."""
+        from holdfast.model.times import moment_of
 
-        from holdfast.model.errors import Invalid
-        from holdfast.model.ids import parse_instant
-
-        text = str(super().convert(value, param, ctx)).strip().lower()
-        now = datetime.now(UTC)
-        ago = re.fullmatch(r"(\d{1,4}) ?([hdw])(?:ours?|ays?|eeks?)?(?: ago)?", text)
-        if ago:
-            return parse_instant((now - int(ago[1]) * _UNITS[ago[2]]).isoformat())
-        midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-        if (days := _days_back(text, midnight.weekday())) is not None:
-            return parse_instant((midnight - timedelta(days=days)).isoformat())
-        if month := re.fullmatch(r"(\d{4})(-\d\d)?", text):
-            text = f"{month[1]}{month[2] or '-01'}-01"
-        try:
-            return parse_instant(text.upper()) if text else ""
-        except Invalid as problem:
-            hint = "Write it like 2026-11-15, 2026-11, 2026-11-15T08:30Z, yesterday, monday or 7d (12h, 2w)."
-            raise Invalid(f"{str(value)[:40]!r} is not a date.", hint=hint) from problem
-
-
-def _days_back(text: str, weekday: int) -> int | None:
-    """Return how many days ago a named day was; None for another text. A weekday is the last one before today."""
-    if text in _DAYS:
-        return _DAYS[text]
-    name = text.removeprefix("last ")
-    if name == "week" != text:
-        return 7
-    number = next((at for at, day in enumerate(_WEEK) if name in (day, day[:3])), None)
-    return None if number is None else (weekday - number - 1) % 7 + 1
-
-
-_DAYS = {"today": 0, "yesterday": 1}
-_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+        return moment_of(str(super().convert(value, param, ctx)), datetime.now(UTC).isoformat())
 
 
 def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
@@ -84,7 +55,7 @@ def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
 
     if memory := _quietly_opened(ctx):
         with memory:
-            page = browse(memory, Query(text="", limit=1000), states=("active", "pending", "retired"))
+            page = browse(memory, Query.of(limit=1000), states=("active", "pending", "retired"))
         records = [entry.record for entry in page.entries if short(entry.record.id).startswith(incomplete.upper())]
         yield from ((short(record.id), record.title) for record in records[:OFFERED])
 
@@ -95,19 +66,19 @@ def _scopes(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
 
     if memory := _quietly_opened(ctx):
         with memory:
-            yield from _beginning(list_scopes(memory), incomplete)
+            yield from ((scope, None) for scope in list_scopes(memory) if scope.startswith(incomplete))
 
 
 def _kinds(_: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
     from holdfast.model.kinds import KINDS
 
-    return _beginning(KINDS, incomplete)
+    return ((kind, None) for kind in KINDS if kind.startswith(incomplete))
 
 
 def _relations(_: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
     from holdfast.model.record import RELATIONS
 
-    return _beginning(RELATIONS, incomplete)
+    return ((relation, None) for relation in RELATIONS if relation.startswith(incomplete))
 
 
 def _clients(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
@@ -116,21 +87,10 @@ def _clients(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     return ((client.name, client.title) for client in CLIENTS if client.name.startswith(incomplete))
 
 
-MEMORY, KIND, SCOPE = Offering("id", _memories), Offering("kind", _kinds), Offering("scope", _scopes)
-CLIENT, RELATION, DATE = Offering("name", _clients), Offering("relation", _relations), Date("date")
-
-
-def _beginning(words: Iterable[str], incomplete: str) -> Iterator[tuple[str, None]]:
-    return ((word, None) for word in words if word.startswith(incomplete))
-
-
 def _quietly_opened(ctx: click.Context) -> "Memory | None":
     """Open the memory if there is one: completion creates no store and prints no error."""
-    from pathlib import Path
-
     from holdfast.compose import open_memory
     from holdfast.compose.settings import load_settings, store_folder
-    from holdfast.model.errors import HoldfastError
     from holdfast.model.places import FILE
 
     try:
@@ -139,3 +99,132 @@ def _quietly_opened(ctx: click.Context) -> "Memory | None":
         return open_memory(current) if exists else None
     except HoldfastError:
         return None
+
+
+DATE = Date("date")
+FORMS: dict[str, Any] = {
+    "memory": Offering("id", _memories),
+    "kind": Offering("kind", _kinds),
+    "scope": Offering("scope", _scopes),
+    "relation": Offering("relation", _relations),
+    "client": Offering("name", _clients),
+    "date": DATE,
+    "path": click.Path(path_type=Path, allow_dash=True),
+    "file": click.Path(dir_okay=False, path_type=Path),
+    "existing": click.Path(exists=True, path_type=Path),
+    "existing file": click.Path(exists=True, dir_okay=False, path_type=Path),
+    "folder": click.Path(file_okay=False, path_type=Path),
+    "existing folder": click.Path(exists=True, file_okay=False, path_type=Path),
+}
+Id = Annotated[str, Asked("", form="memory")]
+Ids = Annotated[tuple[str, ...], Asked("", form="memory")]
+Relation = Annotated[str, Asked("", form="relation")]
+Days = Annotated[int, Asked("How many days back to look.", least=1)]
+Limit = Annotated[int, Asked("Maximum number to show.", least=1, most=1000)]
+Everywhere = Annotated[bool, Asked("All projects.")]
+Note = Annotated[str, Asked("Why.")]
+DryRun = Annotated[bool, Asked("Preview; change nothing.")]
+Yes = Annotated[bool, Asked("Do not ask.", flag="-y --yes")]
+All = Annotated[bool, Asked("", flag="--all")]
+Port = Annotated[int, Asked("Port to listen on; 0 picks a free one.", least=0, most=65_535)]
+Output = Annotated[Path | None, Asked("File to write; default: stdout.", flag="-o --output", form="file")]
+
+
+def text_or_stdin(words: tuple[str, ...]) -> str:
+    """Return the text of the arguments; `-` alone, or a pipe and no words, reads stdin."""
+    if words == ("-",) or (not words and not sys.stdin.isatty()):
+        if sys.stdin.isatty():
+            click.echo("Type the text, then Ctrl-D on a line of its own.", err=True)
+        return stdin_text()
+    return " ".join(words)
+
+
+def stdin_text() -> str:
+    """Read stdin as UTF-8, bounded."""
+    raw = sys.stdin.buffer.read(LONGEST_STDIN + 1)
+    if len(raw) > LONGEST_STDIN:
+        hint = "Save the conclusion, or split it; `holdfast ingest seed FILE` imports a document."
+        raise Invalid(f"There are more than {LONGEST_STDIN:,} bytes on stdin.", hint=hint)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as problem:
+        raise Invalid("The text on stdin is not valid UTF-8.", hint="Check its encoding and try again.") from problem
+
+
+def json_in(file: Path, longest: int) -> Any:
+    """Parse a JSON file, or stdin for `-`, bounded."""
+    from holdfast.model.foreign_json import parse_json
+
+    try:
+        return parse_json(stdin_text() if str(file) == "-" else text_in(file, longest), longest)
+    except ValueError as problem:
+        hint = "Fix it and try again; nothing was written."
+        raise Invalid(f"{file} cannot be read as JSON: {problem}.", hint=hint) from problem
+
+
+def text_in(file: Path, longest: int) -> str:
+    """Read a file as UTF-8, bounded."""
+    try:
+        if file.stat().st_size > longest:
+            raise Invalid(f"{file} is larger than {longest:,} bytes.")
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise Invalid(f"{file} cannot be read: {problem}.") from problem
+
+
+def from_top(memory: "Memory", anchors: tuple[str, ...]) -> tuple[str, ...]:
+    """Return anchors with paths from the root of the checkout; a file of the subfolder one works in may be typed as it is there."""
+    from holdfast.model.anchor import parse_anchor
+
+    here, top = Path.cwd(), memory.checkout.top()
+
+    def typed(anchor: str) -> str:
+        path = parse_anchor(anchor).path
+        if not path or (top / path).exists() or not (here / path).exists() or not here.is_relative_to(top):
+            return anchor
+        return anchor.replace(path, (here.relative_to(top) / path).as_posix(), 1)
+
+    return tuple(map(typed, anchors))
+
+
+def fields_of(pairs: tuple[str, ...], kind: str = "") -> dict[str, Any]:
+    """Parse NAME=VALUE pairs; values may be JSON, and a repeated name or a list field makes a list."""
+    from holdfast.model.foreign_json import parse_json
+    from holdfast.model.kinds import KINDS
+
+    lists = {spec.name for spec in KINDS[kind].fields if spec.type == "list"} if kind in KINDS else set()
+    fields: dict[str, Any] = {}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        if not sign:
+            raise Invalid(f"{pair!r} is not NAME=VALUE.", hint='Write it like rationale="one file".')
+        try:
+            value = parse_json(text)
+        except ValueError:
+            value = text
+        value = value if isinstance(value, list | dict | bool | int | float) else text
+        if name in fields:
+            before = fields[name] if isinstance(fields[name], list) else [fields[name]]
+            value = [*before, *(value if isinstance(value, list) else [value])]
+        fields[name] = [value] if name in lists and not isinstance(value, list) else value
+    return fields
+
+
+@contextmanager
+def teaching_fields(kind: str) -> Iterator[None]:
+    """Add a hint on how to pass fields to errors about a kind's fields: its required ones, or its first."""
+    from holdfast.model.kinds import KINDS
+
+    try:
+        yield
+    except Invalid as problem:
+        if not problem.problems:
+            raise
+        known = KINDS[kind].fields if kind in KINDS else ()
+        parts = [
+            " ".join([f"--field {spec.name}={spec.choices[0] if spec.choices else '…'}"] * max(1, spec.least))
+            for spec in [spec for spec in known if spec.required] or known[:2]
+        ]
+        hint = f"Pass each as --field NAME=VALUE, and repeat the name for a list: {' '.join(parts)}"
+        hint = hint if parts else f"A {kind} has no fields: omit --field."
+        raise Invalid(problem.message, hint=hint, problems=problem.problems) from problem

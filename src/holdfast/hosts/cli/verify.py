@@ -1,50 +1,54 @@
-"""`holdfast verify` and `holdfast check`: compare memories with the code."""
+"""`holdfast verify` and `holdfast check`: compare memories with the code; and reports in the forms that CI systems show."""
 
+import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+from xml.etree import ElementTree as ET
 
 import click
 from rich.text import Text
 
+from holdfast import __version__
 from holdfast.compose.adapters import committed_memories
 from holdfast.compose.settings import store_folder
-from holdfast.hosts.cli.options import from_top, opened, settings
-from holdfast.hosts.cli.render import (
-    FRESHNESS_STYLE,
-    console,
-    fitting,
-    icon,
-    indented,
-    json_option,
-    print_json,
-    show,
-    working,
-)
-from holdfast.hosts.cli.values import MEMORY
+from holdfast.hosts.cli.command import Result, command, opened, settings
+from holdfast.hosts.cli.render import BELOW, FRESHNESS, console, fitting, headed, icon, indented, working
+from holdfast.hosts.cli.values import Id, from_top
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
-from holdfast.model.ids import SHORT, short
+from holdfast.model.fence import escaped, visible
+from holdfast.model.ids import short
 from holdfast.model.places import FILE
-from holdfast.model.record import record_to_json
+from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.truth.check_change import CheckedChange, check_change
+from holdfast.verbs.truth.check_change import CheckedChange, Falsified, check_change, place_of
 from holdfast.verbs.truth.verify import Checked, check_all, verify
 
 FOUND = 1  # the exit code of a check that found something
+RULE = "memory-untrue"
+REMEDY = "Revise, verify or forget the memory in the same change."
+BASES = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_DIFF_BASE_SHA", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
 
 
-@click.command("verify")
-@click.argument("id", type=MEMORY, required=False, default="")
-@click.option("--note", default="", help="What was checked.")
-@click.option("--anchor", "anchors", multiple=True, help="A place to cite instead of the current ones; repeatable.")
-@click.option("--all", "everything", is_flag=True, help="Check every memory of the project.")
-@click.option("--quiet", is_flag=True, help="With --all: list only memories that need action.")
-@json_option
-def verify_command(id: str, note: str, anchors: tuple[str, ...], everything: bool, quiet: bool, as_json: bool) -> None:  # noqa: A002
+@command(working="comparing memories with the code")
+def verify_command(
+    memory: Memory,
+    id: Id = "",  # noqa: A002
+    *,
+    note: Annotated[str, Asked("What was checked.")] = "",
+    anchors: Annotated[tuple[str, ...], Asked("A place to cite instead of the current ones.")] = (),
+    all_: Annotated[bool, Asked("Check every memory of the project.")] = False,
+    quiet: Annotated[bool, Asked("With --all: list only memories that need action.")] = False,
+) -> Result:
     """Mark a memory as checked, or check all of them against the code.
 
     The current content of its anchors is recorded, and moved code is followed. If an anchor is not true, nothing is
@@ -56,56 +60,64 @@ def verify_command(id: str, note: str, anchors: tuple[str, ...], everything: boo
     holdfast verify QD7Q2M4X --anchor src/settings.py::LIMIT=5
     holdfast verify --all
     """
-    if everything == bool(id):
+    if all_ == bool(id):
         raise Invalid("Which memory?", hint="Pass its id, or --all to check every memory.")
-    with opened() as memory:
-        if id:
-            record = verify(memory, id, note=note, anchors=from_top(memory, anchors) or None)
-            message = f"{short(record.id)} verified: {record.title}"
-            show({"status": "verified", "record": record_to_json(record)}, message, as_json=as_json)
-            return
-        with working("comparing memories with the code"):
-            checked = check_all(memory)
-    outdated = [item for item in checked if item.action in ("forget", "revise")]
-    if as_json:
-        print_json([plain(item) for item in checked])
-    else:
-        _show(checked, quiet=quiet)
-    if outdated:
-        raise click.exceptions.Exit(FOUND)
+    if id:
+        record = verify(memory, id, note=note, anchors=from_top(memory, anchors) or None)
+        return {"status": "verified", "record": record}, f"{short(record.id)} verified: {record.title}"
+    checked = check_all(memory)
+    outdated = any(item.action in ("forget", "revise") for item in checked)
+    return checked, lambda: _show(checked, quiet=quiet), FOUND if outdated else 0
 
 
-@click.command("check")
-@click.option(
-    "--base",
-    default="",
-    envvar=["GITHUB_BASE_REF", "CI_MERGE_REQUEST_DIFF_BASE_SHA", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"],
-    help="Commit or branch to compare with. Default: what a pull request is merged into, as GitHub and GitLab name it; else the default branch.",
-)
-@click.option("--all", "everything", is_flag=True, help="Also private memories, not only those of the team.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "github", "sarif", "junit", "gitlab"]),
-    default="text",
-    show_default=True,
-    help="github: annotations; sarif: code scanning; junit: test report; gitlab: code quality.",
-)
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the report to this file; the text is printed as well.",
-)
-@json_option
-def check_command(base: str, everything: bool, form: str, output: Path | None, as_json: bool) -> None:
+def _show(checked: list[Checked], *, quiet: bool) -> None:
+    out = console()
+    width = max((len(short(item.record.id)) for item in checked), default=0)
+    for item in checked:
+        if quiet and item.action == "keep":
+            continue
+        state = item.freshness.state
+        head = Text.assemble(
+            (f"{short(item.record.id):<{width}}", "cyan"),
+            f"  {icon(item.record)} ",
+            (f"{state:<10}", FRESHNESS[state][0]),
+            f" {item.action:<9} {fitting(out, item.record.title, width + 25)}",
+        )
+        out.print(head)
+        indented(out, item.why, BELOW, style="yellow")
+        indented(out, item.command, BELOW, style="dim")
+    states = Counter(item.freshness.state for item in checked)
+    summary = ", ".join(f"{count} {state}" for state, count in states.most_common())
+    out.print(f"{counted(len(checked), 'memory')} checked{f': {summary}' if summary else ''}.")
+
+
+@command()
+def check_command(
+    *,
+    base: Annotated[
+        str,
+        Asked(
+            "Commit or branch to compare with. Default: what a pull request is merged into, as GitHub and GitLab name it; else the default branch."
+        ),
+    ] = "",
+    all_: Annotated[bool, Asked("Also private memories, not only those of the team.")] = False,
+    format_: Annotated[
+        Literal["text", "json", "github", "sarif", "junit", "gitlab"],
+        Asked("github: annotations; sarif: code scanning; junit: test report; gitlab: code quality."),
+    ] = "text",
+    output: Annotated[
+        Path | None,
+        Asked("Write the report to this file; the text is printed as well.", flag="-o --output", form="file"),
+    ] = None,
+    as_json: bool = False,
+) -> Result:
     """Fail if the current changes make a team memory untrue: for pull requests.
 
     Reads the memories in .holdfast/memories at the base, so it needs no set-up, and those of the store, quarantined ones
     included. A memory counts if its anchors matched at the base and no longer do. Revise, verify or forget it in the
     same change. Exit code 1 if there is such a memory.
     """
-    form = "json" if as_json else form
+    form, base = "json" if as_json else format_, base or next(filter(None, map(os.environ.get, BASES)), "")
     if output and form == "text":
         raise Invalid("--output needs a --format.", hint="Pass --format sarif, junit, gitlab, github or json.")
     with _opened_or_empty() as memory:
@@ -116,14 +128,22 @@ def check_command(base: str, everything: bool, form: str, output: Path | None, a
             )
         if not memory.checkout.commit_of("HEAD"):
             click.echo("There is no commit yet, so there is nothing to compare with.", err=True)
-            return
+            return None
         compared = base or memory.checkout.default_branch
         commit = _base_commit(memory, compared)
         with working("comparing memories with the code"):
-            change = check_change(memory, commit, committed_memories(memory, commit), everything=everything)
-    _report_change(change, compared, form, output)
+            change = check_change(memory, commit, committed_memories(memory, commit), everything=all_)
+    if form == "text" or output:
+        _show_change(change, compared)
+    if form != "text":
+        report = REPORTS[form](change, compared)
+        try:
+            output.write_text(report + "\n", encoding="utf-8") if output else print(report)
+        except OSError as problem:
+            raise Invalid(f"{output} cannot be written: {problem.strerror}.") from problem
     if change.broken:
         raise click.exceptions.Exit(FOUND)
+    return None
 
 
 @contextmanager
@@ -153,62 +173,137 @@ def _base_commit(memory: Memory, name: str) -> str:
     )
 
 
-def _report_change(change: CheckedChange, base: str, form: str, output: Path | None) -> None:
-    """Print a report, or write it to a file and print the text."""
-    if form == "text" or output:
-        _show_change(change, base)
-    if form != "text":
-        from holdfast.hosts.cli.check_reports import FORMATS
-
-        report = FORMATS[form](change, base)
-        if output is None:
-            print(report)
-            return
-        try:
-            output.write_text(report + "\n", encoding="utf-8")
-        except OSError as problem:
-            raise Invalid(f"{output} cannot be written: {problem.strerror}.") from problem
-
-
-def _show(checked: list[Checked], *, quiet: bool) -> None:
-    out = console()
-    width = max((len(short(item.record.id)) for item in checked), default=0)
-    for item in checked:
-        if quiet and item.action == "keep":
-            continue
-        head = Text.assemble(
-            (f"{short(item.record.id):<{width}}", "cyan"),
-            f"  {icon(item.record)} ",
-            (f"{item.freshness.state:<10}", FRESHNESS_STYLE[item.freshness.state]),
-            f" {item.action:<9} ",
-            fitting(out, item.record.title, width + 25),
-        )
-        out.print(head)
-        if item.why:
-            indented(out, item.why, SHORT + 4, style="yellow")
-        if item.command:
-            out.print(Text(f"            {item.command}", style="dim"))
-    states = Counter(item.freshness.state for item in checked)
-    summary = ", ".join(f"{count} {state}" for state, count in states.most_common())
-    out.print(f"{counted(len(checked), 'memory')} checked{f': {summary}' if summary else ''}.")
-
-
 def _show_change(change: CheckedChange, base: str) -> None:
-    from holdfast.hosts.cli.check_reports import summary
-
     out = console()
     for item in change.broken:
-        title = " ".join(
-            item.record.title.split()
-        )  # a file may have any title; a log must not take it for a line of its own
-        out.print(Text.assemble((short(item.record.id), "cyan"), f"  {icon(item.record)} ", (title, "bold")))
+        # A file may have any title; a log must not take it for a line of its own.
+        out.print(headed(replace(item.record, title=" ".join(item.record.title.split()))))
         for why in item.why:
-            indented(out, " ".join(why.split()), SHORT + 4, style="red")
+            indented(out, " ".join(why.split()), BELOW, style="red")
         if item.held:
-            held = "It is quarantined here; `holdfast review list --sort quarantined` shows it."
-            indented(out, held, SHORT + 4, style="dim")
-        if item.file:
-            out.print(Text(f"            {item.file}", style="dim"))
+            indented(out, "It is quarantined here; `holdfast review list --sort quarantined` shows it.", BELOW, "dim")
+        indented(out, item.file, BELOW, style="dim")
     for note in change.notes:
         out.print(Text(f"warning: {note}", style="yellow"))
-    out.print(summary(change, base))
+    out.print(_summary(change, base))
+
+
+def _summary(change: CheckedChange, base: str) -> str:
+    checked, count = f"{counted(len(change.checked), 'team memory')} checked", len(change.broken)
+    if not count:
+        return f"No team memory is made untrue by the changes since {base} ({checked})."
+    were = "was" if count == 1 else "were"
+    return f"{counted(count, 'memory')} of the team {were} true at {base} and no longer ({checked})."
+
+
+def _message(item: Falsified) -> str:
+    """Return what a finding says: the memory, what is wrong with it, and what to do."""
+    held = " (quarantined here)" if item.held else ""
+    text = f"“{item.record.title}” ({short(item.record.id)}){held} is no longer true: {'; '.join(item.why)}. {REMEDY}"
+    return visible(" ".join(text.split()))
+
+
+def _fingerprint(item: Falsified) -> str:
+    """Return the same text for the same finding, so that a CI system recognises it."""
+    anchors = sorted(finding.anchor for finding in item.findings)
+    return sha256("\n".join((item.record.id, *anchors)).encode()).hexdigest()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def as_github(change: CheckedChange, base: str) -> str:
+    """Return workflow commands, which GitHub shows as annotations of the changed files."""
+
+    def data(text: str) -> str:
+        return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+    def value(text: str) -> str:
+        return data(text).replace(":", "%3A").replace(",", "%2C")
+
+    title = value("Holdfast: a memory is no longer true")
+    places = [(item, *place_of(item)) for item in change.broken]
+    lines = [
+        f"::error file={value(file)},line={line},title={title}::{data(_message(item))}" for item, file, line in places
+    ]
+    lines += [f"::warning title=Holdfast::{data(visible(note))}" for note in change.notes]
+    return "\n".join([*lines, _summary(change, base)])
+
+
+def as_sarif(change: CheckedChange, base: str) -> str:
+    """Return SARIF 2.1.0, for code scanning."""
+
+    def result(item: Falsified) -> dict[str, Any]:
+        file, line = place_of(item)
+        physical = {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": line}}
+        return {
+            "ruleId": RULE,
+            "level": "error",
+            "message": {"text": _message(item)},
+            "locations": [{"physicalLocation": physical}],
+            "partialFingerprints": {"memory/v1": _fingerprint(item)},
+            "properties": {"memory": item.record.id, "file": item.file, "quarantined": item.held},
+        }
+
+    rule = {
+        "id": RULE,
+        "name": "MemoryUntrue",
+        "shortDescription": {"text": "A change makes a team memory untrue"},
+        "help": {"text": REMEDY},
+        "defaultConfiguration": {"level": "error"},
+    }
+    warnings = [{"level": "warning", "message": {"text": visible(note)}} for note in change.notes]
+    run = {
+        "tool": {"driver": {"name": "Holdfast", "version": __version__, "rules": [rule]}},
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": warnings}],
+        "results": [result(item) for item in change.broken],
+        "properties": {"base": base},
+    }
+    return _json({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]})
+
+
+def as_junit(change: CheckedChange, base: str) -> str:
+    """Return JUnit XML: a test case for each memory."""
+    failed = {item.record.id: item for item in change.broken}
+    records = {record.id: record for record in (*change.checked, *(item.record for item in change.broken))}.values()
+    counts = {"tests": str(len(records)), "failures": str(len(failed)), "errors": "0"}
+    suites = ET.Element("testsuites", {"name": "holdfast check", **counts})
+    suite = ET.SubElement(suites, "testsuite", {"name": visible(f"team memories since {base}"), **counts})
+    for record in records:
+        name = visible(f"{record.title} ({short(record.id)})")
+        case = ET.SubElement(suite, "testcase", classname=f"holdfast.{record.kind}", name=name)
+        if item := failed.get(record.id):
+            file, line = place_of(item)
+            failure = ET.SubElement(case, "failure", message=visible("; ".join(item.why)), type=RULE)
+            failure.text = f"{file}:{line}: {_message(item)}"
+    if change.notes:
+        ET.SubElement(suite, "system-out").text = visible("\n".join(change.notes))
+    ET.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode")
+
+
+def as_gitlab(change: CheckedChange, _: str) -> str:
+    """Return a code quality report, which GitLab shows in merge requests."""
+    places = [(item, *place_of(item)) for item in change.broken]
+    return _json(
+        [
+            {
+                "description": _message(item),
+                "check_name": RULE,
+                "fingerprint": _fingerprint(item),
+                "severity": "major",
+                "location": {"path": file, "lines": {"begin": line}},
+            }
+            for item, file, line in places
+        ]
+    )
+
+
+REPORTS = {
+    "json": lambda change, _: escaped(_json(plain(change.broken))),
+    "github": as_github,
+    "sarif": as_sarif,
+    "junit": as_junit,
+    "gitlab": as_gitlab,
+}

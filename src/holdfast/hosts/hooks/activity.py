@@ -7,6 +7,7 @@ import os
 import time
 
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.find import drop_private, mask_secrets, masked
 
 MYPY = False
@@ -19,17 +20,19 @@ LONGEST_TEXT, HEAD, TAIL, LONGEST_ARGUMENT = 50_000, 6_000, 3_000, 8_000
 MARGIN = 20_000  # extra characters that are scanned, so that no credential is cut in half
 MOST_ARGUMENTS, MOST_OF_ARGUMENTS = 50, 200_000  # of a tool call: their number, and their characters in total
 # Text that clients or we inject into a conversation was not written by the user or the agent.
-INJECTED = (
-    ("<holdfast", "</holdfast"),
-    ("<memory ", "</memory>"),
-    ("<system-reminder>", "</system-reminder>"),
-    ("<hook_context>", "</hook_context>"),
-    ("<task-notification>", "</task-notification>"),
-    ("<persisted-output>", "</persisted-output>"),
-    ("<claude-mem-context>", "</claude-mem-context>"),
-)
+INJECTED = {
+    "<holdfast": "</holdfast",
+    "<memory ": "</memory>",
+    "<system-reminder>": "</system-reminder>",
+    "<hook_context>": "</hook_context>",
+    "<task-notification>": "</task-notification>",
+    "<persisted-output>": "</persisted-output>",
+    "<claude-mem-context>": "</claude-mem-context>",
+}
+_OPENING = lazy("|".join(INJECTED))
 WRAPPED = ("<untrusted_context>\n", "\n</untrusted_context>")  # how Gemini CLI wraps results
 LONGEST_PATH = 4_096
+LONGEST_SHORT, MOST_SHORT = 2_000, 10  # characters of a text and items of a value whose masking took too long
 LONGEST_LOOKED_AT = LONGEST_TEXT + MARGIN
 RESULTS = (
     "textResultForLlm",
@@ -67,6 +70,7 @@ def activity_of(event: str, client: str, payload: Json) -> Json:
         "transcript": _name(payload.get("transcript_path"), LONGEST_PATH),
     }
     clean = masked(normalised)
+    clean["text"] = clean["text"][:LONGEST_TEXT].strip()  # after masking: half a secret would not be recognised
     always = ("event", "session", "cwd", "tool")
     return {name: value for name, value in clean.items() if name in always or value not in ("", {}, False)}
 
@@ -90,6 +94,17 @@ def is_private(payload: Json) -> bool:
     """True if a prompt has text and all of it is private."""
     text = first(payload, "prompt", *SAID)
     return isinstance(text, str) and bool(text.strip()) and not drop_private(text[:LONGEST_LOOKED_AT]).strip()
+
+
+def shortened(value: Any) -> Any:
+    """Return a JSON value with the first words of its texts and the first items of its lists and objects."""
+    if isinstance(value, str) and len(value) > LONGEST_SHORT:
+        # Up to a space, so that no credential is cut in half.
+        words = value[:LONGEST_SHORT].rsplit(maxsplit=1)[0] if " " in value[:LONGEST_SHORT].strip() else ""
+        return f"{words}\n[… {len(value) - len(words)} characters …]"
+    if isinstance(value, dict):
+        return {str(name)[:200]: shortened(item) for name, item in list(value.items())[:MOST_SHORT]}
+    return [shortened(item) for item in value[:MOST_SHORT]] if isinstance(value, list) else value
 
 
 def cut_off(text: str) -> Json:
@@ -125,24 +140,18 @@ def _written(text: Any) -> str:
     """Return text of a person or agent: without injected and private parts, bounded."""
     if not isinstance(text, str):
         return ""
-    written = _without_injected(drop_private(text[:LONGEST_LOOKED_AT]))
-    if len(written) > LONGEST_TEXT:  # mask before cutting: half a secret would not be recognised
-        written = mask_secrets(written)[:LONGEST_TEXT]
-    return written.strip()
+    return _without_injected(drop_private(text[:LONGEST_LOOKED_AT])).strip()
 
 
 def _without_injected(text: str) -> str:
     """Drop the spans that clients or we injected into a conversation, in one pass."""
     kept, place = [], 0
-    while (start := text.find("<", place)) >= 0:
-        closing = next((closing for opening, closing in INJECTED if text.startswith(opening, start)), "")
-        kept.append(text[place : start + (not closing)])
-        place = start + 1
-        if closing:
-            end = text.find(closing, start)
-            place = text.find(">", end) + 1 if end >= 0 else 0
-            if place <= 0:
-                return "".join(kept)
+    while opened := _OPENING.search(text, place):
+        kept.append(text[place : opened.start()])
+        end = text.find(INJECTED[opened[0]], opened.start())
+        place = text.find(">", end) + 1 if end >= 0 else 0
+        if place <= 0:
+            return "".join(kept)
     return "".join((*kept, text[place:]))
 
 

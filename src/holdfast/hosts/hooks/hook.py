@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from holdfast.hosts.hooks.activity import activity_of, cut_off, is_late, is_private, now
+from holdfast.hosts.hooks.activity import activity_of, cut_off, is_late, is_private, now, shortened
 from holdfast.hosts.hooks.places import (
     branch_of,
     checkout_root,
@@ -27,6 +27,9 @@ if MYPY:
     Json = dict[str, Any]
 
 LONGEST_STDIN = 1_000_000  # bytes that are parsed; of a longer event the members before this limit are kept
+LONGEST_WAIT = 1.0  # seconds for a client that neither writes nor closes
+MOST_STARTS = 1.5  # CPU time of masking, in starts of a hook: what takes longer is shortened
+_STARTED = time.process_time()
 LONGEST_READ = 50_000_000  # bytes read from a client that keeps writing; beyond that it gets a broken pipe
 LONGEST_LOG = 500_000
 MOST_SPOOLED = 20_000  # files; an undrained spool must not fill the disk
@@ -44,7 +47,7 @@ def main(arguments: list[str]) -> None:
         event, client, named, preset = _options(arguments)
         home = named or home
         payload = _stdin()
-        activity = activity_of(event, client, payload)
+        activity = _within_limit(event, client, payload)
         home = home or home_of(activity["cwd"], preset)
         if preset:
             activity["settings"] = {"preset": preset}
@@ -114,7 +117,7 @@ def _note_recall(home: str, activity: Json) -> None:
 def _place(activity: Json) -> Json:
     """Return the settings of the session's shell, and the branch where it is needed."""
     settings = {**activity.get("settings", {}), **session_settings(os.environ)}
-    branch = branch_of(checkout_root(activity["cwd"])) if activity["event"] in BRANCHED else ""
+    branch = mask_secrets(branch_of(checkout_root(activity["cwd"]))) if activity["event"] in BRANCHED else ""
     return {**({"settings": settings} if settings else {}), **({"branch": branch} if branch else {})}
 
 
@@ -148,18 +151,63 @@ def _options(arguments: list[str]) -> tuple[str, str, str, str]:
 
 
 def _stdin() -> Json:
-    """Parse the client's JSON; of oversized input, the members before the limit."""
-    raw = sys.stdin.buffer.read(LONGEST_STDIN + 1)
-    text = raw.decode("utf-8", "replace")
-    if len(raw) > LONGEST_STDIN:
-        left = LONGEST_READ
-        while left > 0 and (more := sys.stdin.buffer.read(min(left, 1 << 20))):
-            left -= len(more)
+    """Parse the client's JSON; of oversized or unfinished input, the members before its end."""
+    parts, size, waited = [], 0, 0.0
+    while size < LONGEST_READ and waited < LONGEST_WAIT:
+        started = time.monotonic()
+        if not _arrived(LONGEST_WAIT - waited):
+            break
+        waited += time.monotonic() - started
+        part = sys.stdin.buffer.read1(1 << 20)  # type: ignore[union-attr]  # a buffered reader
+        if not part:
+            waited = 0.0
+            break
+        if size <= LONGEST_STDIN:
+            parts.append(part)
+        size += len(part)
+    raw = b"".join(parts)
+    text = raw[: LONGEST_STDIN + 1].decode("utf-8", "replace")
+    if size > LONGEST_STDIN:
         return cut_off(text)
-    payload = parse_json(text)
+    try:
+        payload = parse_json(text)
+    except ValueError:
+        if not waited:
+            raise
+        return cut_off(text)  # the client had not finished, and is not waited for
     if not isinstance(payload, dict):
         raise TypeError("stdin is not a JSON object")
     return payload
+
+
+def _arrived(seconds: float) -> bool:
+    """True if there is something to read within a time, or no way to know."""
+    import select  # a shared library on some platforms
+
+    try:
+        return bool(select.select([sys.stdin], [], [], seconds)[0])
+    except (OSError, ValueError):  # a pipe of Windows, or no file
+        return True
+
+
+def _within_limit(event: str, client: str, payload: Json) -> Json:
+    """Return the event in our own format; if that takes too long, with a short beginning of each text."""
+    import _signal  # type: ignore[import-not-found]  # the part of `signal` that is built in: the rest takes a quarter of a hook's time
+
+    if not hasattr(_signal, "setitimer"):
+        return activity_of(event, client, payload)
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    _signal.signal(_signal.SIGVTALRM, stop)
+    _signal.setitimer(_signal.ITIMER_VIRTUAL, MOST_STARTS * _STARTED)
+    try:
+        activity = activity_of(event, client, payload)
+        _signal.setitimer(_signal.ITIMER_VIRTUAL, 0)
+    except TimeoutError:
+        activity = activity_of(event, client, shortened(payload))
+    return activity
 
 
 def _spool(home: str, activity: Json) -> None:

@@ -73,7 +73,7 @@ def transport(server: Server, call_and_access: CallOf | None = None) -> Transpor
         SERVER["name"],
         version=SERVER["version"],
         title=SERVER["title"],
-        instructions=server.instructions,
+        instructions=server.offer.instructions,
         get_tool_input_schema={tool["name"]: tool["inputSchema"] for tool in server.offer.tools}.get,
     )
 
@@ -123,7 +123,8 @@ class _Sessions:
         if session is None or ctx.protocol_version in MODERN:
             return self._shared
         if session not in self._known:
-            client = Client(name=_name_of(ctx))
+            params = ctx.session.client_params
+            client = Client(name=params.client_info.name[:LONGEST_NAME] if params is not None else "")
             acting = Acting()
             opened = in_session(once(lambda: _own(self._shared.memory)), client, acting)
             self._known[session] = replace(self._shared, open=opened, client=client, acting=acting)
@@ -137,11 +138,6 @@ def _own(memory: Memory) -> Memory:
     """Return the memory for one more client: everything is shared except the actor and the session."""
     host = replace(memory.host, session="")  # the process that started this server is not one of its clients
     return replace(memory.acting_in(memory.config.session), host=host)
-
-
-def _name_of(ctx: ServerRequestContext[Any, Any]) -> str:
-    params = ctx.session.client_params
-    return params.client_info.name[:LONGEST_NAME] if params is not None else ""
 
 
 class _Guarded:

@@ -19,6 +19,7 @@ from holdfast.surfaces.tool import Prompt, Resource, Surface, Tool
 
 Json = dict[str, Any]
 FILE = "offer.json"
+LISTS = ("tools", "resources", "templates", "prompts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,17 +89,11 @@ def check_names(offers: Sequence[tuple[str, Offer]]) -> None:
 
 def joined(offers: Iterable[Offer]) -> Offer:
     """Return several offers as one."""
-    first, *rest = offers
-    for other in rest:
-        first = Offer(
-            instructions="\n\n".join(text for text in (first.instructions, other.instructions) if text),
-            tools=first.tools + other.tools,
-            resources=first.resources + other.resources,
-            templates=first.templates + other.templates,
-            prompts=first.prompts + other.prompts,
-            aliases=first.aliases | other.aliases,
-        )
-    return first
+    every = list(offers)
+    listed = {name: [item for offer in every for item in getattr(offer, name)] for name in LISTS}
+    aliases = {alias: tool for offer in every for alias, tool in offer.aliases.items()}
+    instructions = "\n\n".join(offer.instructions for offer in every if offer.instructions)
+    return Offer(instructions=instructions, aliases=aliases, **listed)
 
 
 def surface_folder(name: str) -> Path:

@@ -67,7 +67,10 @@ class Server:
 
     def answer(self, method: str, params: Json, notify: Notify = _silent) -> Json:
         """Return the result of one request, or raise ProtocolError; `notify` gets the notifications sent meanwhile."""
-        _check_depth(params)
+        try:
+            check_depth(params)
+        except TooDeep as problem:
+            raise ProtocolError(INVALID_PARAMS, f"The parameters cannot be read: {problem}") from problem
         request = Request(method=method, params=params, modern=self._is_modern(method, params), notify=notify)
         handlers = _MODERN if request.modern else _LEGACY
         if method not in handlers or not self._is_offered(method):
@@ -115,20 +118,11 @@ class Server:
 
     def _greet(self, request: Request) -> None:
         """Note the client's name: sent once in the older era, with every request in the newer."""
-        meta = request.params.get("_meta")
-        told = (
-            (meta if isinstance(meta, dict) else {}).get(f"{_META}clientInfo")
-            if request.modern
-            else request.params.get("clientInfo")
-        )
-        name = told.get("name") if isinstance(told, dict) else None
+        params = request.params
+        client = params["_meta"].get(f"{_META}clientInfo") if request.modern else params.get("clientInfo")
+        name = client.get("name") if isinstance(client, dict) else None
         if isinstance(name, str) and name and not self.call.client.name:
             self.call.client.name = name[:LONGEST_NAME]
-
-    @property
-    def instructions(self) -> str:
-        """The instructions a client gives its model about us."""
-        return self.offer.instructions
 
 
 def server_of(surfaces: Sequence[Surface], call: Call) -> Server:
@@ -139,12 +133,11 @@ def server_of(surfaces: Sequence[Surface], call: Call) -> Server:
 def initialize(server: Server, request: Request) -> Json:
     """Begin a session of the older era."""
     wanted = request.params.get("protocolVersion")
-    version = wanted if wanted in LEGACY else LEGACY[0]
     return {
-        "protocolVersion": version,
+        "protocolVersion": wanted if wanted in LEGACY else LEGACY[0],
         "capabilities": server.capabilities,
         "serverInfo": SERVER,
-        "instructions": server.instructions,
+        "instructions": server.offer.instructions,
     }
 
 
@@ -153,18 +146,8 @@ def discover(server: Server, _: Request) -> Json:
     return {
         "supportedVersions": list(MODERN),
         "capabilities": server.capabilities,
-        "instructions": server.instructions,
+        "instructions": server.offer.instructions,
     }
-
-
-def ping(_: Server, __: Request) -> Json:
-    """Answer a ping."""
-    return {}
-
-
-def list_tools(server: Server, _: Request) -> Json:
-    """Return the tools, always in the same order."""
-    return {"tools": server.offer.tools}
 
 
 def call_tool(server: Server, request: Request) -> Json:
@@ -177,16 +160,6 @@ def call_tool(server: Server, request: Request) -> Json:
     with reporting(request.params, request.notify) as report:
         answer = surface.call(replace(server.call, report=report), name, arguments)
     return {"content": [{"type": "text", "text": answer.text}], "isError": answer.failed}
-
-
-def list_resources(server: Server, _: Request) -> Json:
-    """Return the resources with a fixed address."""
-    return {"resources": server.offer.resources}
-
-
-def list_templates(server: Server, _: Request) -> Json:
-    """Return the resources whose address has a variable."""
-    return {"resourceTemplates": server.offer.templates}
 
 
 def read_resource(server: Server, request: Request) -> Json:
@@ -207,11 +180,6 @@ def read_resource(server: Server, request: Request) -> Json:
     return {"contents": [{"uri": uri, "mimeType": resource.mime, "text": text}]}
 
 
-def list_prompts(server: Server, _: Request) -> Json:
-    """Return the prompts, always in the same order."""
-    return {"prompts": server.offer.prompts}
-
-
 def get_prompt(server: Server, request: Request) -> Json:
     """Return a prompt as one message."""
     name, arguments = _name_and_arguments(request)
@@ -225,13 +193,6 @@ def get_prompt(server: Server, request: Request) -> Json:
         raise _as_protocol_error(problem) from problem
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": surface.prompts[name].description, "messages": [message]}
-
-
-def _check_depth(params: Json) -> None:
-    try:
-        check_depth(params)
-    except TooDeep as problem:
-        raise ProtocolError(INVALID_PARAMS, f"The parameters cannot be read: {problem}") from problem
 
 
 def _name_and_arguments(request: Request) -> tuple[str, Json]:
@@ -248,22 +209,19 @@ def _as_protocol_error(problem: HoldfastError) -> ProtocolError:
 
 
 Handler = Callable[[Server, Request], Json]
+# Lists are always in the same order.
 _BOTH: dict[str, Handler] = {
-    "tools/list": list_tools,
+    "tools/list": lambda server, _: {"tools": server.offer.tools},
     "tools/call": call_tool,
-    "resources/list": list_resources,
-    "resources/templates/list": list_templates,
+    "resources/list": lambda server, _: {"resources": server.offer.resources},
+    "resources/templates/list": lambda server, _: {"resourceTemplates": server.offer.templates},
     "resources/read": read_resource,
-    "prompts/list": list_prompts,
+    "prompts/list": lambda server, _: {"prompts": server.offer.prompts},
     "prompts/get": get_prompt,
 }
-_LEGACY: dict[str, Handler] = {"initialize": initialize, "ping": ping, **_BOTH}
+_LEGACY: dict[str, Handler] = {"initialize": initialize, "ping": lambda _, __: {}, **_BOTH}
 _MODERN: dict[str, Handler] = {"server/discover": discover, **_BOTH}
 _CACHE: dict[str, Json] = {
-    "server/discover": LASTING,
-    "tools/list": LASTING,
-    "resources/list": LASTING,
-    "resources/templates/list": LASTING,
-    "prompts/list": LASTING,
+    **dict.fromkeys(("server/discover", *(method for method in _BOTH if method.endswith("/list"))), LASTING),
     "resources/read": FLEETING,
 }

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from holdfast import __version__
-from holdfast.hosts.to_json import plain
+from holdfast.hosts.to_json import plain, recalled_to_json
 from holdfast.hosts.web.openapi import Api, Json
 from holdfast.hosts.web.pages.record import versions_of
 from holdfast.hosts.web.viewer import Ask
@@ -68,34 +68,21 @@ def recalled(
     mode: Annotated[Mode, "How well an answer must fit."] = "balanced",
 ) -> Json:
     """Search the memory; each hit has the reasons why it matched and how fresh it is. Reads only, counts no use."""
-    query = Query(text=q, everywhere=ask.everywhere, kinds=(kind,) if kind else (), limit=limit, as_of=as_of, mode=mode)
-    answer = recall(ask.memory, query, surface=False)
-    hits = [
-        {
-            "record": cited(hit.record),
-            "score": round(hit.score, 4),
-            "confidence": hit.confidence,
-            "why": {name: round(value, 4) for name, value in hit.why.items()},
-            "snippet": hit.snippet,
-            "freshness": plain(hit.freshness),
-        }
-        for hit in answer.hits
-    ]
-    return {
-        "hits": hits,
-        "search": answer.search,
-        "gated": answer.gated,
-        "cut": answer.cut,
-        "notes": list(answer.notes),
+    asked = {
+        "everywhere": ask.everywhere,
+        "kinds": [kind] if kind else [],
+        "limit": limit,
+        "as_of": as_of,
+        "mode": mode,
     }
+    return recalled_to_json(recall(ask.memory, Query.of(q, now=ask.memory.clock.now(), **asked), surface=False), cited)
 
 
 @API.endpoint("/api/records", selects_project=True)
 def records(ask: Ask, kind: Kind = "", limit: Limit = 20, offset: Offset = 0) -> Json:
     """List memories, newest first."""
-    page = browse(
-        ask.memory, Query(text="", everywhere=ask.everywhere, kinds=(kind,) if kind else (), limit=limit), offset=offset
-    )
+    query = Query.of(everywhere=ask.everywhere, kinds=[kind] if kind else [], limit=limit)
+    page = browse(ask.memory, query, offset=offset)
     return {"records": [cited(entry.record) for entry in page.entries], "total": page.total}
 
 
@@ -256,7 +243,7 @@ def every_project(ask: Ask) -> Json:
 
 
 def _row(entry: Entry) -> Json:
-    made = shapes.session_row(entry) if entry.record.kind == SESSION else shapes.row(entry)
+    made = shapes.row(entry)
     return {**made, "url": f"/r/{entry.record.id}"}
 
 

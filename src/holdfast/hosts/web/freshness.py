@@ -1,12 +1,12 @@
 """The freshness badge of a memory, and the code it cites, then and now."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from markupsafe import Markup
 
 from holdfast.hosts.web import render
 from holdfast.model.anchor import CodeMark, parse_anchor
+from holdfast.model.files import read_inside
 from holdfast.model.freshness import Finding, Freshness
 from holdfast.model.record import Record
 from holdfast.policy.freshness import details, places_of
@@ -73,19 +73,19 @@ def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding
     note = note.removeprefix(f"{anchor} {state}").strip(" ()")  # the page says both beside it
     if not place.path:
         return Cited(path=anchor, state=state, note=note, problem="It is not a place in a file.")
-    top = memory.checkout.top().resolve()
-    file = (top / place.path).resolve()
-    if not file.is_relative_to(top):
-        return Cited(path=anchor, state=state, note=note, problem="It is outside this checkout.")
     now = finding.now if finding else None
     then = _then(memory, cited)
-    if not file.is_file():
+    try:
+        text = read_inside(memory.checkout.top(), place.path, MOST_BYTES).decode(errors="replace")
+    except FileNotFoundError:
         gone = render.differences(then, "") if then else None
         return Cited(path=anchor, state=state, note=note, difference=gone, problem="The file no longer exists.")
-    if file.stat().st_size > MOST_BYTES:
-        return Cited(path=anchor, state=state, note=note, problem="The file is too large to show.")
-    lines = _lines(file, now)
-    inside = str(file.relative_to(top))
+    except (OSError, ValueError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else problem
+        return Cited(path=anchor, state=state, note=note, problem=f"The file cannot be shown: {why}.")
+    lines = _lines(text, now)
+    top = memory.checkout.top().resolve()
+    inside = str((top / place.path).resolve().relative_to(top))
     changed = render.differences(then, "\n".join(line for _, line in lines)) if then and state == "changed" else None
     return Cited(path=anchor, file=inside, state=state, note=note, lines=lines, difference=changed)
 
@@ -99,9 +99,9 @@ def _then(memory: Memory, cited: CodeMark | None) -> str:
     return mask_secrets("\n".join(lines))
 
 
-def _lines(file: Path, now: CodeMark | None) -> tuple[tuple[int, str], ...]:
+def _lines(text: str, now: CodeMark | None) -> tuple[tuple[int, str], ...]:
     """Return the current lines of a place, or the first ones of the file, numbered."""
-    lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
+    lines = text.split("\n")
     first = now.first if now and now.first else 1
     last = min(now.last if now and now.last else len(lines), first + MOST_LINES - 1)
     return tuple((number, mask_secrets(lines[number - 1][:300])) for number in range(first, min(last, len(lines)) + 1))

@@ -110,7 +110,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
 
 def _schema(function: Callable[..., Any], path: str, *, selects_project: bool) -> Schema:
     """Return the schema of a function's parameters; every text is bounded, and a part of the path is never empty."""
-    schema = schema_of(function)
+    schema = schema_of(function, brief=False)
     properties = ({"project": PROJECT} if selects_project else {}) | schema["properties"]
     in_path = _IN_PATH.findall(path)
     return schema | {"properties": {name: _bounded(one, name in in_path) for name, one in properties.items()}}

@@ -19,10 +19,11 @@ from holdfast import __version__
 from holdfast.hosts.web.flash import FLASH, SECONDS, Flash, Undo, flash_out, keep_undo, undo_of
 from holdfast.hosts.web.viewer import EVERYWHERE, Ask
 from holdfast.model.errors import Invalid
-from holdfast.model.ids import days_between, short
+from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, shorten
+from holdfast.model.times import ago
 from holdfast.verbs.records.undo import Done
 from holdfast.verbs.upkeep.inbox import SORTS, choices
 from holdfast.verbs.upkeep.overview import start_of_day
@@ -96,7 +97,7 @@ def _around(ask: Ask) -> dict[str, Any]:
         "csrf": ask.viewer.keys.form,
         "url": lambda path, /, **given: address(ask, path, **given),
         "here": lambda **changed: here(ask, **changed),
-        "ago": lambda at: ago(at, now),
+        "ago": lambda at: ago(at, now, ask.zone),
         "clock": lambda at: local(ask, at).strftime("%H:%M") if at else "",
         "date_of": lambda at: local(ask, at).date().isoformat(),
         "day": lambda at: local(ask, at).strftime("%A, %-d %B %Y") if at else "",
@@ -192,22 +193,6 @@ def dated(text: str, stamp: Callable[[str], str]) -> str:
 
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
-
-
-def ago(at: str, now: str) -> str:
-    """Return how long ago something was, in words."""
-    if not at:
-        return "never"
-    days = days_between(at, now)
-    if days >= 60:
-        return f"{days / 30.44:.0f} months ago"
-    if days >= 2:
-        return f"{days:.0f} days ago"
-    hours = days * 24
-    if hours >= 2:
-        return f"{hours:.0f} hours ago"
-    minutes = hours * 60
-    return f"{minutes:.0f} min ago" if minutes >= 1 else "just now"
 
 
 def project_name(name: str) -> str:

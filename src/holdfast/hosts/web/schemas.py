@@ -82,7 +82,16 @@ COMPONENTS: dict[str, Schema] = {
     ),
 }
 RESULTS: dict[str, Schema] = {
-    "/api/recall": _object(hits=_list(_ref("Hit")), search=TEXT, gated=WHOLE, cut=WHOLE, notes=TEXTS),
+    "/api/recall": _object(
+        hits=_list(_ref("Hit")),
+        search=TEXT,
+        gated=WHOLE,
+        cut=WHOLE,
+        lagging=WHOLE,
+        confidence=TEXT,
+        related=_ROWS,
+        notes=TEXTS,
+    ),
     "/api/records": _object(records=_list(_ref("Record")), total=WHOLE),
     "/api/records/{id}": {
         "allOf": [

@@ -15,17 +15,20 @@ from functools import cache
 from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.places import arguments, assigned, columns, manifests
 from holdfast.policy.secrets.rules import JUDGED, RULES, WHOLE
-from holdfast.policy.secrets.words import is_name, is_placeholder, is_secret
+from holdfast.policy.secrets.words import is_name, is_placeholder, is_secret, is_wordy
 
 MYPY = False
 if MYPY:  # importing `typing` would take a third of a hook's time
     from typing import Any
 
 _PRIVATE = lazy(r"(?is)<private>.*?(?:</private>|\Z)")
-# Base64 of an ASCII text begins with one of these letters.
-_BASE64 = lazy(r"(?<![A-Za-z0-9+/_\-])(?=[A-Za-f])[A-Za-z0-9+/_\-]{16,}+={0,2}")
-_PAIR = lazy(r"(?!(?:sha\d+|md5|h\d|id):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)")
-MOST_ENCODED, SHORTEST_ENCODED = 2, 16  # layers of base64, and characters of an encoded word
+_BREAK = lazy(
+    r"[^\s\\]\r?\n[ \t>#*+|;/\-]*+[^\s>#*+|;/\-]|[\"'`][\s+.&|<>~,\\]{0,20}[bfru]?[\"'`]"
+)  # as in `unwrap.JOINTS`
+_NUMBERS = lazy(r"[0-9a-fA-F]{2}[ ,:]+[0-9a-fA-F]{2}[ ,:]")  # bytes in hex or decimal
+_PAIR = lazy(r"(?!(?:sha\d+|md5|h\d|id|data):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)")
+LONG = 4_000  # characters of a value from which it is searched only once
+MOST_ENCODED, SHORTEST_ENCODED = 3, 16  # layers of encoding, and characters of an encoded word
 
 # One credential: its kind and its span, never the value.
 Secret = namedtuple("Secret", ("name", "start", "end"))  # noqa: PYI024  importing typing is too slow here
@@ -78,9 +81,9 @@ def drop_private(text: str) -> str:
 
 def masked(value: Any) -> Any:
     """Return a JSON value with private spans dropped and credentials masked, in texts and names."""
-    # Searched as one text first: nearly always there is nothing to mask.
-    whole = "\n".join(texts_of(value, names=True))
-    if "<private>" in whole.lower() or find_secrets(whole) or any(_named(value)):
+    # Short texts are searched as one first: nearly always there is nothing to mask.
+    whole = "\n\n".join(texts_of(value, names=True))  # two, so that no text is continued by the next
+    if len(whole) > LONG or "<private>" in whole.lower() or find_secrets(whole) or any(_named(value)):
         return _masked(value)
     return value
 
@@ -168,16 +171,34 @@ def _merged(secrets: Iterator[Secret]) -> list[Secret]:
 
 
 def _everywhere(text: str, encoded: int) -> Iterator[Secret]:
-    """Search a text as it is and in each of its plainer spellings."""
-    yield from _candidates(text, encoded)
+    """Search a text as it is and in each of its plainer spellings, there also across what breaks it into parts."""
+    yield from _whole_and_joined(text, encoded)
     if _is_plain(text):
         return
     from holdfast.policy.secrets.unwrap import spellings  # noqa: PLC0415  most hooks do not need it
 
     for spelling, back in spellings(text):
-        for secret in _candidates(spelling, encoded):
+        for secret in _whole_and_joined(spelling, encoded):
             start, end = back(secret.start, secret.end)
             yield secret._replace(start=start, end=end)
+
+
+def _whole_and_joined(text: str, encoded: int) -> Iterator[Secret]:
+    whole = list(_candidates(text, encoded))
+    yield from whole
+    if not _BREAK.search(text):
+        return
+    from holdfast.policy.secrets.unwrap import joined  # noqa: PLC0415  most hooks do not need it
+
+    for piece, back, joints in joined(text):
+        for secret in _candidates(piece, encoded):
+            after = [word for place, word in joints if secret.start < place < secret.end]
+            start, end = back(secret.start, secret.end)
+            # What is a secret without the next line does not go on there with a word of a language.
+            if after and (
+                not after[0] or not is_wordy(after[0]) or not any(one.start <= start < one.end for one in whole)
+            ):
+                yield secret._replace(start=start, end=end)
 
 
 def _candidates(text: str, encoded: int) -> Iterator[Secret]:
@@ -210,47 +231,32 @@ def _shaped(text: str, hint: str, name: str, shape: str, *, anywhere: bool) -> I
 
 
 def _encoded(text: str, encoded: int) -> Iterator[Secret]:
-    """Search inside base64 text; a hit masks the encoded text as a whole."""
-    if len(text) < 4_000 and all(len(word) < SHORTEST_ENCODED for word in text.split()):
+    """Search inside encoded text; a hit masks the encoded text as a whole."""
+    if len(text) < 4_000 and all(len(word) < SHORTEST_ENCODED for word in text.split()) and not _NUMBERS.search(text):
         return
-    for match in _BASE64.finditer(text):
-        inner = _decoded(match[0])
-        if not inner:
-            continue
+    from holdfast.policy.secrets.unwrap import decoded  # noqa: PLC0415  most hooks do not need it
+
+    for start, end, inner in decoded(text):
         pair = _PAIR.fullmatch(inner.strip())
         if pair and is_secret(pair[1], spoken=True):
-            yield Secret(name=ENCODED, start=match.start(), end=match.end())
+            yield Secret(name=ENCODED, start=start, end=end)
         elif secret := next(_everywhere(inner, encoded), None):
-            yield Secret(name=secret.name, start=match.start(), end=match.end())
+            yield Secret(name=secret.name, start=start, end=end)
 
 
 def _is_sample(value: str) -> bool:
     """True if a value is base64 of a name and a default password, as in a manual."""
-    pair = _PAIR.fullmatch(_decoded(value)) if _BASE64.fullmatch(value) else None
-    return pair is not None and is_placeholder(pair[1])
+    from holdfast.policy.secrets.unwrap import decoded  # noqa: PLC0415  most hooks do not need it
 
-
-def _decoded(word: str) -> str:
-    """Return the text that a word is base64 of; "" if it is none."""
-    from binascii import Error, a2b_base64  # noqa: PLC0415  a shared library that most hooks need not load
-
-    letters = word.rstrip("=").replace("-", "+").replace("_", "/")
-    if len(letters) % 4 == 1 or not _is_text(a2b_base64(letters[:40][: len(letters[:40]) // 4 * 4])):
-        return ""
-    try:
-        return a2b_base64(letters + "=" * (-len(letters) % 4)).decode()
-    except (Error, UnicodeDecodeError):
-        return ""
-
-
-def _is_text(raw: bytes) -> bool:
-    """True if bytes are text: most words that could be base64 decode to something else."""
-    return raw.isascii() and all(byte > 31 or byte in b"\t\n\r\x1b" for byte in raw)
+    pairs = [_PAIR.fullmatch(inner) for start, end, inner in decoded(value) if (start, end) == (0, len(value))]
+    return any(pair and is_placeholder(pair[1]) for pair in pairs)
 
 
 def _is_plain(text: str) -> bool:
     """True if a text contains nothing that a terminal or a format would read as an escape."""
-    return text.isascii() and not any(sign in text for sign in "\x1b\\%&")
+    return text.isascii() and not any(
+        sign in text for sign in ("\x1b", "\\", "%", "&", "=\n", "=\r", "=3D", "=2E", "=5F")
+    )
 
 
 def _plain(text: str) -> str:

@@ -1,6 +1,11 @@
 """The compatible surface of bettermemory: search with staleness, gated writes, tombstones, curation."""
 
-from holdfast.surfaces.bettermemory import shapes, tools
-from holdfast.surfaces.contract import surface_of
+import json
+from functools import partial
 
-surface = surface_of(tools.CONTRACT, tools, present=shapes.present, present_error=shapes.present_error)
+from holdfast.surfaces.bettermemory.tools import CONTRACT, ROWS, TERMS
+from holdfast.surfaces.bettermemory.verbs import memory_for
+from holdfast.surfaces.maps import surface_of
+
+present = partial(json.dumps, ensure_ascii=False, indent=2)
+surface = surface_of(CONTRACT, ROWS, terms=TERMS, memory_for=memory_for, present=present)

@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Any
 
 from holdfast.engine.views import Entry
-from holdfast.model.errors import HoldfastError
 from holdfast.model.ids import epoch_ms
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import counted, shorten
@@ -26,6 +25,7 @@ from holdfast.policy.activity.claude_mem_types import (
 )
 from holdfast.policy.admission.admit import Duplicate
 from holdfast.policy.admission.refusals import Remedies
+from holdfast.surfaces.maps import Terms, mapped
 from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
 from holdfast.verbs.search.observations import CATEGORIES, Around, Found, Prompt, Wanted
@@ -34,16 +34,32 @@ REMEDIES = Remedies(restore="`holdfast restore {id}`, which the user runs")
 SESSION_SIGN = "🎯"
 HEAD = "| ID | Time | T | Title | Read |\n|----|------|---|-------|------|"
 DITTO = "″"
-WORKFLOW = """How to look something up, from cheap to expensive:
-1. search(query="…", limit=20, project="…"): a table of ids, times, types, titles and what each costs to read.
-2. timeline(anchor=ID, depth_before=3, depth_after=3): what happened around one of them.
-3. get_observations(ids=[…]): full texts, several in one call, only of what steps 1 and 2 showed to matter.
-A row of the table costs about 30 tokens, a full text often ten times that or more: pick before you fetch."""
-
-
-def present_error(problem: HoldfastError) -> str:
-    """Format an error as one line."""
-    return f"Error: {'; '.join(problem.problems) + '.' if problem.problems else problem.message} {problem.hint}".strip()
+SUMMARIZED = ("investigated", "learned", "completed", "next_steps")
+OBSERVATION = """
+    id=number, memory_session_id=record.by.session, project=record.project, platform_source=record.by.name,
+    type=record|type, title=record.title, subtitle=record.fields.subtitle|text, narrative=record|narrative, text=null,
+    facts=record|facts, concepts=record|concepts, files_read=record|files_read, files_modified=record|files_modified,
+    prompt_number=record.extra.prompt_number, discovery_tokens=record.fields.discovery_tokens|zero,
+    created_at=record.created_at, created_at_epoch=record.created_at|epoch, ref=record.id"""
+SUMMARY = """
+    id=number, memory_session_id=record.by.session, project=record.project, request=record|request,
+    investigated=record.fields.investigated|text, learned=record.fields.learned|text,
+    completed=record.fields.completed|text, next_steps=record.fields.next_steps|text, notes=record.fields.notes|text,
+    created_at=record.created_at, created_at_epoch=record.created_at|epoch"""
+PROMPT = """
+    content_session_id=session, prompt_number=number, prompt_text=text, created_at=at, created_at_epoch=at|epoch"""
+TERMS = Terms(
+    filters={
+        "concepts": concepts_of,
+        "epoch": lambda at: epoch_ms(at) if at else None,
+        "facts": facts_of,
+        "files_modified": files_modified,
+        "files_read": files_read,
+        "narrative": narrative_of,
+        "request": lambda record: record.fields.get("request") or record.title,
+        "type": type_of,
+    }
+)
 
 
 def wanted(args: dict[str, Any], *, everywhere: bool) -> Wanted:
@@ -78,7 +94,8 @@ def index(results: Found, wanted: Wanted) -> str:
     more = [f"{left} more: offset={wanted.offset + len(results.entries)}"] if left > 0 else []
     head = f"Found {results.total} result(s){about} (showing {counts})"
     best_first = bool(wanted.question) and wanted.order in ("", "relevance")
-    table = _best(results.entries) if best_first else _days(results.entries)
+    rows = [_row(entry, entry.record.created_at[:16].replace("T", " ")) for entry in results.entries]
+    table = ["Best first:", "", HEAD, *rows, ""] if best_first else _days(results.entries)
     return "\n".join([head, "", *table, *more, *results.notes])
 
 
@@ -89,7 +106,7 @@ def index_rows(results: Found, wanted: Wanted) -> dict[str, Any]:
         "query": wanted.question,
         "totalResults": results.total,
         "observations": [row(entry) for entry in observed],
-        "sessions": [session_row(entry) for entry in sessions],
+        "sessions": [row(entry) for entry in sessions],
         "prompts": [],
     }
 
@@ -107,66 +124,24 @@ def timeline(around: Around) -> str:
 def timeline_rows(around: Around) -> dict[str, Any]:
     """Return what happened around a record or time as rows, oldest first."""
     items = [
-        {"type": "session", "epoch": epoch_ms(entry.record.created_at), "data": session_row(entry)}
-        if entry.record.kind == SESSION
-        else {"type": "observation", "epoch": epoch_ms(entry.record.created_at), "data": row(entry)}
+        {
+            "type": "session" if entry.record.kind == SESSION else "observation",
+            "epoch": epoch_ms(entry.record.created_at),
+            "data": row(entry),
+        }
         for entry in around.entries
     ]
     return {"anchor": around.center.number if around.center else around.at, "items": items}
 
 
 def row(entry: Entry) -> dict[str, Any]:
-    """Return an observation as a row: the shape of /api/observation/:id."""
-    record = entry.record
-    return {
-        "id": entry.number,
-        "memory_session_id": record.by.session,
-        "project": record.project,
-        "platform_source": record.by.name,
-        "type": type_of(record),
-        "title": record.title,
-        "subtitle": record.fields.get("subtitle", ""),
-        "narrative": narrative_of(record),
-        "text": None,  # only old claude-mem rows have it; everything is in narrative and facts
-        "facts": facts_of(record),
-        "concepts": concepts_of(record),
-        "files_read": files_read(record),
-        "files_modified": files_modified(record),
-        "prompt_number": record.extra.get("prompt_number"),
-        "discovery_tokens": record.fields.get("discovery_tokens", 0),
-        "created_at": record.created_at,
-        "created_at_epoch": epoch_ms(record.created_at),
-        "ref": record.id,
-    }
-
-
-def session_row(entry: Entry) -> dict[str, Any]:
-    """Return the summary of a session as a row."""
-    record = entry.record
-    summary = {
-        name: record.fields.get(name, "")
-        for name in ("request", "investigated", "learned", "completed", "next_steps", "notes")
-    }
-    return {
-        "id": entry.number,
-        "memory_session_id": record.by.session,
-        "project": record.project,
-        **summary,
-        "request": summary["request"] or record.title,
-        "created_at": record.created_at,
-        "created_at_epoch": epoch_ms(record.created_at),
-    }
+    """Return an observation (the shape of /api/observation/:id) or the summary of a session."""
+    return mapped(SUMMARY if entry.record.kind == SESSION else OBSERVATION, entry, None, TERMS)
 
 
 def prompt_row(prompt: Prompt) -> dict[str, Any]:
     """Return a prompt as a row."""
-    return {
-        "content_session_id": prompt.session,
-        "prompt_number": prompt.number,
-        "prompt_text": prompt.text,
-        "created_at": prompt.at,
-        "created_at_epoch": epoch_ms(prompt.at) if prompt.at else None,
-    }
+    return mapped(PROMPT, prompt, None, TERMS)
 
 
 def context(project: str, entries: Sequence[Entry], now: str) -> str:
@@ -181,7 +156,11 @@ def context(project: str, entries: Sequence[Entry], now: str) -> str:
     lines += [f"Stats: {len(observed)} obs ({read:,}t to read all)"]
     for day, group in groupby(entries, key=_day):
         lines += ["", f"### {day}", *(_context_line(entry) for entry in group)]
-    return "\n".join([*lines, *_last_summary(sessions, entries)])
+    if sessions and entries[-1].record.kind == SESSION:  # nothing was observed after the last summary
+        summary = sessions[-1].record.fields
+        parts = {name: shorten(str(summary[name]), 300) for name in SUMMARIZED if summary.get(name)}
+        lines += ["", *(f"**{name.replace('_', ' ').title()}**: {part}" for name, part in parts.items())]
+    return "\n".join(lines)
 
 
 def draft(args: dict[str, Any], kind: str) -> Draft:
@@ -218,18 +197,13 @@ def name_of(entry: Entry) -> str:
     return f"#{'S' if entry.record.kind == SESSION else ''}{entry.number}"
 
 
-def _best(entries: Iterable[Entry]) -> list[str]:
-    rows = [_row(entry, entry.record.created_at[:16].replace("T", " ")) for entry in entries]
-    return ["Best first:", "", HEAD, *rows, ""]
-
-
 def _days(entries: Iterable[Entry], marked: int = -1) -> list[str]:
     lines: list[str] = []
     for day, group in groupby(entries, key=_day):
         lines += [f"### {day}", "", HEAD]
         last = ""
         for entry in group:
-            time = _time(entry.record)
+            time = entry.record.created_at[11:16]
             lines.append(_row(entry, DITTO if time == last else time, "→ " if entry.number == marked else ""))
             last = time
         lines.append("")
@@ -237,40 +211,26 @@ def _days(entries: Iterable[Entry], marked: int = -1) -> list[str]:
 
 
 def _row(entry: Entry, time: str, mark: str = "") -> str:
-    cells = (name_of(entry), time, _sign(entry.record), mark + _title(entry.record))
-    return f"| {' | '.join(cells)} | ~{reading_cost(entry.record)} |"
+    record = entry.record
+    sign = SESSION_SIGN if record.kind == SESSION else TYPES[type_of(record)]
+    cells = (name_of(entry), time, sign, mark + _title(record))
+    return f"| {' | '.join(cells)} | ~{reading_cost(record)} |"
 
 
 def _context_line(entry: Entry) -> str:
     record = entry.record
     if record.kind == SESSION:
         return f"S{entry.number} {_title(record)} ({record.created_at[:16].replace('T', ' ')})"
-    return f"{entry.number} {_time(record)} {_sign(record)} {_title(record)}"
-
-
-def _last_summary(sessions: Sequence[Entry], entries: Sequence[Entry]) -> list[str]:
-    """Return the last summary if nothing was observed after it."""
-    if not sessions or entries[-1].record.kind != SESSION:
-        return []
-    summary = sessions[-1].record.fields
-    headings = (
-        ("investigated", "Investigated"),
-        ("learned", "Learned"),
-        ("completed", "Completed"),
-        ("next_steps", "Next Steps"),
-    )
-    return ["", *(f"**{word}**: {shorten(str(summary[key]), 300)}" for key, word in headings if summary.get(key))]
+    return f"{entry.number} {record.created_at[11:16]} {TYPES[type_of(record)]} {_title(record)}"
 
 
 def _parted(entries: Iterable[Entry]) -> tuple[list[Entry], list[Entry]]:
-    sessions, observed = list[Entry](), list[Entry]()
-    for entry in entries:
-        (sessions if entry.record.kind == SESSION else observed).append(entry)
-    return observed, sessions
+    by_sort = {is_session: [*group] for is_session, group in groupby(sorted(entries, key=_is_session), key=_is_session)}
+    return by_sort.get(False, []), by_sort.get(True, [])
 
 
-def _sign(record: Record) -> str:
-    return SESSION_SIGN if record.kind == SESSION else TYPES[type_of(record)]
+def _is_session(entry: Entry) -> bool:
+    return entry.record.kind == SESSION
 
 
 def _title(record: Record) -> str:
@@ -280,10 +240,6 @@ def _title(record: Record) -> str:
 def _day(entry: Entry) -> str:
     moment = datetime.fromisoformat(entry.record.created_at)
     return f"{moment:%b} {moment.day}, {moment.year}"
-
-
-def _time(record: Record) -> str:
-    return record.created_at[11:16]
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The native surface: a small set of tools, with resources and prompts."""
 
-from holdfast.surfaces.core import prompts, resources, tools
-from holdfast.surfaces.core.table import surface
+from holdfast.surfaces.core import resources, tools
+from holdfast.surfaces.core.tools import surface
 
-__all__ = ["prompts", "resources", "surface", "tools"]
+__all__ = ["resources", "surface", "tools"]

@@ -7,8 +7,9 @@ from typing import Any
 from holdfast.model.query import Query
 from holdfast.model.text import counted
 from holdfast.surfaces.core import reports, review_text, session_text
-from holdfast.surfaces.core.reader import MODEL
-from holdfast.surfaces.core.text import line, waiting_for, within
+from holdfast.surfaces.core.session_text import thread_line
+from holdfast.surfaces.core.text import line, listed, waiting_for, within
+from holdfast.surfaces.reader import MODEL
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.capture.mining import mined
 from holdfast.verbs.memory import Memory, find
@@ -17,13 +18,13 @@ from holdfast.verbs.records.read import list_records, list_scopes
 from holdfast.verbs.search.graph import connected
 from holdfast.verbs.search.predict import predict
 from holdfast.verbs.search.timeline import timeline
+from holdfast.verbs.sessions import thread as threads
 from holdfast.verbs.sessions.absorb import candidates
 from holdfast.verbs.sessions.analyze import activity, blind_spots, reflections, wordings
 from holdfast.verbs.sessions.close import LEARNINGS, close, payload_file
 from holdfast.verbs.sessions.scars import effects, unanswered
 from holdfast.verbs.sessions.session import contents_of, list_sessions, only_open, refresh, start
 from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
-from holdfast.verbs.sessions.thread import open_thread, open_threads, reopen, resolve, resolved_threads, touch, triage
 from holdfast.verbs.sessions.topics import patterns, topics_of
 from holdfast.verbs.sessions.transcript import save_transcript, search_transcripts
 from holdfast.verbs.truth.consolidate import proposals
@@ -58,33 +59,21 @@ def _start(call: Call, args: Arguments) -> str:
     return session_text.opening_of(opened, payload_file=str(payload_file(memory, opened.session.id) or ""))
 
 
-def _refresh(call: Call, _: Arguments) -> str:
-    return session_text.opening_of(refresh(call.memory))
-
-
 def _close(call: Call, args: Arguments) -> str:
     banner = waiting_for(unanswered(call.memory, args.id and contents_of(call.memory, args.id).session.id))
     outcome = close(call.memory, session=args.id, close_type=args.close_type, payload=args.payload)
     return "\n".join([*banner, session_text.closing_of(outcome)])
 
 
-def _sessions(call: Call, args: Arguments) -> str:
+def _list(call: Call, args: Arguments) -> str:
     sessions = list_sessions(call.memory, limit=args.limit)
-    return within(
-        MODEL.budget,
-        [f"{counted(len(sessions), 'session')}:"],
-        map(session_text.session_line, sessions),
-        "a smaller limit",
-    )
+    head, lines = [f"{counted(len(sessions), 'session')}:"], map(session_text.session_line, sessions)
+    return within(MODEL.budget, head, lines, "a smaller limit")
 
 
-def _session(call: Call, args: Arguments) -> str:
+def _show(call: Call, args: Arguments) -> str:
     session = args.id or only_open(call.memory).id
     return session_text.left_of(contents_of(call.memory, session), topics_of(call.memory, session))
-
-
-def _patterns(call: Call, args: Arguments) -> str:
-    return session_text.patterns_of(patterns(call.memory, days=args.days))
 
 
 def _save_transcript(call: Call, args: Arguments) -> str:
@@ -93,63 +82,30 @@ def _save_transcript(call: Call, args: Arguments) -> str:
     return f"Saved the transcript of {transcript.session}: {transcript.tokens} tokens, credentials masked."
 
 
-def _search_transcripts(call: Call, args: Arguments) -> str:
-    return session_text.pieces_of(search_transcripts(call.memory, args.text, limit=min(args.limit, 50)))
-
-
 SESSION: dict[str, Callable[[Call, Arguments], str]] = {
     "start": _start,
-    "refresh": _refresh,
+    "refresh": lambda call, _: session_text.opening_of(refresh(call.memory)),
     "close": _close,
-    "list": _sessions,
-    "show": _session,
-    "patterns": _patterns,
+    "list": _list,
+    "show": _show,
+    "patterns": lambda call, args: session_text.patterns_of(patterns(call.memory, days=args.days)),
     "save_transcript": _save_transcript,
-    "search_transcripts": _search_transcripts,
+    "search_transcripts": lambda call, args: session_text.pieces_of(
+        search_transcripts(call.memory, args.text, limit=min(args.limit, 50))
+    ),
 }
-
-
-def _threads(memory: Memory, _: Arguments) -> str:
-    return session_text.threads_of(open_threads(memory), nothing="No thread is open. thread(open, text) creates one.")
-
-
-def _resolved(memory: Memory, args: Arguments) -> str:
-    return session_text.threads_of(resolved_threads(memory, limit=args.limit), nothing="No thread was resolved yet.")
 
 
 def _open(memory: Memory, args: Arguments) -> str:
     issues = (args.issue,) if args.issue else ()
-    return session_text.opened_thread(open_thread(memory, args.text, issues=issues, force=args.force))
-
-
-def _touch(memory: Memory, args: Arguments) -> str:
-    return f"Touched {session_text.thread_line(touch(memory, args.id or args.text))}"
-
-
-def _resolve(memory: Memory, args: Arguments) -> str:
-    return f"Resolved {session_text.thread_line(resolve(memory, args.id or args.text, args.note))}"
-
-
-def _reopen(memory: Memory, args: Arguments) -> str:
-    return f"Reopened {session_text.thread_line(reopen(memory, args.id))}"
-
-
-def _triage(memory: Memory, _: Arguments) -> str:
-    return session_text.triage_of(triage(memory))
+    return session_text.opened_thread(threads.open_thread(memory, args.text, issues=issues, force=args.force))
 
 
 def _suggestions(memory: Memory, _: Arguments) -> str:
     suggested = suggestions(memory)
     items = [f"{line(record)} ({len(record.extra.get('evidence', ()))} sessions)" for record in suggested]
-    return (
-        within(MODEL.budget, [f"{counted(len(suggested), 'suggestion')}:"], items, "promote or dismiss some")
-        if suggested
-        else "There are no suggestions."
-    )
-
-
-def _promote(memory: Memory, args: Arguments) -> str:
-    return f"Opened {line(promote(memory, args.id))}"
+    head = f"{counted(len(suggested), 'suggestion')}:"
+    return listed(MODEL, head, items, "promote or dismiss some", nothing="There are no suggestions.")
 
 
 def _dismiss(memory: Memory, args: Arguments) -> str:
@@ -159,70 +115,43 @@ def _dismiss(memory: Memory, args: Arguments) -> str:
 
 
 THREAD: dict[str, Action] = {
-    "list": _threads,
+    "list": lambda memory, _: session_text.threads_of(
+        threads.open_threads(memory), nothing="No thread is open. thread(open, text) creates one."
+    ),
     "open": _open,
-    "touch": _touch,
-    "resolve": _resolve,
-    "reopen": _reopen,
-    "resolved": _resolved,
-    "triage": _triage,
+    "touch": lambda memory, args: f"Touched {thread_line(threads.touch(memory, args.id or args.text))}",
+    "resolve": lambda memory, args: f"Resolved {thread_line(threads.resolve(memory, args.id or args.text, args.note))}",
+    "reopen": lambda memory, args: f"Reopened {thread_line(threads.reopen(memory, args.id))}",
+    "resolved": lambda memory, args: session_text.threads_of(
+        threads.resolved_threads(memory, limit=args.limit), nothing="No thread was resolved yet."
+    ),
+    "triage": lambda memory, _: session_text.triage_of(threads.triage(memory)),
     "suggestions": _suggestions,
-    "promote": _promote,
+    "promote": lambda memory, args: f"Opened {line(promote(memory, args.id))}",
     "dismiss": _dismiss,
 }
 
 
 def _timeline(memory: Memory, args: Arguments) -> str:
     half = max(1, args.limit // 2)
-    records = timeline(memory, args.id, before=half, after=half)
-    return within(MODEL.budget, [], map(line, records), "a smaller limit")
+    return within(MODEL.budget, [], map(line, timeline(memory, args.id, before=half, after=half)), "a smaller limit")
 
 
 def _log(memory: Memory, args: Arguments) -> str:
     kinds = (args.text,) if args.text else (*LEARNINGS, "decision")
-    page = list_records(memory, Query(text="", kinds=kinds, limit=args.limit))
-    return (
-        within(MODEL.budget, ["Latest first:"], map(line, page.records), "a smaller limit")
-        if page.records
-        else "No lesson or decision was saved yet."
-    )
-
-
-def _graph(memory: Memory, args: Arguments) -> str:
-    return session_text.graph_of(connected(memory, args.id))
+    items = [line(record) for record in list_records(memory, Query.of(kinds=kinds, limit=args.limit)).records]
+    return listed(MODEL, "Latest first:", items, "a smaller limit", nothing="No lesson or decision was saved yet.")
 
 
 def _analytics(memory: Memory, args: Arguments) -> str:
-    spots = blind_spots(memory, days=args.days)
-    return session_text.activity_of(
-        activity(memory, days=args.days), spots, wordings(memory, days=args.days), args.days
-    )
-
-
-def _reflections(memory: Memory, args: Arguments) -> str:
-    return session_text.replies_of(reflections(memory, days=args.days))
-
-
-def _scars(memory: Memory, args: Arguments) -> str:
-    return session_text.effects_of(effects(memory, days=args.days))
-
-
-def _candidates(memory: Memory, _: Arguments) -> str:
-    return session_text.candidates_of(candidates(memory))
+    spots, compared = blind_spots(memory, days=args.days), wordings(memory, days=args.days)
+    return session_text.activity_of(activity(memory, days=args.days), spots, compared, args.days)
 
 
 def _contradictions(memory: Memory, args: Arguments) -> str:
     if args.id:
         return review_text.likely_conflicts_of(find(memory, args.id).record, conflicts(memory, args.id))
     return review_text.disputes_of(open_contradictions(memory, limit=args.limit))
-
-
-def _duplicates(memory: Memory, args: Arguments) -> str:
-    return review_text.proposals_of(proposals(memory, limit=args.limit))
-
-
-def _mined(memory: Memory, args: Arguments) -> str:
-    return review_text.mined_of(mined(memory, limit=args.limit))
 
 
 def _scopes(memory: Memory, _: Arguments) -> str:
@@ -235,32 +164,20 @@ def _health(memory: Memory, args: Arguments) -> str:
     return "\n".join([session_text.health_of(status(memory), unanswered(memory)), report])
 
 
-def _hot(memory: Memory, _: Arguments) -> str:
-    return reports.hot_of(hot_set(memory))
-
-
-def _next(memory: Memory, args: Arguments) -> str:
-    return reports.predictions_of(predict(memory, args.id))
-
-
-def _quality(memory: Memory, args: Arguments) -> str:
-    return reports.quality_of(quality(memory, days=args.days), args.days)
-
-
 EXPLORE: dict[str, Action] = {
     "timeline": _timeline,
-    "graph": _graph,
+    "graph": lambda memory, args: session_text.graph_of(connected(memory, args.id)),
     "log": _log,
     "analytics": _analytics,
-    "reflections": _reflections,
-    "scars": _scars,
-    "candidates": _candidates,
+    "reflections": lambda memory, args: session_text.replies_of(reflections(memory, days=args.days)),
+    "scars": lambda memory, args: session_text.effects_of(effects(memory, days=args.days)),
+    "candidates": lambda memory, _: session_text.candidates_of(candidates(memory)),
     "contradictions": _contradictions,
-    "duplicates": _duplicates,
-    "mined": _mined,
+    "duplicates": lambda memory, args: review_text.proposals_of(proposals(memory, limit=args.limit)),
+    "mined": lambda memory, args: review_text.mined_of(mined(memory, limit=args.limit)),
     "scopes": _scopes,
-    "hot": _hot,
-    "next": _next,
-    "quality": _quality,
+    "hot": lambda memory, _: reports.hot_of(hot_set(memory)),
+    "next": lambda memory, args: reports.predictions_of(predict(memory, args.id)),
+    "quality": lambda memory, args: reports.quality_of(quality(memory, days=args.days), args.days),
     "health": _health,
 }

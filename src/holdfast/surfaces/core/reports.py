@@ -5,12 +5,11 @@ from collections.abc import Sequence
 
 from holdfast.model.event import Event, in_words
 from holdfast.model.ids import short
-from holdfast.model.query import Recalled
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import counted, filled, shorten
 from holdfast.policy.ranking.health import word_for
 from holdfast.policy.sessions.graph import Triple
-from holdfast.surfaces.core.reader import MODEL, Reader
-from holdfast.surfaces.core.text import line, within
+from holdfast.surfaces.core.text import line, listed, within
+from holdfast.surfaces.reader import MODEL, Reader
 from holdfast.verbs.records.hot import Hot, Suggested
 from holdfast.verbs.search.graph import Traversal
 from holdfast.verbs.search.predict import Prediction
@@ -19,16 +18,6 @@ from holdfast.verbs.upkeep.health import Chore, Health
 from holdfast.verbs.upkeep.maintain import Metrics, Quality, Upkeep
 
 ENOUGH_TO_CLUSTER = 4
-
-
-def guidance_of(recalled: Recalled) -> str:
-    """Describe how reliable a recall's results are."""
-    match recalled.confidence:
-        case "high":
-            return "confidence high"
-        case "medium":
-            return "confidence medium: check before you rely on it"
-    return "confidence low: these only may be about it"
 
 
 def hot_of(hot: Sequence[Hot], reader: Reader = MODEL) -> str:
@@ -62,11 +51,8 @@ def suggested_of(suggestions: Sequence[Suggested], reader: Reader = MODEL) -> st
         f"{line(suggestion.record, reader)} ({_used(suggestion, reader)}; kept out by {suggestion.why_not})"
         for suggestion in suggestions
     ]
-    return (
-        within(reader.budget, ["Used, but not in the hot set:"], items, "promote some")
-        if items
-        else "No memory outside the hot set has been used."
-    )
+    nothing = "No memory outside the hot set has been used."
+    return listed(reader, "Used, but not in the hot set:", items, "promote some", nothing=nothing)
 
 
 def hot_line(hot: Hot, reader: Reader = MODEL) -> str:
@@ -87,18 +73,14 @@ def predictions_of(predictions: Sequence[Prediction], reader: Reader = MODEL) ->
         f"{prediction.probability:.0%} {line(prediction.record, reader)} ({counted(prediction.times, 'time')})"
         for prediction in predictions
     ]
-    return (
-        within(reader.budget, ["Sessions then turned to:"], items, "a smaller limit")
-        if items
-        else "No session used another memory after this one yet."
-    )
+    nothing = "No session used another memory after this one yet."
+    return listed(reader, "Sessions then turned to:", items, "a smaller limit", nothing=nothing)
 
 
 def trust_of(trust: Trust, reader: Reader = MODEL) -> str:
     """Format the trust in a memory and its history."""
-    head = (
-        f"{line(trust.record, reader)}\ntrust {trust.now:.2f} now ({trust.value:.2f} earned, {trust.base:.2f} at first)"
-    )
+    earned = f"trust {trust.now:.2f} now ({trust.value:.2f} earned, {trust.base:.2f} at first)"
+    head = f"{line(trust.record, reader)}\n{earned}"
     items = [
         f"{reader.minute(change.at)} {change.delta:+.2f} → {change.value:.2f} {change.reason} by {change.by}"
         + (f": {change.note}" if change.note else "")
@@ -109,28 +91,21 @@ def trust_of(trust: Trust, reader: Reader = MODEL) -> str:
 
 def health_of(health: Health, reader: Reader = MODEL) -> str:
     """Format the health score, what it consists of, and what to do first."""
-    lines = [f"Health {health.score}/100, {word_for(health.score)}: {counted(health.total, 'memory')} meant for reuse."]
-    lines += [
-        f"  −{measure.cost:g} {measure.name}: {measure.meaning}" for measure in health.measures if measure.cost >= 0.5
+    used = [f"{short(record.id)} {shorten(record.title, 50)} ({times})" for record, times in health.heavy[:3]]
+    refused = [
+        f"“{word}” {counted(fired, 'time')} ({insisted} saved anyway)"
+        for word, (fired, insisted) in health.markers.items()
     ]
-    if health.heavy:
-        lines.append(
-            "Most used: "
-            + "; ".join(
-                f"{short(record.id)} {shorten(record.title, 50)} ({times})" for record, times in health.heavy[:3]
-            )
-        )
-    if health.markers:
-        stats = [
-            f"“{word}” {counted(fired, 'time')} ({insisted} saved anyway)"
-            for word, (fired, insisted) in health.markers.items()
-        ]
-        lines.append(f"Refused because the wording suggests change: {', '.join(stats)}")
-    lines += [f"{counted(len(health.strangers), 'use')} of memories that do not exist here"] if health.strangers else []
-    if health.unlooked:
-        why = "another project is checked out" if health.drifted is None else "`holdfast verify --all` checks them"
-        lines.append(f"{counted(health.unlooked, 'memory')} citing code not verified: {why}.")
-    lines += ["To do, most pressing first:"] if health.queue else ["Nothing to do."]
+    why = "another project is checked out" if health.drifted is None else "`holdfast verify --all` checks them"
+    lines = filled(
+        f"Health {health.score}/100, {word_for(health.score)}: {counted(health.total, 'memory')} meant for reuse.",
+        *(f"  −{one.cost:g} {one.name}: {one.meaning}" for one in health.measures if one.cost >= 0.5),
+        used and f"Most used: {'; '.join(used)}",
+        refused and f"Refused because the wording suggests change: {', '.join(refused)}",
+        health.strangers and f"{counted(len(health.strangers), 'use')} of memories that do not exist here",
+        health.unlooked and f"{counted(health.unlooked, 'memory')} citing code not verified: {why}.",
+        "To do, most pressing first:" if health.queue else "Nothing to do.",
+    )
     return within(reader.budget, lines, (chore_line(chore, reader) for chore in health.queue), "do these first")
 
 
@@ -148,9 +123,8 @@ def quality_of(quality: Quality, days: float) -> str:
         f"Last {days:.0f} days: {counted(quality.recalls, 'recall')} by agents in {counted(quality.sessions, 'session')}, {quality.empty} found nothing, {quality.tokens:,} tokens shown.",
         f"{quality.shown} results shown, {quality.helped:.0%} reported helpful.",
     ]
-    lines += [f"Declared: {_counts(quality.declared)}"] if quality.declared else []
-    lines += [f"Observed: {_counts(quality.observed)}"] if quality.observed else []
-    return "\n".join(lines)
+    counts = {"Declared": quality.declared, "Observed": quality.observed}
+    return "\n".join([*lines, *(f"{name}: {_counts(tallies)}" for name, tallies in counts.items() if tallies)])
 
 
 def metrics_of(metrics: Metrics, reader: Reader = MODEL) -> str:

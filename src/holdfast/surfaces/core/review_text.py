@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from holdfast.model.event import VERB_WORDS
 from holdfast.model.ids import short
 from holdfast.model.record import Record
-from holdfast.model.text import counted, shorten
-from holdfast.surfaces.core.reader import MODEL, Reader
+from holdfast.model.text import counted, filled, shorten
 from holdfast.surfaces.core.text import line, within
+from holdfast.surfaces.reader import MODEL, Reader
 from holdfast.verbs.capture.mining import Mined, OutputStatus, Run
 from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.truth.consolidate import Proposal, Proposals
-from holdfast.verbs.truth.contradictions import Dispute, Disputes, Moment, Resolved
+from holdfast.verbs.truth.contradictions import Dispute, Disputes, Resolved
 
 DECIDE = "judge([{id, verdict: confirmed or cancelled}]); cancelled ones never come back."
 
@@ -29,13 +29,19 @@ def disputes_of(disputes: Disputes, reader: Reader = MODEL) -> str:
 
 def dispute_lines(dispute: Dispute, reader: Reader = MODEL) -> str:
     """Format one contradiction: both sides, the reason, and its history."""
-    lines = [_side(dispute.newer, reader), f"  against {_side(dispute.older, reader)}"]
-    lines += [f"  {dispute.why.explain}"] if dispute.why else []
-    lines += [f"  marked {reader.day(dispute.marked_at)} by {dispute.marked_by}"] if dispute.marked_at else []
-    lines += (
-        [f"  {' · '.join(_moment(moment, reader) for moment in dispute.timeline)}"] if len(dispute.timeline) > 2 else []
+    moments = (
+        f"{reader.day(one.at)} {short(one.record)} {VERB_WORDS.get(one.verb, one.verb)} by {one.by}"
+        for one in dispute.timeline
     )
-    return "\n".join(lines)
+    return "\n  ".join(
+        filled(
+            _side(dispute.newer, reader),
+            f"against {_side(dispute.older, reader)}",
+            dispute.why and dispute.why.explain,
+            dispute.marked_at and f"marked {reader.day(dispute.marked_at)} by {dispute.marked_by}",
+            len(dispute.timeline) > 2 and " · ".join(moments),
+        )
+    )
 
 
 def likely_conflicts_of(record: Record, clashes: Sequence[LikelyConflict], reader: Reader = MODEL) -> str:
@@ -82,20 +88,16 @@ def proposal_lines(proposal: Proposal) -> str:
 
 
 def mined_of(candidates: Sequence[Mined]) -> str:
-    """Format mined candidates that are pending."""
+    """Format mined candidates that are pending, one line each."""
     if not candidates:
         return "No mined candidate is pending."
+    lines = [
+        f"{short(one.record.id)} [{one.record.kind}, score {one.score:.2f}, {one.occurrences}× in {counted(one.sessions, 'session')}, "
+        f"last {one.last_at[:10]}, confidence {one.confidence:.2f}] {shorten(one.record.body, 200)}"
+        for one in candidates
+    ]
     head = [f"{counted(len(candidates), 'mined candidate')}:", DECIDE]
-    return within(MODEL.budget, head, map(mined_line, candidates), "decide on some first")
-
-
-def mined_line(candidate: Mined) -> str:
-    """Format a mined candidate as one line."""
-    seen = f"{candidate.occurrences}× in {counted(candidate.sessions, 'session')}, last {candidate.last_at[:10]}"
-    return (
-        f"{short(candidate.record.id)} [{candidate.record.kind}, score {candidate.score:.2f}, {seen}, confidence {candidate.confidence:.2f}] "
-        f"{shorten(candidate.record.body, 200)}"
-    )
+    return within(MODEL.budget, head, lines, "decide on some first")
 
 
 def run_of(run: Run, reader: Reader = MODEL) -> str:
@@ -123,12 +125,11 @@ def _side(record: Record, reader: Reader) -> str:
     return f"{short(record.id)} ({reader.day(record.created_at)}, confidence {record.confidence}) {shorten(record.title, 120)}"
 
 
-def _moment(moment: Moment, reader: Reader) -> str:
-    return f"{reader.day(moment.at)} {short(moment.record)} {VERB_WORDS.get(moment.verb, moment.verb)} by {moment.by}"
-
-
 def _looked_at(looked_at: int, not_looked_at: int, not_compared: int) -> str:
-    parts = [f"Looked at {looked_at:,} memories."]
-    parts += [f"{not_looked_at:,} older memories only as matches of these."] if not_looked_at else []
-    parts += [f"{counted(not_compared, 'less similar pair')} not compared."] if not_compared else []
-    return " ".join(parts)
+    return " ".join(
+        filled(
+            f"Looked at {looked_at:,} memories.",
+            not_looked_at and f"{not_looked_at:,} older memories only as matches of these.",
+            not_compared and f"{counted(not_compared, 'less similar pair')} not compared.",
+        )
+    )

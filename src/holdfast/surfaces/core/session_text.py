@@ -9,13 +9,12 @@ from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, check_kind
 from holdfast.model.record import Record
 from holdfast.model.session import Session
-from holdfast.model.text import counted, plotted, shorten
+from holdfast.model.text import counted, filled, plotted, shorten
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.left_off import plain
-from holdfast.policy.sessions.plan_brief import Brief
-from holdfast.surfaces.core.reader import MODEL, Reader
-from holdfast.surfaces.core.text import line, refusal_of, waiting_for, within
+from holdfast.surfaces.core.text import line, listed, refusal_of, waiting_for, within
 from holdfast.surfaces.phrases import tallies
+from holdfast.surfaces.reader import MODEL, Reader
 from holdfast.verbs.search.graph import Neighbourhood
 from holdfast.verbs.sessions.absorb import Absorbed, Candidate
 from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply, Wording
@@ -48,36 +47,32 @@ def context_of(opened: Opening) -> str:
 
 
 def _standing(opened: Opening, reader: Reader) -> list[str]:
-    session, lines = opened.session, list[str]()
-    lines += (
-        [f"Working on: {' '.join(part for part in (session.issue, session.title) if part)}"]
-        if session.issue or session.title
-        else []
+    session, insight, spot = opened.session, opened.insight, ""
+    if insight and insight.blind_spot:
+        spot = f"; blind spot: {shorten(insight.blind_spot.title, 60)}"
+    return filled(
+        (session.issue or session.title) and f"Working on: {' '.join(filled(session.issue, session.title))}",
+        *_last(opened, reader),
+        opened.state and f"Project state: {shorten(opened.state.body, 300)}",
+        opened.rapport and f"Working together: {shorten(opened.rapport, 200)}",
+        *_open_threads(opened.threads, reader),
+        opened.decisions and f"Decisions of the last days ({len(opened.decisions)}):",
+        *(
+            f"  {short(decision.id)} {reader.day(decision.created_at)} {shorten(decision.title, 100)}"
+            for decision in opened.decisions
+        ),
+        opened.suggestions and f"Topics that keep coming back; {reader.promote}:",
+        *(
+            f"  {short(topic.id)} {shorten(topic.title, 80)} ({counted(len(topic.extra.get('evidence', ())), 'session')})"
+            for topic in opened.suggestions[:3]
+        ),
+        *(
+            f"Never closed: {reader.session(left.id)} of {reader.minute(left.started_at)}; {reader.unclosed}"
+            for left in opened.left_open[:2]
+        ),
+        insight
+        and f"Last 30 days: {insight.sessions} sessions, {insight.shown} scars shown, {insight.heeded:.0%} applied{spot}.",
     )
-    lines += _last(opened, reader)
-    lines += [f"Project state: {shorten(opened.state.body, 300)}"] if opened.state else []
-    lines += [f"Working together: {shorten(opened.rapport, 200)}"] if opened.rapport else []
-    lines += _open_threads(opened.threads, reader)
-    lines += [f"Decisions of the last days ({len(opened.decisions)}):"] if opened.decisions else []
-    lines += [
-        f"  {short(decision.id)} {reader.day(decision.created_at)} {shorten(decision.title, 100)}"
-        for decision in opened.decisions
-    ]
-    lines += [f"Topics that keep coming back; {reader.promote}:"] if opened.suggestions else []
-    lines += [
-        f"  {short(topic.id)} {shorten(topic.title, 80)} ({counted(len(topic.extra.get('evidence', ())), 'session')})"
-        for topic in opened.suggestions[:3]
-    ]
-    lines += [
-        f"Never closed: {reader.session(session_.id)} of {reader.minute(session_.started_at)}; {reader.unclosed}"
-        for session_ in opened.left_open[:2]
-    ]
-    if opened.insight:
-        spot = f"; blind spot: {shorten(opened.insight.blind_spot.title, 60)}" if opened.insight.blind_spot else ""
-        lines.append(
-            f"Last 30 days: {opened.insight.sessions} sessions, {opened.insight.shown} scars shown, {opened.insight.heeded:.0%} applied{spot}."
-        )
-    return lines
 
 
 def _last(opened: Opening, reader: Reader) -> list[str]:
@@ -119,11 +114,8 @@ def thread_line(thread: Thread, reader: Reader = MODEL) -> str:
 
 def threads_of(threads: Sequence[Thread], *, nothing: str) -> str:
     """Format threads, one per line."""
-    if not threads:
-        return nothing
-    return within(
-        MODEL.budget, [f"{counted(len(threads), 'thread')}:"], map(thread_line, threads), "resolve or triage some"
-    )
+    head, lines = f"{counted(len(threads), 'thread')}:", [thread_line(thread) for thread in threads]
+    return listed(MODEL, head, lines, "resolve or triage some", nothing=nothing)
 
 
 def triage_of(stages: dict[str, list[Thread]], reader: Reader = MODEL) -> str:
@@ -132,12 +124,8 @@ def triage_of(stages: dict[str, list[Thread]], reader: Reader = MODEL) -> str:
         return "No open threads."
     heads = [f"{name}: {len(threads)}" for name, threads in stages.items()]
     items = [thread_line(thread, reader) for threads in stages.values() for thread in threads]
-    return within(
-        reader.budget,
-        [" · ".join(heads), "Resolve what is done, touch what continues; archived threads are not listed."],
-        items,
-        "thread(list)",
-    )
+    head = [" · ".join(heads), "Resolve what is done, touch what continues; archived threads are not listed."]
+    return within(reader.budget, head, items, "thread(list)")
 
 
 def opened_thread(outcome: Any, reader: Reader = MODEL) -> str:
@@ -152,36 +140,25 @@ def opened_thread(outcome: Any, reader: Reader = MODEL) -> str:
 
 def closing_of(outcome: Closed | NotClosed, reader: Reader = MODEL) -> str:
     """Format how a session closed, or what has to be done first."""
+    id_ = reader.session(outcome.session.id)
     if isinstance(outcome, NotClosed):
-        return "\n".join(
-            [
-                f"Session {reader.session(outcome.session.id)} is NOT closed, and nothing was written:",
-                *(f"- {problem}" for problem in outcome.problems),
-                *([reader.to_close] if reader.to_close else []),
-            ]
-        )
-    kinds = ", ".join(f"{record.kind} {short(record.id)}" for record in outcome.kept)
-    lines = [
-        f"Session {reader.session(outcome.session.id)} closed ({outcome.compliance['close_type']}): {outcome.title or 'untitled'}"
-    ]
-    lines += [f"Saved: {kinds}"] if kinds else []
-    lines += (
-        [f"Threads: {'; '.join(f'{short(record.id)} {shorten(record.title, 60)}' for record in outcome.threads)}"]
-        if outcome.threads
-        else []
-    )
-    settled = [
+        head = f"Session {id_} is NOT closed, and nothing was written:"
+        return "\n".join(filled(head, *(f"- {problem}" for problem in outcome.problems), reader.to_close))
+    saved = ", ".join(f"{record.kind} {short(record.id)}" for record in outcome.kept)
+    threads = "; ".join(f"{short(record.id)} {shorten(record.title, 60)}" for record in outcome.threads)
+    answers = [
         f"{'+' if verdict == 'applied' else '!'} {short(scar)} {verdict}" for scar, verdict in outcome.answered.items()
     ]
-    lines += [f"Scars answered at close: {'; '.join(settled)}"] if settled else []
-    lines += (
-        [f"Suggested thread: {short(outcome.suggestion.id)} {outcome.suggestion.title}; {reader.promote}"]
-        if outcome.suggestion
-        else []
+    topic = outcome.suggestion
+    kept = ", ".join(f"{name} {value}" for name, value in outcome.compliance.items() if name != "close_type")
+    lines = filled(
+        f"Session {id_} closed ({outcome.compliance['close_type']}): {outcome.title or 'untitled'}",
+        saved and f"Saved: {saved}",
+        threads and f"Threads: {threads}",
+        answers and f"Scars answered at close: {'; '.join(answers)}",
+        topic and f"Suggested thread: {short(topic.id)} {topic.title}; {reader.promote}",
+        reader.figures and f"Compliance: {kept}",
     )
-    if reader.figures:
-        kept = (f"{name} {value}" for name, value in outcome.compliance.items() if name != "close_type")
-        lines.append(f"Compliance: {', '.join(kept)}")
     return within(reader.budget, lines, [f"Note: {remark}" for remark in outcome.remarks], "session(show)")
 
 
@@ -194,11 +171,12 @@ def session_line(session: Session, reader: Reader = MODEL) -> str:
 
 def left_of(left: SessionContents, topics: Topics, reader: Reader = MODEL) -> str:
     """Format a session with what it left."""
-    head = [
+    about = ", ".join((*topics.labels, *topics.words))
+    head = filled(
         session_line(left.session, reader),
         f"{counted(left.recalls, 'recall')}, {counted(len(left.records), 'memory')}, last active {reader.minute(left.last_at)}",
-    ]
-    head += [f"About: {', '.join((*topics.labels, *topics.words))}"] if topics.words or topics.labels else []
+        about and f"About: {about}",
+    )
     return within(reader.budget, head, (line(record, reader) for record in left.records), "recall with its words")
 
 
@@ -207,64 +185,40 @@ def patterns_of(patterns: Patterns, reader: Reader = MODEL) -> str:
     if not patterns.memories and not patterns.topics:
         return "Nothing recurred in several sessions."
     items = [f"{counted(memory.sessions, 'session')}: {line(memory.record, reader)}" for memory in patterns.memories]
-    topics = (
-        [f"Recurring words: {', '.join(f'{word} ({count})' for word, count in patterns.topics)}"]
-        if patterns.topics
-        else []
-    )
-    return within(reader.budget, topics, items, "explore(analytics)")
+    words = ", ".join(f"{word} ({count})" for word, count in patterns.topics)
+    return within(reader.budget, filled(words and f"Recurring words: {words}"), items, "explore(analytics)")
 
 
 def pieces_of(pieces: Sequence[Piece], reader: Reader = MODEL) -> str:
     """Format passages of transcripts."""
-    items = [
-        f"{short(piece.session)} part {piece.place}{f' (score {piece.score:.1f})' if reader.figures else ''}: {shorten(piece.body, 300)}"
-        for piece in pieces
-    ]
-    return (
-        within(reader.budget, [f"{counted(len(pieces), 'passage')}:"], items, "ask more narrowly")
-        if pieces
-        else "No transcript matches."
-    )
-
-
-def brief_of(brief: Brief) -> str:
-    """Return the text of a brief alone: it is inserted into a prompt unchanged."""
-    return brief.text
+    lines = list[str]()
+    for piece in pieces:
+        score = f" (score {piece.score:.1f})" if reader.figures else ""
+        lines.append(f"{short(piece.session)} part {piece.place}{score}: {shorten(piece.body, 300)}")
+    head = f"{counted(len(pieces), 'passage')}:"
+    return listed(reader, head, lines, "ask more narrowly", nothing="No transcript matches.")
 
 
 def absorbed_of(absorbed: Absorbed, reader: Reader = MODEL) -> str:
     """Format what was saved from sub-agents, and what should become a lesson."""
-    head = f"Saved {counted(len(absorbed.kept), 'observation')}" + (
-        f", {len(absorbed.known)} were known" if absorbed.known else ""
-    )
+    known = f", {len(absorbed.known)} were known" if absorbed.known else ""
+    head = f"Saved {counted(len(absorbed.kept), 'observation')}{known}"
     lines = [f"{head}: {', '.join(short(record.id) for record in absorbed.kept)}".rstrip(": ")]
     lines += [f"NOT saved: {problem}" for problem in absorbed.problems]
-    lessons = _lessons(absorbed.candidates, reader)
-    return within(reader.budget, [*lines, *lessons[:1]], lessons[1:], "explore(candidates)")
+    title, *lessons = _lessons(absorbed.candidates, reader)
+    return within(reader.budget, filled(*lines, lessons and title), lessons, "explore(candidates)")
 
 
 def candidates_of(candidates: Sequence[Candidate], reader: Reader = MODEL) -> str:
     """Format the observations that sound like lessons, and how to make them one."""
-    lines = _lessons(candidates, reader)
-    return (
-        within(reader.budget, lines[:1], lines[1:], "remember or forget some first")
-        if lines
-        else "No observation looks like a lesson."
-    )
+    head, *lessons = _lessons(candidates, reader)
+    nothing = "No observation looks like a lesson."
+    return listed(reader, head, lessons, "remember or forget some first", nothing=nothing)
 
 
 def _lessons(candidates: Sequence[Candidate], reader: Reader) -> list[str]:
-    if not candidates:
-        return []
-    head = f"{len(candidates)} may be lessons: {reader.lesson}"
-    return [
-        head,
-        *(
-            f"{short(candidate.record.id)} {shorten(candidate.record.title, 120)} ({candidate.cue})"
-            for candidate in candidates
-        ),
-    ]
+    lines = [f"{short(one.record.id)} {shorten(one.record.title, 120)} ({one.cue})" for one in candidates]
+    return [f"{len(candidates)} may be lessons: {reader.lesson}", *lines]
 
 
 def graph_of(graph: Neighbourhood) -> str:
@@ -284,28 +238,23 @@ def activity_of(
     activity: Activity, spots: BlindSpots, wordings: Sequence[Wording], days: float, reader: Reader = MODEL
 ) -> str:
     """Format the statistics of sessions."""
-    lines = [
-        f"Last {days:.0f} days: {counted(activity.sessions, 'session')} ({activity.open} open), {counted(activity.recalls, 'recall')}, {counted(activity.reflections, 'reflection')}."
-    ]
-    lines += [f"Sessions a day: {plotted(activity.daily)}"] if any(activity.daily) else []
-    lines.append(
-        f"Returned on request: {activity.tokens:,} tokens; injected automatically: {activity.injected:,} tokens."
+    sessions = f"{counted(activity.sessions, 'session')} ({activity.open} open)"
+    lines = filled(
+        f"Last {days:.0f} days: {sessions}, {counted(activity.recalls, 'recall')}, {counted(activity.reflections, 'reflection')}.",
+        any(activity.daily) and f"Sessions a day: {plotted(activity.daily)}",
+        f"Returned on request: {activity.tokens:,} tokens; injected automatically: {activity.injected:,} tokens.",
+        *tallies(activity),
+        *(wording_line(wording) for wording in wordings if wording.shown),
     )
-    lines += tallies(activity)
-    lines += [wording_line(wording) for wording in wordings if wording.shown]
-    items = [f"ignored: {effect_line(effect)}" for effect in spots.ignored] + [
-        f"applied without success: {effect_line(effect)}" for effect in spots.in_vain
-    ]
+    items = [f"ignored: {effect_line(effect)}" for effect in spots.ignored]
+    items += [f"applied without success: {effect_line(effect)}" for effect in spots.in_vain]
     return within(reader.budget, lines, items, "explore(scars)")
 
 
 def effects_of(effects: Sequence[Effect], reader: Reader = MODEL) -> str:
     """Format the effect of each scar."""
-    if not effects:
-        return "No scar was shown in a session yet."
-    return within(
-        reader.budget, ["Scars by how often they were shown:"], map(effect_line, effects), "a shorter time with days"
-    )
+    head, lines = "Scars by how often they were shown:", [effect_line(effect) for effect in effects]
+    return listed(reader, head, lines, "a shorter time with days", nothing="No scar was shown in a session yet.")
 
 
 def effect_line(effect: Effect) -> str:
@@ -318,9 +267,8 @@ def effect_line(effect: Effect) -> str:
 def wording_line(wording: Wording) -> str:
     """Format how a wording performs as one line."""
     outcomes = ", ".join(f"{name} {count}" for name, count in wording.outcomes.most_common())
-    return f"Wording “{wording.variant}”: shown {wording.shown}, applied {wording.heeded:.0%}" + (
-        f" ({outcomes})" if outcomes else ""
-    )
+    shown = f"shown {wording.shown}, applied {wording.heeded:.0%}"
+    return f"Wording “{wording.variant}”: {shown}{f' ({outcomes})' if outcomes else ''}"
 
 
 def replies_of(reflections: dict[str, list[Reply]], reader: Reader = MODEL) -> str:
@@ -330,21 +278,20 @@ def replies_of(reflections: dict[str, list[Reply]], reader: Reader = MODEL) -> s
         for question, replies in reflections.items()
         for reply in replies
     ]
-    return (
-        within(reader.budget, ["Reflections, latest first:"], items, "a shorter time with days")
-        if items
-        else "No session closed with a reflection yet."
-    )
+    head, nothing = "Reflections, latest first:", "No session closed with a reflection yet."
+    return listed(reader, head, items, "a shorter time with days", nothing=nothing)
 
 
 def health_of(status: Status, waiting: Sequence[Record]) -> str:
     """Format the state of the store."""
-    lines = [
-        f"{status.here} memories in {status.project}, {status.everywhere} in {status.projects} projects; {status.pending} pending, {status.retired} retired.",
-        f"{status.events} events, {status.bytes / 1e6:.1f} MB at {status.place}; embedder {status.embedder}, {status.lagging} not embedded yet.",
-    ]
-    lines += [status.note] if status.note else []
-    return "\n".join([*lines, *waiting_for(waiting)])
+    return "\n".join(
+        filled(
+            f"{status.here} memories in {status.project}, {status.everywhere} in {status.projects} projects; {status.pending} pending, {status.retired} retired.",
+            f"{status.events} events, {status.bytes / 1e6:.1f} MB at {status.place}; embedder {status.embedder}, {status.lagging} not embedded yet.",
+            status.note,
+            *waiting_for(waiting),
+        )
+    )
 
 
 def kind_of(name: str) -> str:

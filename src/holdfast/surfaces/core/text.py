@@ -10,15 +10,16 @@ from holdfast.model.freshness import Freshness
 from holdfast.model.ids import SHORT, short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
-from holdfast.model.text import counted, listed, shorten, tokens_of
+from holdfast.model.text import counted, filled, shorten, tokens_of
+from holdfast.model.text import listed as listed_value
 from holdfast.policy.admission.admit import Refused, how_near
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.ranking.scar_wordings import variant_of, wording
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
 from holdfast.policy.sessions.triggers import warns_at
-from holdfast.surfaces.core.reader import MODEL, Reader
 from holdfast.surfaces.phrases import kind_of
+from holdfast.surfaces.reader import MODEL, Reader
 from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.records.read import RecordDetails
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
@@ -54,38 +55,45 @@ def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, ta
     return clipped("\n".join([*lines, *tail]), budget)
 
 
-def index_of(recalled: Recalled, *, who: str, budget: int, guidance: str = "", waiting: Sequence[Record] = ()) -> str:
+def listed(reader: Reader, head: str, items: Sequence[str], more: str, *, nothing: str) -> str:
+    """Put items under a head within the reader's budget; `nothing` if there are none."""
+    return within(reader.budget, [head], items, more) if items else nothing
+
+
+GUIDANCE = {
+    "high": "confidence high",
+    "medium": "confidence medium: check before you rely on it",
+    "low": "confidence low: these only may be about it",
+}
+
+
+def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Record] = ()) -> str:
     """Format the results of a recall: a few lines per hit, more for the first and for strong ones."""
+    gated, near = recalled.gated, recalled.closest
     if not recalled.hits:
-        more = (
-            f" {recalled.gated} weak matches were left out; mode=exploratory includes more." if recalled.gated else ""
-        )
-        lines = [f"No memory fits this question.{more}", *_closest_line(recalled), *quarantined_lines(recalled)]
-        return "\n".join([*lines, *recalled.notes])
+        more = f" {gated} weak matches were left out; mode=exploratory includes more." if gated else ""
+        closest = near and f"Closest, probably not about it: {line(near)}"
+        lines = filled(f"No memory fits this question.{more}", closest)
+        return "\n".join([*lines, *quarantined_lines(recalled), *recalled.notes])
     hits = sorted(recalled.hits, key=lambda hit: not is_blocking(hit.record))
     scars = sum(needs_answer(hit) for hit in hits)
-    remarks = [guidance] if guidance else []
-    remarks += [f"{counted(scars, 'scar')} to review"] if scars else []
-    remarks += [f"{counted(recalled.gated, 'weaker result')} left out"] if recalled.gated else []
-    remarks += [f"{recalled.cut} more fit: raise limit or budget"] if recalled.cut else []
-    summary = f" ({'; '.join(remarks)})" if remarks else ""
-    head = (
-        f"{counted(len(hits), 'memory')} fit{'s' if len(hits) == 1 else ''}{summary}. read(ids) returns the full text."
+    remarks = filled(
+        GUIDANCE[recalled.confidence],
+        scars and f"{counted(scars, 'scar')} to review",
+        gated and f"{counted(gated, 'weaker result')} left out",
+        recalled.cut and f"{recalled.cut} more fit: raise limit or budget",
     )
+    fit = f"{counted(len(hits), 'memory')} fit{'s' if len(hits) == 1 else ''}"
+    head = f"{fit} ({'; '.join(remarks)}). read(ids) returns the full text."
     tail = [*recalled.notes, *waiting_for(waiting)]
     if all(hit.record.source == "starter" for hit in hits):
         tail.append("These ship with Holdfast; save the first lesson of this project with remember.")
-    items = [_hit(hit, who, whole=position == 0) for position, hit in enumerate(hits)]
-    items += [
-        f"related ({related.relation} {short(related.source)}): {line(related.record)}" for related in recalled.related
+    items = [
+        *(_hit(hit, who, whole=position == 0) for position, hit in enumerate(hits)),
+        *(f"related ({one.relation} {short(one.source)}): {line(one.record)}" for one in recalled.related),
+        *quarantined_lines(recalled),
     ]
-    items += quarantined_lines(recalled)
     return within(budget, [head], items, "raise budget", tail)
-
-
-def _closest_line(recalled: Recalled) -> list[str]:
-    near = recalled.closest
-    return [f"Closest, probably not about it: {line(near)}"] if near else []
 
 
 def quarantined_lines(recalled: Recalled) -> list[str]:
@@ -97,43 +105,52 @@ def quarantined_lines(recalled: Recalled) -> list[str]:
 
 
 def _hit(hit: Hit, who: str, *, whole: bool) -> str:
-    record = hit.record
-    facts = [kind_of(record), record.created_at[:10], hit.confidence, _checked(record, hit.freshness), *record.scopes]
-    facts += [f"contradicted by the newer {short(hit.contradicted_by)}"] if hit.contradicted_by else []
-    facts += [f"from branch {hit.branch}, not merged here"] if hit.branch else []
-    facts += ["starter"] if record.source == "starter" else []
-    facts += [inline(hit.came)] if hit.came else []
-    facts += [f"{hit.alike} similar memories omitted"] if hit.alike else []
-    why = ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
+    record, why = hit.record, ", ".join(f"{name} {value:.2f}" for name, value in hit.why.items())
+    facts = filled(
+        kind_of(record),
+        record.created_at[:10],
+        hit.confidence,
+        _checked(record, hit.freshness),
+        *record.scopes,
+        hit.contradicted_by and f"contradicted by the newer {short(hit.contradicted_by)}",
+        hit.branch and f"from branch {hit.branch}, not merged here",
+        record.source == "starter" and "starter",
+        inline(hit.came),
+        hit.alike and f"{hit.alike} similar memories omitted",
+        f"why: {why}",
+    )
     lesson = record.kind == "scar" and hit.confidence != "weak"
     more = (shorten(record.body, 200) if lesson else hit.snippet).removeprefix(record.title).strip()
-    lines = [f"{short(record.id)} {shorten(record.title, 120)}", f"  [{' · '.join(facts)} · why: {why}]"]
-    lines += [f"  {more}"] if more else []
-    lines += [f"  check first: {doubt}" for doubt in details(hit.freshness)] if hit.freshness else []
-    if lesson:
-        lines += _lesson(hit, who, whole=whole or hit.confidence == "strong")
-    return "\n".join(lines)
+    doubts = details(hit.freshness) if hit.freshness else ()
+    below = filled(
+        f"[{' · '.join(facts)}]",
+        more,
+        *(f"check first: {doubt}" for doubt in doubts),
+        *(_lesson(hit, who, whole=whole or hit.confidence == "strong") if lesson else ()),
+    )
+    return "\n".join([f"{short(record.id)} {shorten(record.title, 120)}", *(f"  {part}" for part in below)])
 
 
 def _lesson(hit: Hit, who: str, *, whole: bool) -> list[str]:
     """Format a matching scar: why, when, and if `whole` also what to do and the counter-arguments."""
-    record, fields = hit.record, hit.record.fields
-    parts = [f"why: {shorten(str(fields['why']), 180)}"] if fields.get("why") else []
-    parts += (
-        [f"when: {'; '.join(shorten(condition, 60) for condition in _texts(record, 'applies_when')[:2])}"]
-        if fields.get("applies_when")
-        else []
+    record, fields, blocks = hit.record, hit.record.fields, is_blocking(hit.record)
+
+    def values(name: str) -> list[str]:
+        value = fields.get(name)
+        return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+    against = values("counter_arguments")[:1] if whole or blocks else ()
+    return filled(
+        fields.get("why") and f"why: {shorten(str(fields['why']), 180)}",
+        fields.get("applies_when")
+        and f"when: {'; '.join(shorten(condition, 60) for condition in values('applies_when')[:2])}",
+        (whole or blocks) and wording(record, variant_of(who, record.id)),
+        *(f"against it: {shorten(argument, 160)}" for argument in against),
+        blocks
+        and f"BLOCKS until verified. Run: {'; '.join(values('verify_with'))} Must show: {fields.get('must_show', '')}",
+        hit.why.get("decay", 1.0) < 0.5
+        and "often dismissed or old: check whether it is still true, then verify, revise or forget it",
     )
-    if whole or is_blocking(record):
-        parts += [wording(record, variant_of(who, record.id))]
-        parts += [f"against it: {shorten(argument, 160)}" for argument in _texts(record, "counter_arguments")[:1]]
-    if is_blocking(record):
-        parts.append(
-            f"BLOCKS until verified. Run: {'; '.join(_texts(record, 'verify_with'))} Must show: {fields.get('must_show', '')}"
-        )
-    if hit.why.get("decay", 1.0) < 0.5:
-        parts.append("often dismissed or old: check whether it is still true, then verify, revise or forget it")
-    return [f"  {part}" for part in parts if part]
 
 
 def waiting_for(scars: Sequence[Record], reader: Reader = MODEL) -> list[str]:
@@ -175,7 +192,7 @@ def full(shown: RecordDetails, *, start: int, room: int, freshness: Freshness | 
     first = f'{OURS}<memory id="{attribute(record.id)}" kind="{kind}" state="{record.state}" by="{by}" at="{at}"{came}>'
     titled = [] if record.body.startswith(record.title.rstrip("…")) else [defused(record.title)]
     titled += [NOT_ACCEPTED] if record.state == "held" else []
-    fields = [f"{name}: {defused(listed(value))}" for name, value in record.fields.items()]
+    fields = [f"{name}: {defused(listed_value(value))}" for name, value in record.fields.items()]
     last = [f"{OURS}</memory>", clipped(" · ".join(_facts(shown, freshness)), max(SHORT, room // 4))]
     body = record.body[start:]
     whole = "\n".join([first, *titled, defused(body), *fields, *last])
@@ -190,19 +207,18 @@ def full(shown: RecordDetails, *, start: int, room: int, freshness: Freshness | 
 
 def _facts(shown: RecordDetails, freshness: Freshness | None) -> list[str]:
     record, usage = shown.record, shown.usage
-    facts = [
+    used = usage.surfaced or usage.applied or usage.contradicted
+    return filled(
         record.project or "global",
         f"confidence {record.confidence}",
         _checked(record, freshness),
         f"revision {record.revision}",
-    ]
-    facts += [f"reason: {record.reason}"] if record.reason else []
-    facts += [f"superseded by {shown.superseded_by}"] if shown.superseded_by else []
-    facts += [f"warns at {defused(places)}"] if (places := warns_at(record)) else []
-    facts += [f"{arrow.relation} {arrow.target}" for arrow in shown.links if arrow.source == record.id]
-    if usage.surfaced or usage.applied or usage.contradicted:
-        facts.append(f"shown {usage.surfaced}, applied {usage.applied}, contradicted {usage.contradicted}")
-    return facts
+        record.reason and f"reason: {record.reason}",
+        shown.superseded_by and f"superseded by {shown.superseded_by}",
+        (places := warns_at(record)) and f"warns at {defused(places)}",
+        *(f"{arrow.relation} {arrow.target}" for arrow in shown.links if arrow.source == record.id),
+        used and f"shown {usage.surfaced}, applied {usage.applied}, contradicted {usage.contradicted}",
+    )
 
 
 def line(record: Record, reader: Reader = MODEL) -> str:
@@ -210,35 +226,25 @@ def line(record: Record, reader: Reader = MODEL) -> str:
     return f"{short(record.id)} {reader.minute(record.created_at)} [{kind_of(record)}] {shorten(record.title, 120)}"
 
 
-def history_of(events: Iterable[Event]) -> str:
+def history_of(events: Sequence[Event]) -> str:
     """Format the events of a record."""
-    listed = list(events)
-    aside = set_aside(listed)
-    return "\n".join(_happened(event, aside.get(event.id, "")) for event in listed)
-
-
-def _happened(event: Event, aside: str) -> str:
-    mark = {"waits": " (not applied: quarantined)", "rejected": " (not applied: rejected)"}
-    verb, who = in_words(event)
-    return f"{event.at[:16]} {verb} {inline(who)}{mark.get(aside, '')}"
+    marks, aside = {"waits": " (not applied: quarantined)", "rejected": " (not applied: rejected)"}, set_aside(events)
+    happened = ((event, *in_words(event), marks.get(aside.get(event.id, ""), "")) for event in events)
+    return "\n".join(f"{event.at[:16]} {verb} {inline(who)}{mark}" for event, verb, who, mark in happened)
 
 
 def outcome_of(outcome: Outcome) -> str:
     """Format the outcome of a write, and what to do next."""
     match outcome:
         case Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
-            return "\n".join(
-                [
-                    f"Saved as {record.id}: {shorten(record.title, 120)}",
-                    *([f"  warns at {shorten(places, 300)}"] if (places := warns_at(record)) else []),
-                    *(
-                        f"  {how_near(near)}: {short(near.record.id)} {shorten(near.record.title, 100)}"
-                        for near in related
-                    ),
-                    *(f"  warning: {doubt}" for doubt in doubts),
-                    *(f"  {conflict_line(record, clash)}" for clash in conflicts),
-                ]
+            below = filled(
+                (places := warns_at(record)) and f"warns at {shorten(places, 300)}",
+                *(f"{how_near(near)}: {short(near.record.id)} {shorten(near.record.title, 100)}" for near in related),
+                *(f"warning: {doubt}" for doubt in doubts),
+                *(conflict_line(record, clash) for clash in conflicts),
             )
+            saved = f"Saved as {record.id}: {shorten(record.title, 120)}"
+            return "\n".join([saved, *(f"  {part}" for part in below)])
         case WrittenPending(record=record, why=why):
             return f"Pending as {record.id} because {why}. {explain_pending(record.id, REMEDIES)}"
         case refused:
@@ -274,8 +280,3 @@ def _checked(record: Record, freshness: Freshness | None = None) -> str:
     if freshness:
         return freshness_text(freshness)
     return f"verified {record.verified_at[:10]}" if record.verified_at else "never verified"
-
-
-def _texts(record: Record, name: str) -> list[str]:
-    value = record.fields.get(name)
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

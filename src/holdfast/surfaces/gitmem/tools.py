@@ -1,292 +1,437 @@
-"""GitMem's tools. Names and parameters follow its contract; each calls one verb."""
+"""GitMem's tools: the verb of each, and the maps of its arguments and results; what is read as text is in pages.txt."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from holdfast import __version__
 from holdfast.model.errors import Invalid
-from holdfast.model.ids import days_between
+from holdfast.model.ids import days_between, short
 from holdfast.model.query import Query
-from holdfast.model.text import shorten
+from holdfast.model.record import Record
+from holdfast.model.text import counted, shorten
 from holdfast.policy.activity.transcript import form_of
+from holdfast.policy.admission.admit import Duplicate, Waivers
+from holdfast.policy.admission.refusals import Remedies
+from holdfast.policy.ranking.scar_wordings import variant_of, wording
+from holdfast.policy.sessions.left_off import plain
+from holdfast.policy.sessions.plan_brief import is_blocking
 from holdfast.surfaces.contract import read_contract
-from holdfast.surfaces.gitmem import arguments, display, reports, shapes
-from holdfast.surfaces.gitmem.lessons import archive, recent_lessons, search_lessons
-from holdfast.surfaces.gitmem.uses import note_use, note_uses, reflect
-from holdfast.surfaces.phrases import kind_of
+from holdfast.surfaces.gitmem import verbs
+from holdfast.surfaces.maps import Row, Terms
+from holdfast.surfaces.pages import pages_of
+from holdfast.surfaces.phrases import refusal, tallies
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.project import in_project, project_called
+from holdfast.verbs.records.project import in_project
 from holdfast.verbs.records.read import list_records
-from holdfast.verbs.records.write import write
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search import graph
 from holdfast.verbs.search.brief import LESSONS, LONGEST_PLAN, brief
+from holdfast.verbs.search.recall import needs_answer
 from holdfast.verbs.search.recall import recall as find_lessons
-from holdfast.verbs.sessions import analyze as sums
+from holdfast.verbs.sessions import analyze as analyses
+from holdfast.verbs.sessions import session as sessions
 from holdfast.verbs.sessions import suggest, thread, transcript
 from holdfast.verbs.sessions.absorb import absorb
-from holdfast.verbs.sessions.close import LEARNINGS, PAYLOAD_FILES, close, payload_file
-from holdfast.verbs.sessions.scars import answer, effects
-from holdfast.verbs.sessions.session import refresh, start
+from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply
+from holdfast.verbs.sessions.close import LEARNINGS, PAYLOAD_FILES, NotClosed, close, payload_file
+from holdfast.verbs.sessions.scars import Answer, Effect, answer, effects, unanswered
 from holdfast.verbs.upkeep import doctor
 
-CONTRACT = read_contract(Path(__file__).parent)
+HERE = Path(__file__).parent
+CONTRACT = read_contract(HERE)
+REMEDIES = Remedies(force="allow_duplicate=true")
 PAYLOAD = PAYLOAD_FILES[1]
 MS_PER_DAY = 86_400_000
-ANALYSES: dict[str, Callable[..., reports.Report]] = {
-    "summary": sums.activity,
-    "reflections": sums.reflections,
-    "blindspots": sums.blind_spots,
+LEFT_OFF = 300  # tokens
+INDEX_CHECKS = ("sqlite", "pages", "server", "views", "embedder", "vectors")  # what the index can be out of sync in
+ANALYSES: Mapping[str, Callable[..., Any]] = {
+    "summary": analyses.activity,
+    "reflections": analyses.reflections,
+    "blindspots": analyses.blind_spots,
 }
 
 
+def tagged(record: Record) -> str:
+    """Return the short form of an id, prefixed for threads and suggested threads."""
+    tag = "" if record.kind != "thread" else "ts-" if record.state == "pending" else "t-"
+    return f"{tag}{short(record.id)}"
+
+
+def days_ago(at: str, now: str) -> str:
+    """Return how many days ago something was, in the words of GitMem's documents."""
+    days = int(days_between(at, now))
+    return f"{days}d ago" if days else "today"
+
+
+page = pages_of(
+    HERE,
+    {
+        "ago": days_ago,
+        "blocks": is_blocking,
+        "cell": lambda text: shorten(text, 55).replace("|", "/"),
+        "left_off": lambda work: plain(work, LEFT_OFF),
+        "needs_answer": needs_answer,
+        "tag": tagged,
+        "texts": lambda value: [item for item in value if isinstance(item, str)] if isinstance(value, list) else [],
+    },
+)
+
+
+def memory_for(call: Call, arguments: dict[str, Any]) -> Memory:
+    """Return the memory in the project that a call names."""
+    return in_project(call.memory, arguments.pop("project", None) or "")
+
+
 def session_start(
+    memory: Memory,
     call: Call,
     force: bool,
     agent_identity: str = "",
     linear_issue: str = "",
     issue_title: str = "",
     issue_description: str = "",
-    issue_labels: tuple[str, ...] = (),
-    project: str = "",
+    issue_labels: Sequence[str] = (),
 ) -> str:
     """Start a session and return what it should know, also about its issue."""
-    memory = call.memory
-    memory, opened = start(
-        memory,
-        title=shorten(issue_title, 200),
-        issue=linear_issue,
-        project=project_called(memory, project),
-        agent=agent_identity,
-        force=force,
+    title, project = shorten(issue_title, 200), memory.project
+    memory, opened = sessions.start(
+        memory, title=title, issue=linear_issue, project=project, agent=agent_identity, force=force
     )
     call.acting.context = memory.context
     about = " ".join((issue_title, *issue_labels, issue_description)).strip()
     known = brief(memory, shorten(about, LONGEST_PLAN)) if about else None
     payload = payload_file(memory, opened.session.id, PAYLOAD)
     word = "resumed" if opened.resumed else "started"
-    return display.opening(opened, word, memory.clock.now(), payload=payload, known=known)
+    return page("opening", opened=opened, word=word, now=memory.clock.now(), payload=payload, known=known)
 
 
-def session_refresh(call: Call, project: str = "") -> str:
+def session_refresh(memory: Memory) -> str:
     """Return what the session should know again."""
-    memory = in_project(call.memory, project)
-    return display.opening(refresh(memory), "refreshed", memory.clock.now())
+    return page("opening", opened=sessions.refresh(memory), word="refreshed", now=memory.clock.now())
 
 
-def session_close(call: Call, close_type: str, ceremony_duration_ms: int, session_id: str = "", **payload: Any) -> str:
-    """Close a session with what it leaves."""
-    memory = call.memory
-    session = arguments.session_id(memory, session_id)
-    outcome = close(memory, session=session, close_type=close_type, payload=payload, took_ms=ceremony_duration_ms)
-    return display.closing(outcome)
-
-
-def recall(
-    call: Call, plan: str, match_count: int, project: str = "", similarity_threshold: float | None = None, **_: Any
+def session_close(
+    memory: Memory, close_type: str, ceremony_duration_ms: int, session_id: str = "", **payload: Any
 ) -> str:
+    """Close a session with what it leaves; raise with what has to be done first if it cannot be closed."""
+    session = verbs.session_id(memory, session_id)
+    closed = close(memory, session=session, close_type=close_type, payload=payload, took_ms=ceremony_duration_ms)
+    if isinstance(closed, NotClosed):
+        hint = "Nothing was written, the session stays open."
+        raise Invalid(f"Session {closed.session.id} is not closed.", hint=hint, problems=closed.problems)
+    answers = next((record.fields for record in closed.kept if record.kind == "retrospective"), {})
+    return page("closing", closed=closed, kept=Counter(record.kind for record in closed.kept), answers=answers)
+
+
+def recall(memory: Memory, plan: str, match_count: int, similarity_threshold: float | None = None) -> str:
     """Find the lessons relevant to a plan, and record that they were shown."""
-    memory = in_project(call.memory, project)
-    recalled = find_lessons(memory, Query(text=plan, kinds=LEARNINGS, limit=match_count, least=similarity_threshold))
-    history = effects(memory, ids=[hit.record.id for hit in recalled.hits])
-    return display.recalled(recalled, plan, memory.actor.name, history)
+    results = find_lessons(memory, Query(text=plan, kinds=LEARNINGS, limit=match_count, least=similarity_threshold))
+    hits = sorted(results.hits, key=lambda hit: not is_blocking(hit.record))
+    ids, who = [hit.record.id for hit in hits], memory.actor.name
+    return page(
+        "recalled",
+        results=results,
+        hits=hits,
+        plan=plan,
+        scars=sum(map(needs_answer, hits)),
+        effects={effect.scar.id: effect for effect in effects(memory, ids=ids)},
+        advice={hit.record.id: wording(hit.record, variant_of(who, hit.record.id)) for hit in hits},
+    )
 
 
-def confirm_scars(call: Call, confirmations: list[dict[str, Any]]) -> str:
-    """Record the answers to all recalled scars, or none."""
-    return shapes.confirmed(answer(call.memory, arguments.answers(confirmations, "decision"), every=True))
+def confirm_scars(memory: Memory, answers: Sequence[Answer]) -> str:
+    """Record the answers to all recalled scars, or none: raise with every problem if any is invalid or missing."""
+    result = answer(memory, answers, every=True)
+    if result.problems or result.waiting:
+        missing = [f"Not confirmed: {tagged(scar)} {scar.title}" for scar in result.waiting]
+        hint = "Answer every recalled scar in one call. Nothing was recorded."
+        raise Invalid("The confirmations are not valid.", hint=hint, problems=[*result.problems, *missing])
+    return page("answered", result=result, head=f"{counted(len(result.taken), 'scar')} confirmed, continue.")
 
 
-def reflect_scars(call: Call, reflections: list[dict[str, Any]]) -> str:
-    """Record how scars turned out."""
-    return shapes.reflected(reflect(call.memory, arguments.answers(reflections, "outcome")))
+def reflect_scars(memory: Memory, answers: Sequence[Answer]) -> str:
+    """Record how scars turned out; raise if no reflection was valid."""
+    result = verbs.reflect(memory, answers)
+    if not result.taken:
+        raise Invalid("No reflection was recorded.", hint="Correct them and call again.", problems=result.problems)
+    return page("answered", result=result, head=counted(len(result.taken), "reflection"))
 
 
-def create_learning(call: Call, allow_duplicate: bool, project: str = "", **learning: Any) -> str:
-    """Save a scar, a win or a pattern."""
-    memory = in_project(call.memory, project)
-    outcome = write(memory, arguments.learning(learning), waivers=arguments.waivers(duplicate=allow_duplicate))
-    return shapes.advised(memory, shapes.kept(outcome, "learning_id"))
+def create_learning(memory: Memory, allow_duplicate: bool, **learning: Any) -> str:
+    """Save a scar, a win or a pattern. GitMem has neither transient wordings nor scopes."""
+    waivers = Waivers(duplicate=allow_duplicate, transient=True, scope=True)
+    return _saved(memory, write(memory, verbs.learning(learning), waivers=waivers), "learning_id")
 
 
-def create_decision(call: Call, allow_duplicate: bool, project: str = "", session_id: str = "", **decision: Any) -> str:
+def create_decision(memory: Memory, allow_duplicate: bool, session_id: str = "", **decision: Any) -> str:
     """Save a decision, in the session it was made in."""
-    memory = in_project(call.memory, project)
-    in_session = memory.acting_in(arguments.session_id(memory, session_id) or memory.actor.session)
-    outcome = write(in_session, arguments.decision(decision), waivers=arguments.waivers(duplicate=allow_duplicate))
-    return shapes.advised(memory, shapes.kept(outcome, "decision_id"))
+    there = memory.acting_in(verbs.session_id(memory, session_id) or memory.actor.session)
+    waivers = Waivers(duplicate=allow_duplicate, transient=True, scope=True)
+    return _saved(memory, write(there, verbs.decision(decision), waivers=waivers), "decision_id")
 
 
-def record_scar_usage(call: Call, **use: Any) -> dict[str, Any]:
-    """Record the use of a scar."""
-    return {"success": True, "usage_id": note_use(call.memory, arguments.use(use))}
+def _saved(memory: Memory, outcome: Outcome, key: str) -> str:
+    """Return the outcome of a write, after a note about unconfirmed scars or a missing recall; raise if it was refused."""
+    match outcome:
+        case Written(record=record, related=related, conflicts=conflicts):
+            text = page("saved", key=key, record=record, related=related, conflicts=conflicts)
+        case WrittenPending(record=record, why=why):
+            text = page("saved", key=key, record=record, why=why)
+        case Duplicate(matches=matches):
+            text = page("saved", key=key, record=matches[0].record, known=True)
+        case _:
+            raise refusal(outcome, REMEDIES)
+    if waiting := unanswered(memory):
+        names = ", ".join(tagged(scar) for scar in waiting[:5])
+        return f"Note: {counted(len(waiting), 'recalled scar')} not confirmed yet ({names}): confirm_scars.\n{text}"
+    return (
+        text if sessions.recalls(memory) else f"Note: nothing was recalled in this session yet: recall(plan).\n{text}"
+    )
 
 
-def record_scar_usage_batch(call: Call, scars: list[dict[str, Any]], project: str = "") -> dict[str, Any]:
-    """Record the use of several scars."""
-    return shapes.noted(note_uses(in_project(call.memory, project), [arguments.use(use) for use in scars]))
-
-
-def search(
-    call: Call, query: str, match_count: int, project: str = "", severity: str = "", learning_type: str = ""
-) -> str:
+def search(memory: Memory, query: str, match_count: int, severity: str = "", learning_type: str = "") -> str:
     """Search lessons without recording an impression."""
     kinds = (learning_type,) if learning_type else (*LESSONS, "observation")
-    results = search_lessons(in_project(call.memory, project), query, kinds=kinds, severity=severity, limit=match_count)
-    return display.searched(results, query)
+    results = verbs.search_lessons(memory, query, kinds=kinds, severity=severity, limit=match_count)
+    return page("searched", results=results, query=query)
 
 
-def log(
-    call: Call, limit: int, project: str = "", learning_type: str = "", severity: str = "", since: float = 0
-) -> str:
+def log(memory: Memory, limit: int, learning_type: str = "", severity: str = "", since: float = 0) -> str:
     """List recent lessons."""
-    memory, kinds = in_project(call.memory, project), (learning_type,) if learning_type else (*LEARNINGS, "decision")
-    records = recent_lessons(memory, kinds=kinds, severity=severity, days=since, limit=limit)
-    return display.logged(records, memory.clock.now())
+    kinds = (learning_type,) if learning_type else (*LEARNINGS, "decision")
+    records = verbs.recent_lessons(memory, kinds=kinds, severity=severity, days=since, limit=limit)
+    return page("logged", records=records, now=memory.clock.now())
 
 
-def archive_learning(call: Call, id_: str, reason: str = "") -> str:
-    """Take a learning out of use."""
-    record = archive(call.memory, id_, reason or "archived")
-    return f"Archived {kind_of(record)}: {record.title}\nid: {record.id}\nreason: {record.reason}"
-
-
-def prepare_context(
-    call: Call, plan: str, format_: str, max_tokens: int = 0, agent_role: str = "", project: str = ""
-) -> str:
+def prepare_context(memory: Memory, plan: str, format_: str, max_tokens: int = 0, agent_role: str = "") -> str:
     """Return what a sub-agent should know about its plan."""
     about = shorten(f"{plan} ({agent_role})", LONGEST_PLAN) if agent_role else plan
-    return brief(in_project(call.memory, project), about, form=format_, budget=max_tokens).text
+    return brief(memory, about, form=format_, budget=max_tokens).text
 
 
-def absorb_observations(call: Call, observations: list[dict[str, Any]], task_id: str = "") -> str:
-    """Save what sub-agents observed."""
-    return shapes.absorbed(absorb(call.memory, observations, task=task_id))
+def absorb_observations(memory: Memory, observations: Sequence[Mapping[str, Any]], task_id: str = "") -> str:
+    """Save what sub-agents observed; raise if nothing was valid."""
+    result = absorb(memory, observations, task=task_id)
+    if not result.kept and not result.known:
+        raise Invalid("No observation was saved.", hint="Correct them and call again.", problems=result.problems)
+    return page("absorbed", result=result)
 
 
-def list_threads(call: Call, status: str, include_resolved: bool, project: str = "") -> str:
+def list_threads(memory: Memory, status: str, include_resolved: bool) -> str:
     """List threads, oldest first."""
-    memory = in_project(call.memory, project)
-    resolved = thread.resolved_threads(memory)
-    wanted = resolved if include_resolved or status == "resolved" else []
-    places = thread.numbered_threads(memory)
-    return display.threads(places if status == "open" else {}, wanted, opened=len(places), resolved_=len(resolved))
+    resolved, numbered = thread.resolved_threads(memory), thread.numbered_threads(memory)
+    places = numbered if status == "open" else {}
+    return page(
+        "threads",
+        places=places,
+        listed={place: open_ for place, open_ in places.items() if open_.stage != "archived"},
+        resolved=resolved if include_resolved or status == "resolved" else [],
+        opened=len(numbered),
+        resolved_total=len(resolved),
+    )
 
 
-def create_thread(call: Call, text: str, allow_duplicate: bool, linear_issue: str = "", project: str = "") -> str:
+def create_thread(memory: Memory, text: str, allow_duplicate: bool, linear_issue: str = "") -> str:
     """Open a thread for unfinished work."""
-    memory, issues = in_project(call.memory, project), (linear_issue,) if linear_issue else ()
-    outcome = thread.open_thread(memory, text, issues=issues, force=allow_duplicate)
-    return display.created_thread(outcome, memory.clock.now())
+    outcome = thread.open_thread(memory, text, issues=(linear_issue,) if linear_issue else (), force=allow_duplicate)
+    if not isinstance(outcome, thread.Opened | thread.Known):
+        raise refusal(outcome, REMEDIES)
+    known = isinstance(outcome, thread.Known)
+    return page("created_thread", thread=outcome.thread, known=known, now=memory.clock.now())
 
 
-def resolve_thread(
-    call: Call, thread_id: str = "", text_match: str = "", resolution_note: str = "", project: str = ""
-) -> str:
+def resolve_thread(memory: Memory, thread_id: str = "", text_match: str = "", resolution_note: str = "") -> str:
     """Mark a thread as resolved."""
     if not thread_id and not text_match:
         raise Invalid("Either thread_id or text_match is needed.", hint="list_threads lists the threads.")
-    memory = in_project(call.memory, project)
     resolved = thread.resolve(memory, thread_id or text_match, resolution_note)
-    return f"Resolved {display.thread_line(resolved, memory.clock.now())}"
+    return f"Resolved {page('thread_line', thread=resolved, now=memory.clock.now())}"
 
 
-def promote_suggestion(call: Call, suggestion_id: str, project: str = "") -> str:
-    """Turn a suggestion into a thread."""
-    record = suggest.promote(in_project(call.memory, project), suggestion_id)
-    return f"Created {shapes.tagged(record)}: {record.title}\nthread_id: {shapes.tagged(record)}"
-
-
-def dismiss_suggestion(call: Call, suggestion_id: str) -> str:
+def dismiss_suggestion(memory: Memory, suggestion_id: str) -> str:
     """Dismiss a suggestion."""
-    record, left = suggest.dismiss(call.memory, suggestion_id)
-    again = (
-        f"It is suggested again only if its topic recurs, {left} more times at most."
-        if left > 0
-        else "It will not be suggested again."
-    )
-    return f"Dismissed {shapes.tagged(record)}: {record.title}\n{again}"
+    record, left = suggest.dismiss(memory, suggestion_id)
+    again = f"suggested again only if its topic recurs, {left} more times at most"
+    return f"Dismissed {tagged(record)}: {record.title}\nIt {f'is {again}' if left > 0 else 'will not be suggested again'}."
 
 
-def cleanup_threads(call: Call, auto_archive: bool, project: str = "") -> str:
+def cleanup_threads(memory: Memory, auto_archive: bool) -> str:
     """Return threads by stage, and archive dormant ones on request."""
-    memory = in_project(call.memory, project)
     archived = thread.archive_dormant(memory) if auto_archive else []
-    return display.triaged(thread.triage(memory), archived, memory.clock.now())
+    return page("triaged", stages=thread.triage(memory), archived=archived, now=memory.clock.now())
 
 
-def health(call: Call, failure_limit: int) -> str:
-    """Check the store and its indexes."""
-    return reports.healthy(doctor.status(call.memory), list(doctor.examine(call.memory)), failure_limit)
+def health(memory: Memory, failure_limit: int) -> str:
+    """Check the store and its indexes. Every write is one transaction, so only its indexes can lag."""
+    status, checks = doctor.status(memory), list(doctor.examine(memory))
+    failed = [check for check in checks if check.fix]
+    return page("healthy", status=status, checks=checks, failed=failed, limit=failure_limit)
 
 
-def analyze(
-    call: Call, lens: str, days: float, format_: str, project: str = "", agent: str = ""
-) -> str | dict[str, Any]:
-    """Return the statistics of sessions."""
-    analysis = ANALYSES[lens]
-    return reports.analyzed(lens, analysis(in_project(call.memory, project), days=days, agent=agent), days, format_)
+def analyze(memory: Memory, lens: str, days: float, format_: str, agent: str = "") -> str | dict[str, Any]:
+    """Return the statistics of sessions as text or JSON."""
+    report = ANALYSES[lens](memory, days=days, agent=agent)
+    if format_ == "json":
+        return {"lens": lens, "days": days, "data": _plain(report)}
+    lines = {"tallies": tallies(report)} if isinstance(report, Activity) else {}
+    return f"{lens} · last {days:g} days\n{page(lens, report=report, **lines)}"
 
 
-def graph_traverse(
-    call: Call, lens: str, depth: int, limit: int, node: str = "", predicate: str = "", project: str = ""
-) -> str:
+def _plain(report: Any) -> Any:
+    """Convert a report to JSON; a scar is reduced to its id, title and severity."""
+    match report:
+        case Effect(scar=scar, shown=shown, outcomes=outcomes, heeded=heeded):
+            summary = {"scar_id": scar.id, "title": scar.title, "severity": scar.fields.get("severity")}
+            return {**summary, "surfaced": shown, "outcomes": dict(outcomes), "application_rate": heeded}
+        case Mapping():
+            return {name: _plain(value) for name, value in report.items()}
+        case list() | tuple():
+            return [_plain(item) for item in report]
+        case Activity() | BlindSpots() | Reply():
+            summary = {spec.name: _plain(getattr(report, spec.name)) for spec in fields(report)}
+            return summary | ({"issues": dict(report.issues)} if isinstance(report, Activity) else {})
+    return report
+
+
+def graph_traverse(memory: Memory, lens: str, depth: int, limit: int, node: str = "", predicate: str = "") -> str:
     """Traverse the graph of the project."""
-    memory = in_project(call.memory, project)
     traversal = graph.traverse(memory, lens, node, predicate=predicate, depth=depth, limit=limit)
-    return reports.traversed(traversal, node)
+    return page("traversed", traversal=traversal, node=node)
 
 
-def save_transcript(call: Call, session_id: str, **conversation: Any) -> dict[str, Any]:
+def save_transcript(memory: Memory, session: str, text: str, form: str) -> dict[str, Any]:
     """Save the transcript of a session."""
-    memory, text = call.memory, conversation["transcript"]
-    form = conversation["format_"] if form_of(text) == "json" else "markdown"
-    return shapes.saved(
-        transcript.save_transcript(memory, text, session=arguments.session_id(memory, session_id), form=form)
-    )
+    form = form if form_of(text) == "json" else "markdown"
+    stored = transcript.save_transcript(memory, text, session=session, form=form)
+    return {"stored": stored, "size": (size := len(stored.body.encode())), "kilobytes": size / 1024}
 
 
-def get_transcript(call: Call, session_id: str) -> dict[str, Any]:
-    """Return the transcript of a session."""
-    return shapes.transcript(transcript.get_transcript(call.memory, arguments.session_id(call.memory, session_id)))
-
-
-def search_transcripts(call: Call, query: str, match_count: int, similarity_threshold: float, project: str = "") -> str:
+def search_transcripts(memory: Memory, query: str, match_count: int, similarity_threshold: float) -> str:
     """Find passages of transcripts."""
-    memory = in_project(call.memory, project)
     pieces = transcript.search_transcripts(memory, query, limit=match_count, least=similarity_threshold)
-    return shapes.passages(pieces, query)
+    return page("passages", pieces=pieces, query=query)
 
 
-def gitmem_cache_status(call: Call, project: str = "") -> dict[str, Any]:
+def cache_status(memory: Memory) -> dict[str, Any]:
     """Return the state of the search index."""
-    memory = in_project(call.memory, project)
-    return reports.cache_status(doctor.status(memory), _learnings(memory))
-
-
-def gitmem_cache_health(call: Call, project: str = "") -> dict[str, Any]:
-    """Compare the search index with the journal."""
-    return reports.cache_health(list(doctor.examine(in_project(call.memory, project))))
-
-
-def gitmem_cache_flush(call: Call, project: str = "") -> dict[str, Any]:
-    """Rebuild the search index."""
-    memory = in_project(call.memory, project)
-    before, began = _learnings(memory), memory.clock.now()
-    doctor.rebuild_views(memory, call.progress)
-    took = round(days_between(began, memory.clock.now()) * MS_PER_DAY)
+    status = doctor.status(memory)
+    has_vectors = status.embedder != "none"
+    mode = "hybrid" if has_vectors and not status.note else "words"
     return {
-        "success": True,
-        "previous_scar_count": before,
-        "new_scar_count": _learnings(memory),
-        "elapsed_ms": took,
+        "status": status,
+        "mode": mode,
+        "learnings": _learnings(memory),
+        "lags": bool(status.lagging) and has_vectors,
     }
 
 
-def gitmem_help(call: Call) -> str:
-    """List the tools."""
-    return reports.helped(CONTRACT, doctor.status(call.memory))
+def cache_health(memory: Memory) -> dict[str, Any]:
+    """Compare the search index with the journal."""
+    checks = [check for check in doctor.examine(memory) if check.name in INDEX_CHECKS]
+    fixes = [check.fix for check in checks if check.fix]
+    details = [f"{check.name}: {check.found}" for check in checks]
+    return {"status": "out_of_sync" if fixes else "healthy", "details": details, "fixes": fixes}
+
+
+def cache_flush(memory: Memory, progress: Any) -> dict[str, Any]:
+    """Rebuild the search index."""
+    before, began = _learnings(memory), memory.clock.now()
+    doctor.rebuild_views(memory, progress)
+    took = round(days_between(began, memory.clock.now()) * MS_PER_DAY)
+    counts = {"previous_scar_count": before, "new_scar_count": _learnings(memory)}
+    return {"success": True, **counts, "elapsed_ms": took}
 
 
 def _learnings(memory: Memory) -> int:
     return list_records(memory, Query(text="", kinds=LEARNINGS, limit=1)).total
+
+
+def gitmem_help(memory: Memory) -> str:
+    """List the tools with their short names."""
+    tools = CONTRACT.promises
+    width = max(len(tool.name) for tool in tools)
+    return page("helped", version=__version__, tools=tools, status=doctor.status(memory), width=width)
+
+
+def _answers(items: Sequence[Mapping[str, Any]]) -> list[Answer]:
+    """Return the answers to scars, or the reflections on them."""
+    return [
+        Answer(
+            scar=item["scar_id"],
+            decision=item.get("decision") or item["outcome"],
+            evidence=item["evidence"],
+            relevance=item.get("relevance", ""),
+        )
+        for item in items
+    ]
+
+
+TERMS = Terms(
+    filters={"answers": _answers, "bytes": lambda text: len(text.encode()), "tag": tagged, "use": verbs.use_of},
+    lookups={"session": lambda memory, reference: verbs.session_id(memory, reference or "")},
+)
+ROWS = {
+    "session_start": Row(
+        session_start,
+        "call, force, agent_identity, linear_issue, issue_title, issue_description, issue_labels",
+    ),
+    "session_refresh": Row(session_refresh),
+    "session_close": Row(session_close),
+    "recall": Row(recall, "plan, match_count, similarity_threshold"),
+    "confirm_scars": Row(confirm_scars, "answers=confirmations|answers"),
+    "reflect_scars": Row(reflect_scars, "answers=reflections|answers"),
+    "create_learning": Row(create_learning),
+    "create_decision": Row(create_decision),
+    "record_scar_usage": Row(verbs.note_use, "use=.|use", "success=true, usage_id=."),
+    "record_scar_usage_batch": Row(
+        verbs.note_uses,
+        None,
+        """success=errors|not, usage_ids=events, resolved_count=events|len, failed_count=errors|len,
+        failed_identifiers=names, errors""",
+    ),
+    "search": Row(search),
+    "log": Row(log),
+    "archive_learning": Row(
+        verbs.archive,
+        "reference=id_, reason=reason|none",
+        '"Archived {.|kind}: {title}\nid: {id}\nreason: {reason}"',
+    ),
+    "prepare_context": Row(prepare_context),
+    "absorb_observations": Row(absorb_observations),
+    "list_threads": Row(list_threads),
+    "create_thread": Row(create_thread),
+    "resolve_thread": Row(resolve_thread),
+    "promote_suggestion": Row(
+        suggest.promote, "reference=suggestion_id", '"Created {.|tag}: {title}\nthread_id: {.|tag}"'
+    ),
+    "dismiss_suggestion": Row(dismiss_suggestion),
+    "cleanup_threads": Row(cleanup_threads),
+    "health": Row(health),
+    "analyze": Row(analyze),
+    "graph_traverse": Row(graph_traverse),
+    "save_transcript": Row(
+        save_transcript,
+        "session=session_id|session, text=transcript, form=format_",
+        """success=true, session_id=stored.session, size_bytes=size, size_kb=kilobytes|1,
+        estimated_tokens=stored.tokens""",
+    ),
+    "get_transcript": Row(
+        transcript.get_transcript,
+        "session=session_id|session",
+        "success=true, session_id=session, transcript=body, size_bytes=body|bytes",
+    ),
+    "search_transcripts": Row(search_transcripts),
+    "gitmem-cache-status": Row(
+        cache_status,
+        None,
+        """search_mode=mode, initialized=true, project=status.project, scar_count=learnings,
+        waiting_for_vectors=status.lagging, is_stale=lags, embedder=status.embedder, note=status.note""",
+    ),
+    "gitmem-cache-health": Row(cache_health),
+    "gitmem-cache-flush": Row(cache_flush, "progress=call.progress"),
+    "gitmem-help": Row(gitmem_help),
+}

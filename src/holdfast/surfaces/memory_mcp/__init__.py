@@ -1,6 +1,13 @@
 """The compatible surface of Memory MCP: memories by integer ids, a hot cache, trust, mining, predictions, maintenance."""
 
-from holdfast.surfaces.contract import surface_of
-from holdfast.surfaces.memory_mcp import link_tools, memory_tools, shapes, store_tools
+from holdfast.model.errors import HoldfastError
+from holdfast.surfaces.maps import problem_text, surface_of, text_or_json
+from holdfast.surfaces.memory_mcp.tools import CONTRACT, ROWS, TERMS
 
-surface = surface_of(shapes.CONTRACT, memory_tools, link_tools, store_tools, present_error=shapes.present_error)
+
+def present_error(problem: HoldfastError) -> str:
+    """Format an error as an object with success false."""
+    return text_or_json({"success": False, "error": problem_text(problem)})
+
+
+surface = surface_of(CONTRACT, ROWS, terms=TERMS, present_error=present_error)

@@ -1,9 +1,13 @@
-"""Map Memory MCP's types and categories to kinds and back. Pure functions."""
+"""Map Memory MCP's types, categories and integer ids to kinds and ids, and back."""
 
 from collections.abc import Iterable, Mapping
 
+from holdfast.engine.views import records
+from holdfast.model.errors import NotFound
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import Draft, Record, Source
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.numbers import called, entries_called
 
 SYSTEM = "memory-mcp"
 TYPES = ("project", "pattern", "reference", "conversation", "episodic")
@@ -80,3 +84,24 @@ def draft_of(
         confidence="high",
         source=source,
     )
+
+
+def id_of(memory: Memory, number: int) -> str:
+    """Return the id of the record with this number, or with this number in an imported Memory MCP store."""
+    for entry in entries_called(memory, [number], SYSTEM).get(number, ()):
+        return entry.record.id
+    raise NotFound(f"Memory not found: {number}.", hint="list_memories lists the ids.")
+
+
+def pattern_of(memory: Memory, number: int) -> str:
+    """Return the id of the mined candidate with this number."""
+    try:
+        return id_of(memory, number)
+    except NotFound as problem:
+        raise NotFound(f"Pattern not found: {number}.", hint="review_candidates lists the ids.") from problem
+
+
+def numbers_of(memory: Memory, ids: Iterable[str]) -> dict[str, int]:
+    """Return the number of each record."""
+    entries = called(memory, records.by_ids(memory.store, ids).values())
+    return {entry.record.id: entry.number for entry in entries}

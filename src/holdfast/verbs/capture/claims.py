@@ -1,12 +1,14 @@
 """Store what users and agents state: the user's word at once, an agent's conclusion once something confirms it."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from holdfast.engine.search.similar import similar
 from holdfast.engine.views import records, usage
 from holdfast.model.event import Actor
+from holdfast.model.files import read_regular
 from holdfast.model.record import Confidence, Draft, Link, Record, Source
 from holdfast.model.text import shorten
 from holdfast.policy.activity.claims import claims_of, is_echo, is_guess, is_proven, standing_of, takes_back
@@ -20,7 +22,7 @@ from holdfast.verbs.records.conflicts import claim_of, is_comparable
 from holdfast.verbs.records.write import Written, WrittenPending, confirm, verdict_on
 
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
-MOST_INSTRUCTIONS = 100_000  # characters of a file with instructions that are compared
+MOST_INSTRUCTIONS = 100_000  # bytes of a file with instructions that are compared
 MOST_STATEMENTS = 20  # of one prompt: a text with more is quoting
 # Chance of a conflict from which a statement supersedes a memory: less is needed if it was meant as a correction.
 CONFLICT, CORRECTED = 0.7, 0.4
@@ -49,9 +51,8 @@ class Known:
         """The lines of the project's files with instructions for agents."""
         lines = list[str]()
         for file in (self.memory.checkout.top() / name for name in INSTRUCTIONS):
-            if file.is_file():
-                with file.open(encoding="utf-8", errors="replace") as text:
-                    lines += text.read(MOST_INSTRUCTIONS).splitlines()
+            with suppress(OSError):  # there is none, or it is larger than what anyone instructs
+                lines += read_regular(file, MOST_INSTRUCTIONS).decode(errors="replace").splitlines()
         return [line for line in lines if line.strip()]
 
     def is_instruction(self, text: str) -> bool:

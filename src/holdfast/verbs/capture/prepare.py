@@ -1,7 +1,6 @@
 """Prepare the file that hooks answer from: the brief, and the notes for commands and files."""
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from holdfast.engine.locks import turn
 from holdfast.engine.views import records
 from holdfast.model.fence import defused, inline
+from holdfast.model.files import write_whole
 from holdfast.model.ids import short
 from holdfast.model.presets import preset_of
 from holdfast.model.record import GLOBAL, Record
@@ -190,8 +190,4 @@ def _by_severity(warnings: Iterable[Record]) -> list[Record]:
 def _replace(file: Path, text: str) -> None:
     """Replace a file atomically, so that a hook reads either version whole."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = file.with_suffix(f".{os.getpid()}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as out:
-        out.write(text)
-    temporary.replace(file)
+    write_whole(file, text)

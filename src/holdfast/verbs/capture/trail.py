@@ -11,6 +11,7 @@ from holdfast.engine.raw import trail
 from holdfast.engine.views import sessions
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Actor, Event, Verb
+from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before, fixed_id, parse_instant
 from holdfast.model.trail import DAYS, HookEvent, hook_event_from_json, problem_with
@@ -168,9 +169,7 @@ def _read(memory: Memory, path: Path) -> HookEvent | str:
     """Read a spooled file; return the reason if it cannot be used."""
     now = memory.clock.now()
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST:
-            return f"larger than {LARGEST:,} bytes, or no file"
-        event = hook_event_from_json(masked(parse_json(path.read_bytes())))
+        event = hook_event_from_json(masked(parse_json(read_regular(path, LARGEST))))
     except (OSError, ValueError) as problem:
         return f"not readable as JSON ({type(problem).__name__})"
     if event is None:

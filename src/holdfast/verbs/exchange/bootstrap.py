@@ -9,6 +9,7 @@ from holdfast.engine.views import records
 from holdfast.engine.views.records import fingerprint
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
+from holdfast.model.files import read_inside
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import check_text, counted, shorten
@@ -141,7 +142,7 @@ def _chosen(folder: Path, files: Sequence[str]) -> list[Path]:
 
 def _parts(path: Path, folder: Path, *, named: bool, items: bool = False) -> tuple[list[Piece], list[str]]:
     """Return what a file says, in parts, and what is wrong with it."""
-    text = _text(path)
+    text = _text(path, folder)
     if isinstance(text, Invalid):
         return [], [text.message]
     name, markdown = path.relative_to(folder).as_posix(), path.suffix.lower() not in RST
@@ -172,15 +173,14 @@ def _within_docs(drafts: Sequence[Draft]) -> tuple[list[Draft], int]:
     return [draft for draft in drafts if id(draft) not in over], len(over)
 
 
-def _text(path: Path) -> str | Invalid:
+def _text(path: Path, folder: Path) -> str | Invalid:
     """Return the text of a file, or why it cannot be used."""
     try:
-        size = path.stat().st_size
-        raw = path.read_bytes() if 0 < size <= LARGEST else b""
+        raw = read_inside(folder, path, LARGEST)
     except OSError as problem:
         return Invalid(f"it cannot be read ({problem.strerror})")
     if not raw.strip():
-        return Invalid("it is empty" if size <= LARGEST else f"it is larger than {LARGEST:,} bytes")
+        return Invalid("it is empty")
     if not is_text(raw):
         return Invalid("it is a binary file")
     try:

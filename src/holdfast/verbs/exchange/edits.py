@@ -14,6 +14,7 @@ from holdfast.model.record import GLOBAL, Draft, Record, plain
 from holdfast.model.replica import BIRTH, DeletedFile, Edit, ReplicaChanges, parts_of
 from holdfast.model.text import check_keepable, headline
 from holdfast.policy.admission.sharing import Sharing, is_carried
+from holdfast.policy.secrets.find import find_secrets
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import check_draft, draft_event, refuse_secrets
 
@@ -89,6 +90,8 @@ def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: b
         raise Invalid(f"It was not imported: {edit.doubt}.")
     if secrets := refuse_secrets(edit.said):
         raise Invalid(f"It contains a secret ({', '.join(secrets.names)}).", hint="Remove it from the file.")
+    if find_secrets(edit.where):  # the names of files are in the state of the replica
+        raise Invalid("Its name contains a secret.", hint="Rename the file.")
     check_keepable(edit.said)
     who = memory.acting_as(edit.author) if edit.author else memory
     if not edit.about:

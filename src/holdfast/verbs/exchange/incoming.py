@@ -11,7 +11,7 @@ from holdfast.model.record import Record
 from holdfast.model.text import counted
 from holdfast.policy.admission.incoming import problem_of
 from holdfast.policy.admission.sharing import Sharing, is_of_team
-from holdfast.policy.secrets.find import masked
+from holdfast.policy.secrets.find import mask_secrets, masked
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.quarantine import UNKNOWN, address, standing, waiting
 
@@ -89,7 +89,8 @@ def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Pas
     """Mark the author of what passed, and quarantine what comes from people not accepted."""
     if not result.events:
         return result
-    brought = carriers([event.id for event in result.events])
+    carried = carriers([event.id for event in result.events]).items()
+    brought = {id_: who if who is None else mask_secrets(who) for id_, who in carried}
     groups: dict[tuple[str, str], list[str]] = {}  # by who brought it and what it is about
     for event in result.events:
         if (who := brought.get(event.id, "")) is not None:
@@ -107,7 +108,7 @@ def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Pas
         held[who] += is_quarantined
         data = {
             "events": ids,
-            "from": masked(who),
+            "from": who,
             "way": way,
             "held": is_quarantined,
             "born": bool(born.intersection(ids)),

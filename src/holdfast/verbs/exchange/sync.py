@@ -16,7 +16,7 @@ from holdfast.model.replica import DeletedFile, ReadOutcome, ReplicaChanges, Rep
 from holdfast.model.text import counted
 from holdfast.policy.admission.admit import secret_names
 from holdfast.policy.admission.sharing import Sharing, is_carried
-from holdfast.policy.secrets.find import texts_of
+from holdfast.policy.secrets.find import mask_secrets, texts_of
 from holdfast.verbs.exchange.edits import Plan, plan_edits, plan_retirements
 from holdfast.verbs.exchange.incoming import FROM_THE_FUTURE, TOO_EARLY, Carriers, Passed, keep_events, passed
 from holdfast.verbs.memory import Memory
@@ -97,7 +97,7 @@ def take_from(memory: Memory, replica: Replica, sharing: Sharing) -> Synced:
     plan = plan_edits(memory, arrived, sharing, lost=True)
     border = passed(memory, [*arrived.events, *plan.arriving], sharing)
     came = keep_events(memory, [*border.events, *plan.events])
-    remarks = (*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks)
+    remarks = _printable((*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks))
     return Synced(replica=replica.name, came=len(came), remarks=remarks)
 
 
@@ -132,10 +132,15 @@ def _synced(
         came=came,
         retired=len(retired),
         put=put,
-        remarks=tuple(remarks),
+        remarks=_printable(remarks),
         missing=missing,
         held=held,
     )
+
+
+def _printable(remarks: Sequence[Remark]) -> tuple[Remark, ...]:
+    """Return remarks with the secrets in names of files and authors masked."""
+    return tuple(Remark(where=mask_secrets(remark.where), why=mask_secrets(remark.why)) for remark in remarks)
 
 
 def _carriers(replica: Replica, plan: Plan) -> Carriers:

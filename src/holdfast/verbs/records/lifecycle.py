@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
@@ -13,7 +13,8 @@ from holdfast.model.event import OUTCOMES, Event, Verb
 from holdfast.model.fold import REJECTED
 from holdfast.model.ids import short
 from holdfast.model.kinds import SEPARATE
-from holdfast.model.record import Draft, Link, Record
+from holdfast.model.record import CONFIDENCES, VISIBILITIES, Draft, Link, Record
+from holdfast.model.request import Asked, built
 from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.admission.admit import SecretFound
@@ -31,17 +32,28 @@ LONGEST_REASON = 1_000
 class Revision:
     """New values for some parts of a record; None leaves a part as it is."""
 
-    body: str | None = None
-    title: str | None = None
-    kind: str | None = None
-    fields: Mapping[str, Any] | None = None
-    scopes: tuple[str, ...] | None = None
-    tags: tuple[str, ...] | None = None
-    visibility: str | None = None
-    confidence: str | None = None
-    anchors: tuple[str, ...] | None = None
-    triggers: tuple[str, ...] | None = None
+    body: Annotated[str | None, Asked("The new text; - reads it from stdin.", flag="--text")] = None
+    title: Annotated[str | None, Asked("A new headline.")] = None
+    kind: Annotated[str | None, Asked("Another kind; its fields are checked.", form="kind")] = None
+    fields: Annotated[Mapping[str, Any] | None, Asked("Replaces the fields; repeat a name to make a list.")] = None
+    scopes: Annotated[tuple[str, ...] | None, Asked("Replaces the scopes.", form="scope")] = None
+    tags: Annotated[tuple[str, ...] | None, Asked("Replaces the tags.")] = None
+    visibility: Annotated[str | None, Asked("Who may see it.", choices=VISIBILITIES)] = None
+    confidence: Annotated[str | None, Asked("How sure it is.", choices=CONFIDENCES)] = None
+    anchors: Annotated[tuple[str, ...] | None, Asked("Replaces its anchors.")] = None
+    triggers: Annotated[
+        tuple[str, ...] | None,
+        Asked("Replaces its triggers: '' infers them again, none turns them off."),
+    ] = None
     extra: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, **asked: Any) -> "Revision":
+        """Build a revision from what a caller passed; what is empty is left as it is, triggers of '' are inferred again."""
+        given = {name: value for name, value in asked.items() if value}
+        if "triggers" in given:
+            given["triggers"] = [trigger for trigger in given["triggers"] if trigger]
+        return built(cls, given)
 
 
 def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool = False) -> Record | SecretFound:

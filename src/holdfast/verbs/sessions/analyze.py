@@ -15,6 +15,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.scars import Effect, effects
 
 QUESTIONS = ("what_broke", "what_worked", "wrong_assumption", "do_differently")
+MOST_DAYS = 3_660  # that are counted one by one
 MOST_ANSWERS = 30
 
 
@@ -134,9 +135,9 @@ def wordings(memory: Memory, *, days: float = 90) -> list[Wording]:
 
 
 def _daily(recent: Sequence[Session], days: float, now: str) -> tuple[int, ...]:
-    """Count sessions by day, oldest first."""
+    """Count sessions by day, oldest first; at most those of ten years."""
     counts = Counter(session.started_at[:10] for session in recent)
-    return tuple(counts[days_before(now, back)[:10]] for back in range(int(days) - 1, -1, -1))
+    return tuple(counts[days_before(now, back)[:10]] for back in range(int(min(days, MOST_DAYS)) - 1, -1, -1))
 
 
 def _injected(event: Event) -> int:

@@ -87,7 +87,12 @@ def _own_changes(committed: Sequence[CommittedMemory]) -> list[str]:
         if not item.unread and item.before != item.now
     )
     counts = " and ".join(f"{verb} {counted(count, 'memory')}" for verb, count in sorted(done.items()))
-    return [f"This change {counts} in .holdfast/memories. Review it like code: agents will read it."] if done else []
+    said = [f"This change {counts} in .holdfast/memories. Review it like code: agents will read it."] if done else []
+    return said + [
+        f"It deletes {item.file}: “{item.before.title}”."
+        for item in committed
+        if item.before and item.now is None and not item.unread
+    ]
 
 
 def _stored(memory: Memory, *, everything: bool) -> Iterator[Record]:

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
+from holdfast.model.files import read_inside
 from holdfast.model.freshness import Freshness
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
@@ -79,10 +80,10 @@ def _content(memory: Memory, record: Record, path: str) -> tuple[bytes, str] | N
     for revision in (*blobs, *([f"{commit}:{path}"] if commit else ())):
         if (raw := memory.checkout.content(revision)) is not None:
             return raw, commit
-    file = memory.checkout.top() / path
-    is_inside = file.resolve().is_relative_to(memory.checkout.top().resolve())
-    fits = is_inside and file.is_file() and file.stat().st_size <= LARGEST
-    return (file.read_bytes(), "") if fits else None
+    try:
+        return read_inside(memory.checkout.top(), path, LARGEST), ""
+    except (OSError, ValueError):
+        return None  # gone, too large, or outside of the checkout
 
 
 def _commit_of(record: Record) -> str:

@@ -5,7 +5,6 @@ erasure is finished by the next erasure, by the worker, or by the same command a
 """
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,6 +21,7 @@ from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
 from holdfast.model.errors import StoreError
 from holdfast.model.event import FOLDING, SHARED, Event, Json
+from holdfast.model.files import write_whole
 from holdfast.model.fold import fold_all, scrub
 from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.record import record_to_json
@@ -352,9 +352,4 @@ def _file(folder: Path, about: str) -> Path:
 def _write(folder: Path, remains: ErasableData) -> None:
     """Store the texts of a record being erased; synced to disk before the journal deletes them."""
     (folder / FOLDER).mkdir(mode=0o700, exist_ok=True)
-    aside = folder / FOLDER / f".{remains.about}.{os.getpid()}.part"
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
-        json.dump(remains.said, out)
-        out.flush()
-        os.fsync(out.fileno())
-    aside.replace(_file(folder, remains.about))
+    write_whole(_file(folder, remains.about), json.dumps(remains.said), sync=True)

@@ -12,6 +12,7 @@ from holdfast.engine.raw import counters, text_tables, transcripts
 from holdfast.engine.store import Store
 from holdfast.engine.views import records
 from holdfast.model.event import COUNTED, FOLDING, Event
+from holdfast.model.files import read_regular, write_whole
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import headline
 from holdfast.policy.activity.transcript import chunks, messages_in
@@ -230,11 +231,7 @@ def clean_file(path: Path, clean: Callable[[Any], Any]) -> bool:
     value, name = _read(path), str(clean(path.name))
     cleaned = clean(value)
     if cleaned != value:
-        aside = path.with_name(f".{os.getpid()}.redacted")
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(cleaned if isinstance(cleaned, str) else json.dumps(cleaned))
-        aside.replace(path)
+        write_whole(path, cleaned if isinstance(cleaned, str) else json.dumps(cleaned))
     if name != path.name:
         path.replace(path.with_name(name))
     return cleaned != value or name != path.name
@@ -252,9 +249,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 def _text(path: Path) -> str | None:
     """Return a file's text; None if it is binary, too large or unreadable."""
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST:
-            return None
-        raw = path.read_bytes()
+        raw = read_regular(path, LARGEST)
     except OSError:
         return None
     return None if b"\0" in raw[:8_000] else raw.decode("utf-8", "replace")

@@ -1,37 +1,38 @@
 """The commands of bettermemory."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from holdfast.compose.adapters import bettermemory_document
-from holdfast.hosts.cli.compat.running import run, version_option
-from holdfast.hosts.cli.here import look_around
-from holdfast.hosts.cli.options import opened
-from holdfast.hosts.cli.render import json_option, print_json
+from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.compat import run, version_option
+from holdfast.hosts.cli.render import print_json
+from holdfast.hosts.cli.setup import look_around
+from holdfast.hosts.cli.values import Days, DryRun, Output
 from holdfast.hosts.setup.apply import snippet
 from holdfast.hosts.setup.clients import CLIENTS
 from holdfast.hosts.setup.edits import Member
 from holdfast.hosts.setup.plan import file_of
 from holdfast.hosts.setup.shapes import instructions, stdio
-from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.model.fence import visible
+from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.ids import days_between
-from holdfast.model.record import Record
+from holdfast.model.request import Asked
 from holdfast.model.scope import check_scopes, project_of_remote
 from holdfast.model.text import counted
-from holdfast.surfaces.bettermemory import arguments, health_shapes, shapes
-from holdfast.surfaces.bettermemory.health_data import curated
-from holdfast.surfaces.bettermemory.tombstones import Tombstone, tombstones
+from holdfast.surfaces.bettermemory.tools import ROWS, TERMS
+from holdfast.surfaces.bettermemory.verbs import KNOWN, tombstones
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.project import Moved, move
+from holdfast.verbs.records.project import move
 from holdfast.verbs.upkeep.erasing import erase
 
 NAME = "bettermemory"
 WARNED, FAILED = 1, 2  # exit codes of `doctor`
+Scopes = Annotated[tuple[str, ...], Asked("Only this scope.")]
 
 
 @click.group("bettermemory", invoke_without_command=True, params=[version_option()])
@@ -42,84 +43,89 @@ def group(ctx: click.Context) -> None:
         run("mcp", "--surface", NAME)
 
 
-@group.command("init")
-@click.option("--client", help="Set up this client; default: print what to add by hand.")
-@click.option("--print-only", is_flag=True, help="Print the entry; write nothing.")
-@click.option("--with-addendum", is_flag=True, help="Also print the policy for agents.")
-@json_option
-def init(client: str | None, print_only: bool, with_addendum: bool, as_json: bool) -> None:
+@command(under=group)
+def init(
+    *,
+    client: Annotated[str | None, Asked("Set up this client; default: print what to add by hand.")] = None,
+    print_only: Annotated[bool, Asked("Print the entry; write nothing.")] = False,
+    with_addendum: Annotated[bool, Asked("Also print the policy for agents.")] = False,
+    as_json: bool = False,
+) -> Result:
     """Set up a client, or print what to add to one by hand."""
     if client and not print_only and not as_json:
         run("init", "--client", client, "--surface", NAME, "--yes")
-        return
-    from dataclasses import replace
-
+        return None
     here = look_around()
     entry = Member(path=("mcpServers", NAME), value=stdio(replace(here.made, surfaces=(NAME,))))
     files = {one.name: str(file) for one in CLIENTS if (file := file_of(one.server, "user", here.machine))}
-    if as_json:
-        print_json({"snippet": {"mcpServers": {NAME: dict(entry.value)}}, "clients": files})
-        return
-    click.echo(snippet([entry]))
-    for name, path in files.items():
-        if client in (None, name):
-            click.echo(f"[{'✓' if Path(path).exists() else ' '}] {name}: {path}")
-    if with_addendum:
-        click.echo(instructions((NAME,)))
+    lines = [
+        snippet([entry]),
+        *(
+            f"[{'✓' if Path(path).exists() else ' '}] {name}: {path}"
+            for name, path in files.items()
+            if client in (None, name)
+        ),
+        *([instructions((NAME,))] if with_addendum else []),
+    ]
+    value = {"snippet": {"mcpServers": {NAME: dict(entry.value)}}, "clients": files}
+    return value, lambda: click.echo("\n".join(lines))
 
 
-@group.command("doctor")
-@json_option
-def doctor(as_json: bool) -> None:
+@command(under=group)
+def doctor(*, as_json: bool = False) -> None:
     """Check the installation. Exit code 0: fine, 1: warnings, 2: broken."""
     try:
-        run("doctor", *(["--json"] if as_json else []))
+        run("doctor", json=as_json)
     except HoldfastError:  # `doctor` printed it
         raise click.exceptions.Exit(FAILED) from None
     except click.exceptions.Exit as end:
         raise click.exceptions.Exit(WARNED if end.exit_code else 0) from None
 
 
-@group.command("health")
-@click.option("--days", default=30, show_default=True, help="Days to look back.")
-@click.option("--top-k", default=10, show_default=True, help="How many of the most used.")
-@click.option("--min-applied", default=3, show_default=True, help="Uses from which a memory is heavily used.")
-@json_option
-def health(days: int, top_k: int, min_applied: int, as_json: bool) -> None:
+@command(under=group)
+def health(
+    memory: Memory,
+    *,
+    days: Days = 30,
+    top_k: Annotated[int, Asked("How many of the most used.")] = 10,
+    min_applied: Annotated[int, Asked("Uses from which a memory is heavily used.")] = 3,
+) -> Result:
     """Report what makes the memory less useful: the data of memory_health."""
-    with opened() as memory:
-        report = health_shapes.report(memory, curated(memory, arguments.KNOWN, days=days, top=top_k, least=min_applied))
-    if as_json:
-        print_json(report)
-        return
+    asked = {"window_days": days, "heavily_used_top_k": top_k, "min_applied": min_applied}
+    report = ROWS["memory_health"].run(memory, asked, TERMS)
     debt = report["verification_debt"]
-    click.echo(f"Active memories: {report['total_active_memories']}, window {days} days")
-    click.echo(
-        f"Verification: {debt['never_verified_total']} never, {debt['stale_total']} stale, {debt['fresh_count']} fresh"
-    )
+    lines = [
+        f"Active memories: {report['total_active_memories']}, window {days} days",
+        f"Verification: {debt['never_verified_total']} never, {debt['stale_total']} stale, {debt['fresh_count']} fresh",
+    ]
     for title in ("contradicted", "dead_weight", "cold_memories", "heavily_used"):
-        click.echo(f"{title.replace('_', ' ').capitalize()} ({len(report[title])})")
-        for row in report[title]:
-            click.echo(visible(f"  {row['id'][:10]} {row['summary']} (applied {row['applied_count']})"))
-    for row in report["marker_stats"]:
-        click.echo(visible(f"Marker {row['marker']}: {row['fire_count']} fired, {row['override_count']} overridden"))
+        lines.append(f"{title.replace('_', ' ').capitalize()} ({len(report[title])})")
+        lines += [f"  {row['id'][:10]} {row['summary']} (applied {row['applied_count']})" for row in report[title]]
+    lines += [
+        f"Marker {row['marker']}: {row['fire_count']} fired, {row['override_count']} overridden"
+        for row in report["marker_stats"]
+    ]
+    return report, "\n".join(lines)
 
 
-@group.command("export")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write; default: stdout.")
-@click.option("--no-tombstones", is_flag=True, help="Only active memories.")
-@click.option("--scope", "scopes", multiple=True, help="Only this scope; repeatable.")
-def export(output: Path | None, no_tombstones: bool, scopes: tuple[str, ...]) -> None:
+@command(under=group, json=False)
+def export(
+    memory: Memory,
+    *,
+    output: Output = None,
+    no_tombstones: Annotated[bool, Asked("Only active memories.")] = False,
+    scopes: Scopes = (),
+) -> None:
     """Write memories and tombstones as one JSON document."""
     wanted = set(check_scopes(scopes))
-    with opened() as memory:
-        records = [record for record in records_of(memory) if _is_wanted(record, wanted)]
-        document: dict[str, Any] = {
-            "format_version": 1,
-            "exported_at": memory.clock.now(),
-            "source_directory": str(memory.store.folder),
-            "active_memories": bettermemory_document(record for record in records if record.state == "active"),
-        }
+    known = [record for record in records_of(memory) if record.kind in KNOWN]
+    records = [record for record in known if not wanted or wanted.intersection(record.scopes)]
+    document: dict[str, Any] = {
+        "format_version": 1,
+        "exported_at": memory.clock.now(),
+        "source_directory": str(memory.store.folder),
+        "active_memories": bettermemory_document(record for record in records if record.state == "active"),
+    }
     if not no_tombstones:
         document["tombstoned_memories"] = bettermemory_document(one for one in records if one.state == "retired")
     if output is None:
@@ -130,52 +136,35 @@ def export(output: Path | None, no_tombstones: bool, scopes: tuple[str, ...]) ->
     click.echo(f"{counted(len(records), 'memory')} written to {output}.", err=True)
 
 
-def _is_wanted(record: Record, scopes: set[str]) -> bool:
-    return record.kind in arguments.KNOWN and (not scopes or bool(scopes.intersection(record.scopes)))
-
-
 @group.group("tombstones")
 def removed() -> None:
     """List removed memories, or delete them for good."""
 
 
-@removed.command("list")
-@click.option("--scope", "scopes", multiple=True, help="Only this scope; repeatable.")
-@json_option
-def list_removed(scopes: tuple[str, ...], as_json: bool) -> None:
+@command("list", under=removed)
+def list_removed(memory: Memory, *, scopes: Scopes = ()) -> Result:
     """List removed memories, and why they were removed."""
-    with opened() as memory:
-        rows = [shapes.tombstone(tombstone) for tombstone in _tombstones(memory, scopes)]
-    if as_json:
-        print_json(rows)
-        return
-    for row in rows:
-        click.echo(visible(f"{row['id']} removed {row['removed'][:10]}: {row['removed_reason']} | {row['summary']}"))
-    if not rows:
-        click.echo("No tombstones.")
+    rows = ROWS["memory_list_tombstones"].run(memory, {"auto_scope": False, "scopes": check_scopes(scopes)}, TERMS)
+    lines = [f"{row['id']} removed {row['removed'][:10]}: {row['removed_reason']} | {row['summary']}" for row in rows]
+    return rows, "\n".join(lines) or "No tombstones."
 
 
-@removed.command("prune")
-@click.option("--older-than", "days", type=float, required=True, help="Days since the removal.")
-@click.option("--dry-run", is_flag=True, help="Preview; delete nothing.")
-@json_option
-def prune(days: float, dry_run: bool, as_json: bool) -> None:
+@command(under=removed)
+def prune(
+    memory: Memory,
+    *,
+    days: Annotated[float, Asked("Days since the removal.", flag="--older-than")],
+    dry_run: DryRun = False,
+) -> Result:
     """Delete removed memories for good, history included."""
-    with opened() as memory:
-        now = memory.clock.now()
-        old = [one.record.id for one in _tombstones(memory, ()) if days_between(one.at, now) >= days]
-        for id_ in [] if dry_run else old:
-            erase(memory, id_)
-    if as_json:
-        print_json({"would_delete" if dry_run else "deleted": old, "cutoff_days": days})
-        return
-    click.echo(f"{'Would delete' if dry_run else 'Deleted'} {counted(len(old), 'tombstone')} older than {days:g} days.")
-    for id_ in old:
-        click.echo(f"  {id_}")
-
-
-def _tombstones(memory: Memory, scopes: tuple[str, ...]) -> list[Tombstone]:
-    return list(tombstones(memory, kinds=arguments.KNOWN, scopes=check_scopes(scopes), everywhere=True))
+    now = memory.clock.now()
+    old = [record.id for record, gone in tombstones(memory, False) if days_between(gone["at"], now) >= days]
+    for id_ in [] if dry_run else old:
+        erase(memory, id_)
+    done = "Would delete" if dry_run else "Deleted"
+    head = f"{done} {counted(len(old), 'tombstone')} older than {days:g} days."
+    value = {"would_delete" if dry_run else "deleted": old, "cutoff_days": days}
+    return value, "\n".join([head, *(f"  {id_}" for id_ in old)])
 
 
 @group.group("migrate")
@@ -183,46 +172,35 @@ def migrate() -> None:
     """Say which repository memories without one belong to."""
 
 
-@migrate.command("origin")
-@click.option("--repo", help="Remote of all memories that have none.")
-@click.option("--scope-repo", "routes", multiple=True, metavar="SCOPE=URL", help="Remote for one scope; repeatable.")
-@click.option("--dry-run", is_flag=True, help="Preview; change nothing.")
-def origin(repo: str | None, routes: tuple[str, ...], dry_run: bool) -> None:
+@command(under=migrate, json=False)
+def origin(
+    memory: Memory,
+    *,
+    repo: Annotated[str | None, Asked("Remote of all memories that have none.")] = None,
+    routes: Annotated[tuple[str, ...], Asked("Remote for one scope.", flag="--scope-repo", metavar="SCOPE=URL")] = (),
+    dry_run: DryRun = False,
+) -> None:
     """Move memories without a repository to one: by scope, else all of them with --repo."""
-    pairs = [(*_route(route),) for route in routes] + ([("", _remote(repo))] if repo else [])
-    with opened() as memory:
-        if not pairs and memory.checkout.in_git():
-            pairs = [("", memory.project)]
-        for scope, project in pairs:
-            _show(_moved(memory, scope, project, dry_run=dry_run), scope, project, dry_run=dry_run)
+
+    def remote(url: str) -> str:
+        if project := project_of_remote(url):
+            return project
+        raise Invalid(f"{url!r} is not the address of a repository.")
+
+    if wrong := [route for route in routes if "=" not in route]:
+        raise Invalid(f"{wrong[0]!r} is not SCOPE=URL.")
+    split = [route.partition("=") for route in routes]
+    pairs = [(check_scopes((scope,))[0], remote(url)) for scope, _, url in split] + (
+        [("", remote(repo))] if repo else []
+    )
+    if not pairs and memory.checkout.in_git():
+        pairs = [("", memory.project)]
+    for scope, project in pairs:
+        try:
+            count = len(move(memory, "", project, scope=scope, dry_run=dry_run).records)
+        except NotFound:
+            count = 0
+        verb, of = "Would move" if dry_run else "Moved", f" of {scope}" if scope else ""
+        click.echo(f"{verb} {counted(count, 'memory')}{of} to {project}.")
     if not pairs:
         click.echo("Nothing to do outside a repository: name one with --repo or --scope-repo.")
-
-
-def _moved(memory: Memory, scope: str, project: str, *, dry_run: bool) -> Moved | None:
-    from holdfast.model.errors import NotFound
-
-    try:
-        return move(memory, "", project, scope=scope, dry_run=dry_run)
-    except NotFound:
-        return None
-
-
-def _show(moved: Moved | None, scope: str, project: str, *, dry_run: bool) -> None:
-    count = len(moved.records) if moved else 0
-    verb = "Would move" if dry_run else "Moved"
-    click.echo(f"{verb} {counted(count, 'memory')}{f' of {scope}' if scope else ''} to {project}.")
-
-
-def _route(text: str) -> tuple[str, str]:
-    scope, sign, url = text.partition("=")
-    if not sign:
-        raise Invalid(f"{text!r} is not SCOPE=URL.")
-    return check_scopes((scope,))[0], _remote(url)
-
-
-def _remote(url: str) -> str:
-    project = project_of_remote(url)
-    if project is None:
-        raise Invalid(f"{url!r} is not the address of a repository.")
-    return project

@@ -1,41 +1,35 @@
 """The commands of claude-mem's worker, as its hooks call them."""
 
 import sys
+from typing import Literal
 
 import click
 
-from holdfast.hosts.cli.compat.running import version_option
-from holdfast.hosts.cli.options import opened
+from holdfast.hosts.cli.command import command, opened
+from holdfast.hosts.cli.compat import version_option
 from holdfast.surfaces.claude_mem import shapes
 from holdfast.verbs.records.numbers import called
 from holdfast.verbs.search.observations import recent
 
-EVENTS = {
-    "session-init": "UserPromptSubmit",
-    "observation": "PostToolUse",
-    "summarize": "Stop",
-}
+EVENTS = {"session-init": "UserPromptSubmit", "observation": "PostToolUse", "summarize": "Stop"}
 group = click.Group("claude-mem", help="The commands of claude-mem.", params=[version_option()])
 
 
-@group.command("start")
+@command(under=group, json=False)
 def start() -> None:
     """Report that nothing needs to be started: hooks start a worker that ends by itself."""
     click.echo("No worker is needed; `holdfast web --port 37777` serves the viewer and the HTTP interface.")
 
 
-@group.command("hook")
-@click.argument("client")
-@click.argument("what", type=click.Choice(["context", "user-message", *EVENTS]))
-def hook(client: str, what: str) -> None:
+@command(under=group, json=False)
+def hook(client: str, what: Literal["context", "user-message", "session-init", "observation", "summarize"]) -> None:
     """Run one of its hooks: print the context of a session, or store the event on stdin. `user-message` does nothing."""
     if what == "user-message":  # it reported to the user, at the start of a session, that context was loaded
         return
     if what == "context":
         with opened() as memory:
-            click.echo(
-                shapes.context(memory.project, called(memory, recent(memory, [memory.project])), memory.clock.now())
-            )
+            observed = called(memory, recent(memory, [memory.project]))
+            click.echo(shapes.context(memory.project, observed, memory.clock.now()))
         return
     from holdfast.hosts.hooks.hook import main
 

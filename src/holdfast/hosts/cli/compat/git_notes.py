@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from holdfast.hosts.cli.compat.running import run, version_option
+from holdfast.hosts.cli.compat import run, version_option
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.policy.secrets.find import find_secrets
@@ -93,13 +93,6 @@ def translated(command: Command, words: Sequence[str]) -> tuple[tuple[str, ...],
     return (*(base or command.ours), *ours), unused
 
 
-def _run(command: Command, words: tuple[str, ...]) -> None:
-    ours, unused = translated(command, words)
-    if unused:
-        click.echo(f"Without effect here: {', '.join(unused)}.", err=True)
-    run(*ours)
-
-
 def captured(words: Sequence[str]) -> tuple[str, ...]:
     """Return our command for `capture [NAMESPACE] SUMMARY -- CONTENT`."""
     namespace, left = ("", list(words)) if not words or words[0] not in NAMESPACES else (words[0], list(words[1:]))
@@ -113,11 +106,18 @@ def captured(words: Sequence[str]) -> tuple[str, ...]:
 
 def _add(name: str, explanation: str, work: Callable[[tuple[str, ...]], None]) -> None:
     settings = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+    words = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)
+    group.add_command(click.Command(name, settings, callback=work, params=[words], help=explanation))
 
-    @group.command(name, context_settings=settings, help=explanation)
-    @click.argument("words", nargs=-1, type=click.UNPROCESSED)
-    def command(words: tuple[str, ...]) -> None:
-        work(words)
+
+def _passing(command: Command) -> Callable[[tuple[str, ...]], None]:
+    def pass_on(words: tuple[str, ...]) -> None:
+        ours, unused = translated(command, words)
+        if unused:
+            click.echo(f"Without effect here: {', '.join(unused)}.", err=True)
+        run(*ours)
+
+    return pass_on
 
 
 def _test_secret(words: tuple[str, ...]) -> None:
@@ -126,11 +126,7 @@ def _test_secret(words: tuple[str, ...]) -> None:
 
 
 for _name, _command in COMMANDS.items():
-    _add(
-        _name,
-        f"holdfast {' '.join(_command.ours)}",
-        lambda words, command=_command: _run(command, words),  # type: ignore[misc]
-    )
+    _add(_name, f"holdfast {' '.join(_command.ours)}", _passing(_command))
 _add("capture", "holdfast remember: [NAMESPACE] SUMMARY -- CONTENT", lambda words: run(*captured(words)))
-_add("secrets-allowlist", "Explain how a false alarm is handled.", lambda _: click.echo(ALLOWLIST))
+_add("secrets-allowlist", "Explain how a false alarm is handled.", lambda words: click.echo(ALLOWLIST))  # noqa: ARG005
 _add("test-secret", "Check whether a text looks like a secret; store nothing.", _test_secret)

@@ -1,50 +1,56 @@
 """The commands of GitMem."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from holdfast.compose.settings import name_project
-from holdfast.hosts.cli.compat.running import run, version_option
+from holdfast.hosts.cli.command import command
+from holdfast.hosts.cli.compat import run, version_option
+from holdfast.hosts.cli.values import Yes
 from holdfast.hosts.setup.places import project_root
+from holdfast.model.request import Asked
 
 group = click.Group("gitmem", help="The commands of GitMem.", params=[version_option()])
+Clients = Annotated[tuple[str, ...], Asked("Only this client.")]
+Preview = Annotated[bool, Asked("Preview the changes.")]
 
 
-@group.command("init")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@click.option("--dry-run", is_flag=True, help="Preview the changes.")
-@click.option("--project", help="Name of this folder's project.")
-@click.option("--client", "clients", multiple=True, help="Only this client; repeatable.")
-def init(yes: bool, dry_run: bool, project: str | None, clients: tuple[str, ...]) -> None:
+@command(under=group, json=False)
+def init(
+    *,
+    yes: Yes = False,
+    dry_run: Preview = False,
+    project: Annotated[str | None, Asked("Name of this folder's project.")] = None,
+    clients: Clients = (),
+) -> None:
     """Set up this project: server, hooks, permissions, instructions and .gitignore."""
     if project and not dry_run:
         folder = project_root(Path.cwd())
         click.echo(f"{folder} is the project {project} from now on ({name_project(folder, project)}).")
-    chosen = [word for name in clients for word in ("--client", name)]
-    manner = [*(["--yes"] if yes else []), *(["--dry-run"] if dry_run else [])]
-    run("init", "--project", "--surface", "gitmem", "--instructions", "--gitignore", *chosen, *manner)
+    wanted = ("init", "--project", "--surface", "gitmem", "--instructions", "--gitignore")
+    run(*wanted, client=clients, yes=yes, dry_run=dry_run)
 
 
-@group.command("install-hooks")
-@click.option("--client", "clients", multiple=True, help="Only this client; repeatable.")
-def install_hooks(clients: tuple[str, ...]) -> None:
+@command(under=group, json=False)
+def install_hooks(*, clients: Clients = ()) -> None:
     """Write the hooks of this project, with the server they belong to."""
-    chosen = [word for name in clients for word in ("--client", name)]
-    run("init", "--project", "--surface", "gitmem", *chosen, "--yes")
+    run("init", "--project", "--surface", "gitmem", "--yes", client=clients)
 
 
-@group.command("uninstall")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@click.option("--dry-run", is_flag=True, help="Preview the changes.")
-@click.option("--all", "everything", is_flag=True, help="Also delete the memories, after a backup.")
-def uninstall(yes: bool, dry_run: bool, everything: bool) -> None:
+@command(under=group, json=False)
+def uninstall(
+    *,
+    yes: Yes = False,
+    dry_run: Preview = False,
+    all_: Annotated[bool, Asked("Also delete the memories, after a backup.")] = False,
+) -> None:
     """Undo init; memories are kept unless --all."""
-    words = (("--yes", yes), ("--dry-run", dry_run), ("--all", everything))
-    run("uninstall", *(word for word, wanted in words if wanted))
+    run("uninstall", yes=yes, dry_run=dry_run, all=all_)
 
 
-@group.command("check")
+@command(under=group, json=False)
 def check() -> None:
     """Check that everything works."""
     run("doctor")

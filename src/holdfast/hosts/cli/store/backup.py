@@ -1,34 +1,41 @@
-"""`holdfast store backup`, `restore` and `recover`: copies of a store, and what can be read from a damaged one."""
+"""`holdfast store backup`, `restore`, `recover` and `migrate`: copies of a store, and what can be read from a damaged one."""
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
-import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from holdfast.compose import open_memory
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import keep_out_of_git, store_folder
-from holdfast.hosts.cli.options import declined, settings
-from holdfast.hosts.cli.render import agreed, console, json_option, local, print_json, say, working
+from holdfast.compose.team import grant, move_store
+from holdfast.hosts.cli.command import Result, command, declined, settings
+from holdfast.hosts.cli.render import agreed, console, local, working
+from holdfast.hosts.cli.values import Yes
 from holdfast.model.errors import Invalid, NotFound, StoreBusy
 from holdfast.model.places import FILE
+from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.upkeep import recovery
 from holdfast.verbs.upkeep.recovery import Saved
 
 SHOWN = 10
+File = Annotated[Path | None, Asked("", form="file")]
 
 
-@click.command("backup")
-@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--keep", type=click.IntRange(min=1), help="Keep only the newest N in the store's backups folder.")
-@json_option
-def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
+@command()
+def backup_command(
+    file: File = None,
+    *,
+    keep: Annotated[int | None, Asked("Keep only the newest N in the store's backups folder.", least=1)] = None,
+) -> Result:
     """Copy the store to a private file, while others keep reading and writing.
 
     Default: the folder `backups` next to the store. The copy is checked before it gets its name.
@@ -40,28 +47,18 @@ def backup_command(file: Path | None, keep: int | None, as_json: bool) -> None:
     """
     if file and keep:
         raise Invalid("--keep is for backups next to the store.", hint="Omit FILE.")
-    store = _store()
-    if not store.exists():
-        raise NotFound(
-            f"There is no store in {store.parent}.", hint="Pass its folder with --home, or save a memory first."
-        )
+    store = _store(exists=True)
     keep_out_of_git(store.parent)
     with working("copying the store"):
         made = recovery.back_up_store(store, file, keep=keep, now=_now())
-    if as_json:
-        removed = [str(path) for path in made.removed]
-        print_json({"backup": str(made.file), **asdict(made.mark), "removed": removed})
-        return
-    say(f"{counted(made.mark.events, 'event')} copied to {made.file}, and checked.")
-    if made.removed:
-        say(f"{counted(len(made.removed), 'older backup')} removed.")
+    text = f"{counted(made.mark.events, 'event')} copied to {made.file}, and checked."
+    older = f"\n{counted(len(made.removed), 'older backup')} removed." if made.removed else ""
+    value = {"backup": str(made.file), **asdict(made.mark), "removed": [str(path) for path in made.removed]}
+    return value, text + older
 
 
-@click.command("restore")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@json_option
-def restore_command(file: Path, yes: bool, as_json: bool) -> None:
+@command()
+def restore_command(file: Annotated[Path, Asked("", form="file")], *, yes: Yes = False) -> Result:
     """Replace the store by a backup. The current store is backed up first.
 
     `holdfast restore ID` brings back a single memory that was retired.
@@ -70,27 +67,22 @@ def restore_command(file: Path, yes: bool, as_json: bool) -> None:
     if file.exists() and store.exists() and file.samefile(store):
         raise Invalid("That file is the store itself.")
     mark = recovery.look_at(file)
-    question = f"{file} has {counted(mark.events, 'event')}, the last of {local(mark.last_at)}. Replace {store} by it?"
-    _agree(question, yes=yes)
-    with _no_worker(store.parent), working("restoring the store"):
+    last = f"the last of {local(mark.last_at)}"
+    _agree(f"{file} has {counted(mark.events, 'event')}, {last}. Replace {store} by it?", yes=yes)
+    with _exclusive(store.parent, "restoring the store"):
         mark, former = recovery.restore(file, store, now=_now())
-        _forget_replica_states(store.parent)
-    if as_json:
-        print_json({"restored": str(file), "former": str(former) if former else None, **asdict(mark)})
-        return
-    say(f"{counted(mark.events, 'event')} restored and checked.")
-    if former:
-        say(f"What was there before is in {former}.")
+    before = f"\nWhat was there before is in {former}." if former else ""
+    value = {"restored": str(file), "former": str(former) if former else None, **asdict(mark)}
+    return value, f"{counted(mark.events, 'event')} restored and checked.{before}"
 
 
-@click.command("recover")
-@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="With FILE: the new store to write."
-)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@json_option
-def recover_command(file: Path | None, output: Path | None, yes: bool, as_json: bool) -> None:
+@command()
+def recover_command(
+    file: File = None,
+    *,
+    output: Annotated[Path | None, Asked("With FILE: the new store to write.", flag="-o --output", form="file")] = None,
+    yes: Yes = False,
+) -> Result:
     """Recover every intact event from a damaged store.
 
     The damaged file and its log are kept in a folder next to the store. With FILE, only that file is read and a new one written.
@@ -105,25 +97,12 @@ def recover_command(file: Path | None, output: Path | None, yes: bool, as_json: 
         with working("reading the damaged store"):
             saved, damaged = recovery.recover_file(file, output), file
     else:
-        store = _store()
-        if not store.exists():
-            raise NotFound(
-                f"There is no store in {store.parent}.", hint="Pass its folder with --home, or save a memory first."
-            )
+        store = _store(exists=True)
         _agree(f"Create a new store from what can be read of {store}? The damaged one is kept.", yes=yes)
-        saved, damaged = _recover_store(store)
-    if as_json:
-        print_json({"damaged": str(damaged), **asdict(saved)})
-        return
-    _show(saved, damaged)
-
-
-def _recover_store(store: Path) -> tuple[Saved, Path]:
-    with _no_worker(store.parent), working("reading the damaged store"):
-        keep_out_of_git(store.parent)
-        saved, damaged = recovery.recover_store(store, now=_now())
-        _forget_replica_states(store.parent)
-    return saved, damaged
+        with _exclusive(store.parent, "reading the damaged store"):
+            keep_out_of_git(store.parent)
+            saved, damaged = recovery.recover_store(store, now=_now())
+    return {"damaged": str(damaged), **asdict(saved)}, lambda: _show(saved, damaged)
 
 
 def _show(saved: Saved, damaged: Path) -> None:
@@ -136,13 +115,10 @@ def _show(saved: Saved, damaged: Path) -> None:
     if not saved.schema_read:
         out.print("The file's schema is lost: transcripts and activity from hooks could not be recovered.")
     if saved.refused:
-        out.print(
-            f"{counted(len(saved.refused), 'event')} rejected: altered since they were written. --json lists their ids."
-        )
-    for what, ids in (
-        ("lost some of its history", saved.hurt),
-        ("may have a changed text: check it", saved.doubtful),
-    ):
+        altered = "altered since they were written. --json lists their ids."
+        out.print(f"{counted(len(saved.refused), 'event')} rejected: {altered}")
+    hurt = {"lost some of its history": saved.hurt, "may have a changed text: check it": saved.doubtful}
+    for what, ids in hurt.items():
         for key in ids[:SHOWN]:
             out.print(Text(f"  {key}  {what}", style="yellow"))
         if len(ids) > SHOWN:
@@ -152,11 +128,15 @@ def _show(saved: Saved, damaged: Path) -> None:
         out.print("`holdfast sync` restores what replicas contain; `holdfast store import` what an export contains.")
 
 
-def _store() -> Path:
+def _store(*, exists: bool = False) -> Path:
     config = settings().config
     if config.database:
         raise Invalid("The store is in PostgreSQL.", hint="Use pg_dump and pg_restore, or `holdfast store export`.")
-    return store_folder(config, Path.cwd()) / FILE
+    store = store_folder(config, Path.cwd()) / FILE
+    if exists and not store.exists():
+        hint = "Pass its folder with --home, or save a memory first."
+        raise NotFound(f"There is no store in {store.parent}.", hint=hint)
+    return store
 
 
 def _now() -> str:
@@ -164,22 +144,75 @@ def _now() -> str:
 
 
 def _agree(question: str, *, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
+    if not yes and not sys.stdin.isatty():
         raise Invalid("Nothing was done.", hint="Use --yes to do it without asking.")
-    if not agreed(question):
+    if not yes and not agreed(question):
         declined()
 
 
 @contextmanager
-def _no_worker(home: Path) -> Iterator[None]:
-    with worker_lock(home) as is_ours:
+def _exclusive(home: Path, label: str) -> Iterator[None]:
+    """Keep the worker out; afterwards the next sync reads replicas from the beginning: they may contain what the store no longer does."""
+    with worker_lock(home) as is_ours, working(label):
         if not is_ours:
             raise StoreBusy("The worker is using the store; nothing was changed.", hint="Try again when it has ended.")
         yield
+        shutil.rmtree(home / "replicas", ignore_errors=True)
 
 
-def _forget_replica_states(home: Path) -> None:
-    """Make the next sync read replicas from the beginning: they may contain what the store no longer does."""
-    shutil.rmtree(home / "replicas", ignore_errors=True)
+@command()
+def migrate_command(
+    *,
+    to: Annotated[
+        str | None, Asked("postgresql:// URL or folder to move the current store to; it must be empty.")
+    ] = None,
+    from_: Annotated[
+        str | None, Asked("postgresql:// URL or folder to move into the current store, which must be empty.")
+    ] = None,
+    grant_: Annotated[
+        str | None, Asked("Move nothing: allow this database role to run `serve` on tables it does not own.")
+    ] = None,
+    as_json: bool = False,
+) -> Result:
+    """Move a whole store: journal, vectors, transcripts and all other tables.
+
+    Both journals are compared by hash. The source is not changed. After an interruption, run it again to continue.
+    Afterwards set `database` (or HOLDFAST_DATABASE) to the new place.
+
+    \b
+    holdfast store migrate --to postgresql://holdfast@db.example.org/holdfast
+    holdfast --set database=postgresql://… store migrate --to ~/holdfast-copy
+    holdfast store migrate --grant holdfast_server
+    """
+    if grant_ and not (to or from_):
+        with open_memory(settings()) as memory:
+            grant(memory, grant_)
+        may = "it owns nothing, and sees only what the requesting user may see."
+        return {"granted": grant_}, f"{grant_} may run `holdfast server run` now: {may}"
+    if bool(to) == bool(from_):
+        raise Invalid("Where to, or where from?", hint="Pass --to or --from with a postgresql:// URL or a folder.")
+    config = settings().config
+    with _progress(quiet=as_json) as shown:
+        home = store_folder(config, Path.cwd())
+        moved = move_store(config, home, target=to or "", source=from_ or "", progress=shown)
+    amounts = [counted(moved.events, "event"), counted(moved.records, "memory"), counted(moved.vectors, "vector")]
+    lines = [f"Moved: {', '.join(amounts)}.", f"Both journals have the hash {moved.hash[:16]}…."]
+    if to:
+        name = "HOLDFAST_DATABASE" if "://" in to else "HOLDFAST_HOME"
+        lines.append(f"Set database to use it from now on: {name}={to}")
+    return moved, "\n".join(lines)
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar for each table that is copied."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(error=True), disable=quiet, transient=True) as bar:
+        tasks = {"": bar.add_task("opening", total=None)}
+
+        def show_progress(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done, total=total)
+
+        yield show_progress

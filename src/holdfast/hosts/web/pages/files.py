@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import NotFound
+from holdfast.model.files import read_inside
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import is_here
@@ -66,19 +66,17 @@ def source_of(memory: Memory, path: str) -> tuple[list[str], str]:
         raise NotFound(f"{path or 'This'} is no tracked file of the checkout.", hint=hint)
     if tracked is None and not _is_cited(memory, path):
         raise NotFound(f"No memory cites {path}.", hint="Outside git only files that a memory cites are shown.")
-    if not file.is_file():
-        return [], "The file no longer exists."
-    if file.stat().st_size > MOST_BYTES:
-        return [], "The file is too large to show."
-    return _read(file)
+    try:
+        return _lines(read_inside(top, path, MOST_BYTES).decode(errors="replace"))
+    except OSError as problem:
+        return [], f"The file cannot be shown: {problem.strerror}."
 
 
 def _is_cited(memory: Memory, path: str) -> bool:
     return any(True for _ in citations_of(memory, path))
 
 
-def _read(file: Path) -> tuple[list[str], str]:
-    text = file.read_text(encoding="utf-8", errors="replace")
+def _lines(text: str) -> tuple[list[str], str]:
     if "\0" in text:
         return [], "It is a binary file."
     lines = mask_secrets(text).split("\n")

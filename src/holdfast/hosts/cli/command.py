@@ -1,0 +1,190 @@
+"""Commands from signatures: `@command()` derives arguments, options, --json, the opened memory and the output.
+
+Parameters before `*` are arguments, the others options; `Annotated` says what each means, as for tools. A command that takes
+`memory` gets it opened. It returns the value for --json and the text for people (or a function that prints it), and an exit code
+if that is not 0.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, get_origin
+
+import click
+
+from holdfast.hosts.cli.values import FORMS
+from holdfast.model.errors import Conflict
+from holdfast.model.request import REQUIRED, Parameter, parameters_of
+
+if TYPE_CHECKING:
+    from holdfast.compose.settings import Settings
+    from holdfast.model.event import Event
+    from holdfast.verbs.memory import Memory
+
+Text = str | Callable[[], None]
+Result = tuple[Any, Text] | tuple[Any, Text, int] | None
+AT_ONCE = 2_000  # memories of the first step of a rebuild, about half a second
+AS_JSON = "holdfast.as_json"  # in the meta of a context: a group has --json for all its commands
+LONG_CHOICES = 40  # characters; more do not fit into the column of options
+_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, for programs.")
+
+
+def command(
+    name: str = "",
+    *,
+    under: click.Command | None = None,
+    working: str = "",
+    json: bool = True,
+    in_session: bool = False,
+    group: bool = False,
+    **settings: Any,
+) -> Callable[[Callable[..., Result]], click.Command]:
+    """Make a function a command, named by it unless a name is given; `under` a group if it belongs to one.
+
+    `working` labels a spinner while it runs. `in_session` acts in the session of the parameter `session`. A `group` has commands of
+    its own, and runs the function without one.
+    """
+
+    def add(function: Callable[..., Result]) -> click.Command:
+        taken = {one.name: one for one in parameters_of(function) if one.name != "memory"}
+        opens = "memory" in function.__annotations__
+
+        def run(**given: Any) -> None:
+            if group and click.get_current_context().invoked_subcommand:
+                return
+            as_json = given.pop("as_json", False) or click.get_current_context().meta.get(AS_JSON, False)
+            given |= {"as_json": as_json} if "as_json" in taken else {}
+            with ExitStack() as stack:
+                if opens:
+                    flags = {"session": given["session"]} if in_session else {}
+                    given["memory"] = stack.enter_context(opened(**flags))
+                if working:
+                    from holdfast.hosts.cli import render
+
+                    stack.enter_context(render.working(working))
+                result = function(**given)
+            if result is not None:
+                present(result, as_json=as_json)
+
+        settings_ = settings | ({"invoke_without_command": True} if group else {})
+        made = (click.Group if group else click.Command)(
+            name or function.__name__.removesuffix("_command").replace("_", "-"),
+            callback=run,
+            params=[_option_of(one) for one in taken.values() if one.name != "as_json"] + ([_JSON] if json else []),
+            help=function.__doc__,
+            **settings_,
+        )
+        if under is not None:
+            assert isinstance(under, click.Group)
+            under.add_command(made)
+        return made
+
+    return add
+
+
+def present(result: Any, *, as_json: bool) -> None:
+    """Print a result as JSON for a program, or for a person; exit with its code."""
+    from holdfast.hosts.cli.render import print_json, show
+    from holdfast.hosts.to_json import plain
+
+    value, text, *code = result
+    if isinstance(text, str):
+        show(value, text, as_json=as_json)
+    elif as_json:
+        print_json(plain(value))
+    else:
+        text()
+    if code and code[0]:
+        raise click.exceptions.Exit(code[0])
+
+
+def _option_of(parameter: Parameter) -> click.Parameter:
+    """Return the argument or option that a parameter is."""
+    asked, kind, default = parameter.asked, parameter.kind, parameter.default
+    many, pairs = get_origin(kind) is tuple, get_origin(kind) is Mapping
+    required = default is REQUIRED
+    if parameter.positional:
+        return click.Argument(
+            [parameter.name],
+            type=_type_of(parameter),
+            nargs=-1 if many else 1,
+            required=required,
+            default=None if required or many else default,
+            metavar=asked.metavar,
+        )
+    word = parameter.name.rstrip("_").replace("_", "-")
+    flags = asked.flag.split() or [f"--{word.removesuffix('s') if many or pairs else word}"]
+    meaning = asked.help
+    if kind is bool:
+        if (parameter.optional or default) and not asked.flag:
+            flags = [f"{flags[0]}/--no-{word}"]
+        return click.Option([*flags, parameter.name], is_flag=True, default=default, help=meaning)
+    metavar = asked.metavar or ("NAME=VALUE" if pairs else None)
+    if len(choices := ", ".join(parameter.choices)) > LONG_CHOICES:
+        metavar, meaning = word.upper(), f"{meaning.rstrip('.')}: {choices}."
+    if many:
+        meaning = f"{meaning.rstrip('.')}; repeatable."
+    return click.Option(
+        [*flags, parameter.name],
+        type=_type_of(parameter),
+        multiple=many or pairs,
+        required=required,
+        default=None if required or pairs or (many and not default) else default,
+        show_default=bool(default) and not required,
+        metavar=metavar,
+        help=meaning,
+    )
+
+
+def _type_of(parameter: Parameter) -> Any:
+    asked, kind = parameter.asked, parameter.item
+    least, most = asked.least, asked.most
+    if asked.form:
+        return FORMS[asked.form]
+    if parameter.choices:
+        return click.Choice(parameter.choices, case_sensitive=False)
+    if kind is Path:
+        return FORMS["path"]
+    if kind is int and (least is not None or most is not None):
+        return click.IntRange(None if least is None else int(least), None if most is None else int(most))
+    return kind if kind in (int, float) else str
+
+
+def settings(**flags: Any) -> "Settings":
+    """Load the settings, overridden by those of the command line."""
+    from holdfast.compose.settings import load_settings
+
+    return load_settings(flags=click.get_current_context().find_root().obj | flags)
+
+
+@contextmanager
+def opened(**flags: Any) -> "Iterator[Memory]":
+    """Open the memory of the working directory; what a command changes in it is kept as the last thing to undo."""
+    from holdfast.compose import open_memory
+
+    def report_rebuild(done: int, total: int) -> None:
+        if total > AT_ONCE >= done:  # a small store takes no noticeable time
+            click.echo(f"Updating the index of {total:,} memories for this version; this happens once.", err=True)
+
+    chosen = settings(**flags)
+    for warning in chosen.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    memory = open_memory(chosen, progress=report_rebuild)
+    for notice in memory.notices:
+        click.echo(notice, err=True)
+    with memory:
+        events = list["Event"]()
+        try:
+            yield replace(memory, appended=events)
+        finally:
+            if events:
+                from holdfast.verbs.records.undo import keep_action
+
+                keep_action(memory, events)
+
+
+def declined() -> NoReturn:
+    """Report that the user said no, and exit with the code of a refusal."""
+    click.echo("Nothing was done.", err=True)
+    raise click.exceptions.Exit(Conflict.exit_code)

@@ -1,0 +1,132 @@
+"""Requests: what a caller may ask for, declared once beside the value it becomes.
+
+The command line, tools, HTTP endpoints and Python derive their parameters from these declarations.
+"""
+
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from holdfast.model.errors import Invalid
+from holdfast.model.times import moment_of
+
+REQUIRED: Any = inspect.Parameter.empty
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A field of a request: what it means for people, and how it is typed on the command line."""
+
+    help: str
+    brief: str = ""  # for a model, where every word costs; empty: the name is enough
+    _: KW_ONLY
+    flag: str = ""  # its names on the command line, as in "-o --output"; empty: by its own name
+    form: str = ""  # what completes it in a shell: memory, kind, scope, date, client, relation
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()  # the only values; empty: those of its Literal type, if it is one
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields of a request that a function takes as keyword arguments: `**asked: Annotated[Any, Fields(Query, "kinds limit")]`."""
+
+    request: type
+    names: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A parameter of a function, with what was declared about it; `schema` is what else JSON Schema says."""
+
+    name: str
+    type: Any
+    default: Any
+    asked: Asked
+    positional: bool = False
+    schema: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def optional(self) -> bool:
+        """True if None is a value of it."""
+        return get_origin(self.type) in (Union, types.UnionType) and type(None) in get_args(self.type)
+
+    @property
+    def kind(self) -> Any:
+        """Its type without None."""
+        return next(part for part in get_args(self.type) if part is not type(None)) if self.optional else self.type
+
+    @property
+    def item(self) -> Any:
+        """The type of one of its values, if it has many; else its type."""
+        return get_args(self.kind)[0] if get_origin(self.kind) in (tuple, list) else self.kind
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The only values that are allowed; empty for any."""
+        return self.asked.choices or (get_args(self.item) if get_origin(self.item) is Literal else ())
+
+
+def parameters_of(function: Callable[..., Any]) -> Iterator[Parameter]:
+    """Yield what a function takes after its first parameter: positional ones, the fields of a request, keyword-only ones."""
+    hints = get_type_hints(function, include_extras=True)
+    taken = list(inspect.signature(function).parameters.values())
+    positional = [one for one in taken if one.kind is one.POSITIONAL_OR_KEYWORD]
+    yield from (_parameter(one.name, hints[one.name], one.default, positional=True) for one in positional)
+    for one in taken:
+        if one.kind is one.VAR_KEYWORD:
+            asked = next(note for note in get_args(hints[one.name]) if isinstance(note, Fields))
+            declared = _declared(asked.request)
+            defaults = {spec.name: spec for spec in fields(asked.request)}
+            for name in asked.names.split():
+                yield _parameter(name, declared[name], _default_of(defaults[name]))
+    yield from (_parameter(one.name, hints[one.name], one.default) for one in taken if one.kind is one.KEYWORD_ONLY)
+
+
+def _default_of(spec: Any) -> Any:
+    if spec.default is not MISSING:
+        return spec.default
+    return REQUIRED if spec.default_factory is MISSING else spec.default_factory()
+
+
+def _parameter(name: str, hint: Any, default: Any, *, positional: bool = False) -> Parameter:
+    kind, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    asked, schema = Asked(""), dict[str, Any]()
+    for note in notes:
+        match note:
+            case Asked():
+                asked = note
+            case str():
+                asked = Asked(note, note)
+            case dict():
+                schema |= note
+    return Parameter(name=name, type=kind, default=default, asked=asked, positional=positional, schema=schema)
+
+
+@cache
+def _declared(request: Callable[..., Any]) -> dict[str, Any]:
+    return get_type_hints(request, include_extras=True)
+
+
+def built(request: Callable[..., _Value], given: Mapping[str, Any], now: str = "") -> _Value:
+    """Build a request from what a caller passed: lists become tuples, and None the default.
+
+    With `now`, dates may also be named days and spans: yesterday, monday, 7d.
+    """
+    values = {name: value for name, value in given.items() if value is not None}
+    for name, hint in _declared(request).items():
+        if name not in values:
+            continue
+        parameter = _parameter(name, hint, None)
+        if get_origin(parameter.kind) is tuple:
+            if isinstance(values[name], str):
+                raise Invalid(f"{name} must be a list of texts, not one text.", hint=f"Pass {name}=[{values[name]!r}].")
+            values[name] = tuple(values[name])
+        elif parameter.asked.form == "date" and values[name] and now:
+            values[name] = moment_of(values[name], now)
+    return request(**values)

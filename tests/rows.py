@@ -1,0 +1,52 @@
+"""One test over a table: every row is checked, and the rows that failed are listed together.
+
+Some tables are products (every tool times every way to ask it): `sampled` takes a slice of them, and all of it with
+TEST_WHOLE, as `python3 dev.py whole` runs the tests. Tests marked `whole` run only then.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, TypeVar
+
+Test = Callable[..., None]
+T = TypeVar("T")
+WHOLE = bool(os.environ.get("TEST_WHOLE"))
+
+
+def each(names: str | Iterable[str], rows: Iterable[Any]) -> Callable[[Test], Test]:
+    """Run a test once for every row, as `pytest.mark.parametrize` does, but as one test with one set of fixtures.
+
+    For rows that need nothing of their own: hundreds of cases would take longer to collect and set up than to run.
+    """
+    fields = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    table = list(rows)
+
+    def decorate(test: Test) -> Test:
+        @wraps(test)
+        def whole(**fixtures: Any) -> None:
+            failed: list[Exception] = []
+            for row in table:
+                values = dict(zip(fields, row if len(fields) > 1 else (row,), strict=True))
+                try:
+                    test(**fixtures, **values)
+                except Exception as error:  # noqa: BLE001  reported with its row, after the other rows
+                    error.add_note(f"row: {values!r:.500}")
+                    failed.append(error)
+            if failed:
+                raise ExceptionGroup(f"{len(failed)} of {len(table)} rows failed", failed)
+
+        taken = signature(test)
+        left = [parameter for name, parameter in taken.parameters.items() if name not in fields]
+        assert len(left) + len(fields) == len(taken.parameters), f"{test.__name__} takes no {fields}"
+        assert all(parameter.kind is not Parameter.VAR_KEYWORD for parameter in left)
+        whole.__signature__ = taken.replace(parameters=left)  # type: ignore[attr-defined]
+        return whole
+
+    return decorate
+
+
+def sampled(rows: Iterable[T], one_in: int) -> list[T]:
+    """Return the first of every `one_in` rows, or all of them when tests run whole."""
+    return list(rows)[:: 1 if WHOLE else one_in]
