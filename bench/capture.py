@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.labelled import SPLITS, rows_of
+from bench.labelled import READER, SPLITS, rows_of
 from bench.measure import table
 from bench.speed import open_bench
 from holdfast.engine.views import records
@@ -67,7 +67,7 @@ def judge_prompts(split: str) -> Judged:
     """Judge one half of the prompts."""
     judged = Judged()
     for row in rows_of("voice", split):
-        texts = [statement.text for statement in stated(row["text"])]
+        texts = [statement.text for statement in stated(row["text"], row.get("answer", ""), READER)]
         missed = [want for want in row["wanted"] if not any(want in text for text in texts)]
         if row["wanted"]:
             judged.wanted, judged.kept = judged.wanted + 1, judged.kept + (not missed)

@@ -13,6 +13,7 @@ from holdfast.policy.language.user_statements import objection
 Standing = Literal["confirmed", "open", "refuted"]
 
 MOST_CLAIMS, MOST_FINDINGS = 20, 3  # per answer: a text with more is quoting, or only reports
+LIKELY = 0.6  # chance from which one finding of an answer is kept as pending without evidence
 ECHO, FEWEST_SHARED = 0.7, 3  # share and number of a claim's words that another text contains
 TAKEN_BACK = 0.6
 # Explicit agreement, at the start of a prompt: a closed list, like other markers.
@@ -25,7 +26,7 @@ _AGREES = lazy(
 
 
 def claims_of(turn: Turn) -> list[Signal]:
-    """Return what an agent claims in a turn, without what it took back later; a finding counts only with evidence."""
+    """Return what an agent claims in a turn, without what it took back later; of findings without evidence only the surest."""
     found = signals(turn.said, turn.reader)[:MOST_CLAIMS]
     taken_back = max(
         (sentence.span[0] for sentence in turn.reader.message(turn.said) if sentence.share("refuted") >= TAKEN_BACK),
@@ -33,8 +34,9 @@ def claims_of(turn: Turn) -> list[Signal]:
     )
     standing = [signal for signal in found if not is_guess(signal) or signal.span[1] > taken_back]
     findings = [signal for signal in standing if signal.kind == "finding"]
-    proven = sorted(findings, key=lambda signal: -signal.confidence)[:MOST_FINDINGS] if is_proven(turn) else []
-    return [signal for signal in standing if signal.kind != "finding" or signal in proven]
+    surest = sorted(findings, key=lambda signal: -signal.confidence)
+    kept = surest[:MOST_FINDINGS] if is_proven(turn) else [one for one in surest[:1] if one.confidence >= LIKELY]
+    return [signal for signal in standing if signal.kind != "finding" or signal in kept]
 
 
 def is_guess(signal: Signal) -> bool:

@@ -1,7 +1,6 @@
 """What a user states in a prompt: rules, facts, decisions and corrections, each as a text that stands alone."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,26 +84,32 @@ def objection(prompt: str, answer: str, reader: Reader) -> Objection:
     return "doubt" if any(words(sentence.text) & words(answer) for sentence in doubts) else ""
 
 
-def resolved(correction: str, old: str) -> str:
-    """Return a correction as a statement that stands alone, given the sentence that it corrects.
+def resolved(statement: str, old: str) -> str:
+    """Return a statement that leans on an earlier sentence as one that stands alone; "" if it says nothing of its own.
 
-    A correction that names the thing itself stays as it is. With one value in each, the old sentence gets the new value;
-    else both are kept, the old sentence quoted.
+    One that names its subject stays as it is. With one value in each, the old sentence gets the new value; else both are
+    kept, the old sentence quoted.
     """
-    about = words(_VALUE.sub(" ", old))
-    shared = about & words(correction)
-    if not old or (2 * len(shared) >= len(about) and not _PRONOUN.match(correction)):
-        return correction
-    old_values, new_values = _VALUE.findall(old), _VALUE.findall(correction)
+    if not old or not is_elliptic(statement, old):
+        return statement
+    old_values, new_values = _VALUE.findall(old), _VALUE.findall(statement)
     fresh = [value for value in new_values if value not in old_values]
     if len(fresh) == 1 and len(gone := [value for value in old_values if _shape(value) == _shape(fresh[0])]) == 1:
         return old.replace(gone[0], fresh[0], 1)
-    return f"“{old.strip(_EDGE)}” → {correction}"
+    return f"“{old.strip(_EDGE)}” → {statement}" if fresh or words(statement) - words(old) else ""
+
+
+def is_elliptic(statement: str, old: str = "") -> bool:
+    """True if a statement is too short to name what it is about, or only points at it."""
+    size = len(statement.split()) if statement.isascii() or " " in statement else len(statement) // 3
+    names = words(statement) & words(old) if old else words(statement)
+    return needs_subject(statement) or size < FEW_WORDS or (len(words(statement)) < FEW_WORDS and not names)
 
 
 def needs_subject(text: str) -> bool:
     """True if a statement cannot be understood without what was said before it."""
-    return bool(_PRONOUN.match(text))
+    lead, _, rest = text.partition(",")
+    return bool(_PRONOUN.match(rest if rest and " " not in lead.strip() else text))
 
 
 def _said(sentence: Sentence, before: Sentence | None, answer: str, reader: Reader) -> Said | None:
@@ -114,11 +119,7 @@ def _said(sentence: Sentence, before: Sentence | None, answer: str, reader: Read
         text = sentence.text[marked.end() :]
         (judged,) = reader.prompt(text, answer)[:1] or (sentence,)
         kind = max(KEPT, key=lambda name: judged.chances.get(name, 0.0))
-        return (
-            Said(kind=KINDS[kind], text=_capital(text), span=sentence.span)
-            if len(words(text)) >= FEWEST_WORDS
-            else None
-        )
+        return Said(kind=KINDS[kind], text=text, span=sentence.span) if len(words(text)) >= FEWEST_WORDS else None
     part = _lasting(sentence, answer, reader)
     if part is None:
         return None
@@ -126,12 +127,11 @@ def _said(sentence: Sentence, before: Sentence | None, answer: str, reader: Read
     corrects = kind == "correction" or part.share("correction") >= REFUSED
     if kind == "correction" and part.share("rule") > part.share("fact", "decision"):
         kind = "rule"
-    elliptic = needs_subject(part.text) or len(words(part.text)) < FEW_WORDS
-    about = _corrected(part.text, answer, reader) if corrects or elliptic else ""
+    about = _corrected(part.text, answer, reader) if corrects or is_elliptic(part.text) else ""
     text = resolved(part.text, about)
-    if not about and (needs_subject(text) or len(words(text)) < FEWEST_WORDS):
+    if not text or (not about and (needs_subject(text) or len(words(text)) < FEWEST_WORDS)):
         return None  # no one could tell later what it is about
-    return Said(kind=KINDS[kind], text=_capital(text), span=sentence.span, corrects=corrects, about=about)
+    return Said(kind=KINDS[kind], text=text, span=sentence.span, corrects=corrects, about=about)
 
 
 def _lasting(sentence: Sentence, answer: str, reader: Reader) -> Sentence | None:
@@ -169,12 +169,3 @@ def _corrected(correction: str, answer: str, reader: Reader) -> str:
 
 def _shape(value: str) -> str:
     return re.sub(r"\d[\d.,:_]*", "0", value) if value[:1].isdigit() else re.sub(r"[\w.]+", "a", value)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def at(said: Sequence[Said], span: tuple[int, int]) -> bool:
-    """True if a statement stands at a span."""
-    return any(one.span[0] < span[1] and span[0] < one.span[1] for one in said)
