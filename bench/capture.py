@@ -18,7 +18,7 @@ from holdfast.model.trail import HookEvent
 from holdfast.policy.language.user_statements import stated
 from holdfast.verbs.capture.derive import derive
 
-LEAST_RECALL, MOST_FALSE, LEAST_CORRECTED = 0.85, 0.03, 0.85
+LEAST_RECALL, MOST_FALSE, LEAST_CORRECTED = 0.7, 0.03, 0.7
 
 
 @dataclass(slots=True)
