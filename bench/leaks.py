@@ -60,7 +60,11 @@ def run() -> bool:
     if not library:
         print("detect-secrets is not installed: `pip install detect-secrets` adds its line.")
     held = scores["held", "holdfast"]
-    return all(one.recall >= LEAST_RECALL and one.alarms <= MOST_FALSE for one in (held, *wrapped))
+    found, planted = sum(one.found for one in wrapped), sum(one.planted for one in wrapped)
+    false, alike = sum(one.false for one in wrapped), sum(one.alike for one in wrapped)
+    print(f"all wrappings, held-out half: {found}/{planted} found, {false}/{alike} false alarms")
+    is_reached = found >= LEAST_RECALL * planted and false <= MOST_FALSE * alike
+    return held.recall >= LEAST_RECALL and held.alarms <= MOST_FALSE and is_reached
 
 
 def _wrapped(judges: Mapping[str, Judge]) -> list[Leaks]:

@@ -92,6 +92,7 @@ OWN_JSON = {
     "verbs/exchange/replicas.py",
     "verbs/capture/observer.py",
     "verbs/records/quarantine.py",
+    "verbs/records/undo.py",
     "surfaces/contract.py",
     "adapters/embedders/wordpiece.py",
     "adapters/replicas/manifest.py",
@@ -147,3 +148,35 @@ def test_only_the_searches_of_words_and_vectors_know_which_engine_they_run_on() 
     asking = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if asks.search(path.read_text())}
     assert asking <= BY_ENGINE
     assert "engine/views/words.py" in asking
+
+
+# Modules that read only files of the package itself, and the two that make or check files the user listed here.
+OWN_FILES = {
+    "model/files.py",
+    "model/places.py",
+    "engine/short_forms.py",
+    "engine/store.py",
+    "engine/locks.py",
+    "engine/languages.py",
+    "engine/recovery/backup.py",
+    "verbs/exchange/demo.py",
+    "surfaces/contract.py",
+    "surfaces/pages.py",
+    "adapters/embedders/wordpiece.py",
+    "adapters/observers/modes.py",
+    "hosts/web/render.py",
+    "hosts/web/guard.py",
+    "hosts/setup/shapes.py",
+    "hosts/mcp/offer.py",
+}
+
+
+def test_files_are_read_where_only_regular_ones_are() -> None:
+    """A pipe in a checkout waits for ever, a device never ends: use `model.files.read_regular` or `open_regular`."""
+    reads = re.compile(r"\.read_(?:text|bytes)\(|(?<![\w.])open\(|\.open\((?:\"r|encoding|\))")
+    reading = {
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if reads.search(re.sub(r"def open\(|holdfast\.open\(\)|self\.open\(\)", "", path.read_text()))
+    }
+    assert reading - OWN_FILES == set()

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -216,3 +217,64 @@ def test_the_teams_files_of_a_repository_fill_a_store_too(run: Run, home: Path, 
     assert answer(run("store", "rebuild", "--from-markdown", str(folder), "--json", **store))["records"] == 1
     [record] = answer(run("list", "--json", **store))["records"]
     assert (record["project"], record["visibility"]) == ("example.org/acme/shop", "team")
+
+
+# What a file may hold besides rows, and what it would do to a store that took it over.
+HOSTILE = {
+    "a trigger": "create trigger sweep after insert on events begin delete from events where seq < new.seq; end",
+    "a view": "create view spy as select * from events",
+    "an index": "create unique index once on events (verb, at) where seq > 1000",
+    "a table": "create table stowaway (said text)",
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_nothing_but_rows_of_a_backup_comes_into_the_store(run: Run, tmp_path: Path, home: Path, what: str) -> None:
+    run = partial(run, HOLDFAST_HOME=str(home))
+    run("remember", "Deploys go out on Tuesdays.")
+    run("remember", "The ledger is closed in May.")
+    before = _schema(home / "holdfast.db")
+    assert run("store", "backup", str(tmp_path / "copy.db")).returncode == 0
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
+        copy.execute(HOSTILE[what])
+        copy.commit()
+    restored = run("store", "restore", "-y", str(tmp_path / "copy.db"))
+    assert restored.returncode == 0, restored.stderr
+    assert _schema(home / "holdfast.db") == before
+    kept = bodies(run, home)
+    assert len(kept) == 2
+    run("remember", "The cache is warmed at night.")
+    assert bodies(run, home) == kept | {"The cache is warmed at night."}
+
+
+def test_a_store_with_a_trigger_is_refused_and_recovered_without_it(run: Run, home: Path) -> None:
+    run = partial(run, HOLDFAST_HOME=str(home))
+    run("remember", "Deploys go out on Tuesdays.")
+    with closing(sqlite3.connect(home / "holdfast.db")) as store:
+        store.execute(HOSTILE["a trigger"])
+        store.commit()
+    refused = run("remember", "The ledger is closed in May.")
+    assert (refused.returncode, "holdfast store recover" in refused.stderr) == (5, True), refused.stderr
+    assert run("store", "recover", "-y").returncode == 0
+    run("remember", "The ledger is closed in May.")
+    assert bodies(run, home) == {"Deploys go out on Tuesdays.", "The ledger is closed in May."}
+
+
+def _schema(file: Path) -> set[tuple[str, str, str]]:
+    with closing(sqlite3.connect(file)) as db:
+        return {tuple(row) for row in db.execute("select type, name, coalesce(sql, '') from sqlite_master")}
+
+
+def test_an_empty_file_is_no_new_store(run: Run, tmp_path: Path, home: Path) -> None:
+    run = partial(run, HOLDFAST_HOME=str(home))
+    run("remember", "Deploys go out on Tuesdays.")
+    assert run("store", "backup", str(tmp_path / "copy.db")).returncode == 0
+    for path in home.glob("holdfast.db*"):
+        path.unlink()
+    (home / "holdfast.db").touch()
+    for command in (("remember", "The ledger is closed in May."), ("recall", "ledger"), ("status",)):
+        refused = run(*command)
+        assert (refused.returncode, "holdfast store restore" in refused.stderr) == (5, True), refused.stderr
+    assert (home / "holdfast.db").stat().st_size == 0
+    assert run("store", "restore", "-y", str(tmp_path / "copy.db")).returncode == 0
+    assert bodies(run, home) == {"Deploys go out on Tuesdays."}

@@ -2,12 +2,15 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.soak.run import report, soak
+from tests.soak.worker import WRITERS, stress
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "20"))
+WORKER_SECONDS = float(os.environ.get("WORKER_SECONDS", "5"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
@@ -19,3 +22,11 @@ def test_everything_at_once_while_things_go_wrong(capsys: pytest.CaptureFixture[
     assert report(done, findings, told.append), "\n".join(told) + capsys.readouterr().err
     assert done["kill -9"] >= 5
     assert done["full disk (files limited to 400 kB) said"] > 0
+
+
+@pytest.mark.xdist_group("soak")
+def test_no_worker_fails_while_others_write_revise_and_erase(tmp_path: Path) -> None:
+    ended = stress(WORKER_SECONDS, tmp_path)
+    assert {code for _, code in ended} == {0}, (tmp_path / "errors.txt").read_text()[-4_000:]
+    assert ended["worker", 0] > 0
+    assert ended["writer", 0] == WRITERS

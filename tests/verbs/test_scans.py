@@ -1,13 +1,18 @@
 """Comparing a whole project is done once; after that only what changed is compared again."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.adapters.embedders.local import LocalEmbedder
+from holdfast.engine.database import Database
+from holdfast.engine.search import near_duplicates
+from holdfast.engine.views import words
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Waivers
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, restore, retire, revise
 from holdfast.verbs.records.write import Written, draft_event, write
 from holdfast.verbs.search.embed import catch_up
@@ -78,3 +83,24 @@ def test_a_memory_is_compared_again_once_it_has_a_vector(tmp_path: Path, time: T
         after = [{one.id for one in group.sources} for group in proposals(memory).found]
         assert before == []
         assert [other.record.id in group for group in after] == [True]
+
+
+@pytest.mark.parametrize("comparing", [open_contradictions, proposals])
+def test_a_scan_sees_one_state_of_the_store_while_another_process_removes_memories(
+    tmp_path: Path, time: Time, monkeypatch: pytest.MonkeyPatch, comparing: Callable[[Memory], Any]
+) -> None:
+    monkeypatch.setattr(near_duplicates, "NEWEST", 1)
+    with make_memory(tmp_path, time) as memory, make_memory(tmp_path, time) as other:
+        older = unmarked(memory, "The rate limit is 100 requests per minute for each of the keys.")
+        newer = unmarked(memory, "The rate limit is 500 requests per minute for each of the keys.")
+        bodies = words.bodies
+
+        def bodies_after_a_write(db: Database, numbers: Iterable[int]) -> dict[int, str]:
+            retire(other, older.id, "outdated")
+            return bodies(db, numbers)
+
+        monkeypatch.setattr(words, "bodies", bodies_after_a_write)
+        assert comparing(memory).looked_at == 1
+        monkeypatch.undo()
+        assert comparing(memory).found == ()  # it was removed after that state: the next scan knows
+        assert find(memory, newer.id).record.state == "active"

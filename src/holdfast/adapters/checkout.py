@@ -24,7 +24,7 @@ from holdfast.adapters.source.cited_places import (
 )
 from holdfast.adapters.source.definitions import defined
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
-from holdfast.model.files import read_inside, write_whole
+from holdfast.model.files import read_inside, read_regular, write_whole
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.history import BranchStatus, Earlier, Evidence
 from holdfast.model.ids import instant
@@ -115,7 +115,7 @@ class GitCheckout:
 
     def _checkouts(self) -> "list[_Checkout]":
         try:
-            known = parse_json(self._known.read_bytes()) if self._known else []
+            known = parse_json(read_regular(self._known)) if self._known else []
             return [_Checkout(str(path), int(born), str(first), str(name)) for path, born, first, name in known]
         except (OSError, ValueError, TypeError):
             return []  # not there, or damaged: it is made again

@@ -19,6 +19,7 @@ from holdfast.engine.store import Progress, Store
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig, StoreError, Unreachable
 from holdfast.model.event import Actor
+from holdfast.model.files import read_regular
 from holdfast.model.ids import Clock
 from holdfast.model.places import FILE
 from holdfast.model.session import Host
@@ -200,7 +201,7 @@ def _client_session(note: Path) -> str:
         return session
     try:
         is_recent = time.time() - note.stat().st_mtime < RECENT
-        return note.read_text(encoding="utf-8") if is_recent else ""
+        return read_regular(note).decode() if is_recent else ""
     except OSError:
         return ""  # this client has run no hook
 

@@ -11,7 +11,7 @@ from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import git_text
 from holdfast.model.config import Config
 from holdfast.model.errors import Conflict, InvalidConfig
-from holdfast.model.files import write_whole
+from holdfast.model.files import read_regular, write_whole
 from holdfast.model.places import FILE, FOLDER, check_own, data_folder, home_of, list_store, listed_stores
 from holdfast.model.presets import PRESETS, Preset, preset_of
 
@@ -53,7 +53,7 @@ REPOSITORY_SETTINGS: Mapping[str, range | tuple[bool, ...]] = {
     "starters": (True, False),
     "guard_secrets": (True,),
 }
-LARGEST_FILE = 200_000  # bytes of a repository's file
+LARGEST_FILE = 200_000  # bytes of a file with settings
 _KNOWN = {spec.name: spec for spec in fields(Config)}
 
 
@@ -129,7 +129,7 @@ def name_project(folder: Path, name: str) -> Path:
 def put_settings_back(before: bytes | None, after: bytes) -> None:
     """Return the user's own file from one content to an earlier one; raise Conflict if it has another by now."""
     file = user_file()
-    if not file.exists() or file.read_bytes() != after:
+    if not file.exists() or read_regular(file, LARGEST_FILE) != after:
         raise Conflict(f"{file} was changed again in the meantime.")
     if before is None:
         file.unlink()
@@ -154,7 +154,7 @@ def _edited(file: Path, values: Mapping[str, Any]) -> str:
     from tomlkit.exceptions import TOMLKitError
 
     before = _read(file)
-    text = file.read_bytes().decode() if before or file.exists() else ""
+    text = read_regular(file, LARGEST_FILE).decode() if before or file.exists() else ""
     newline = "\r\n" if "\r\n" in text else "\n"
     try:
         document = tomlkit.parse(text.replace("\r\n", "\n"))
@@ -269,14 +269,15 @@ def _without_counterpart(preset: Preset, environment: Mapping[str, str]) -> tupl
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, LARGEST_FILE).decode()
         import tomllib  # takes five milliseconds: only if there is a file
 
         return tomllib.loads(text)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as problem:
-        raise InvalidConfig(f"{path} cannot be read: {problem}.", hint="Fix or remove that file.") from problem
+        why = problem.strerror if isinstance(problem, OSError) else problem
+        raise InvalidConfig(f"{path} cannot be read: {why}.", hint="Fix or remove that file.") from problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,10 +292,8 @@ class _Repository:
 def _repository_settings(folder: Path) -> _Repository:
     nearest = _nearest(folder)
     file = nearest / "config.toml" if nearest else None
-    if file is None or not file.is_file():
+    if file is None or not file.exists():
         return _Repository()
-    if file.stat().st_size > LARGEST_FILE:
-        return _Repository(file=str(file), warnings=(f"Ignored {file}: larger than {LARGEST_FILE:,} bytes.",))
     try:
         written = _read(file)
     except InvalidConfig as problem:
@@ -370,11 +369,11 @@ def keep_out_of_git(folder: Path) -> None:
     if folder.name != FOLDER:
         return
     ignored, block = folder / ".gitignore", "\n".join([*PRIVATE, ""])
-    known = ignored.read_text(encoding="utf-8") if ignored.is_file() else ""
-    if not known.endswith(block):
-        try:
+    try:
+        known = read_regular(ignored, LARGEST_FILE).decode() if ignored.exists() else ""
+        if not known.endswith(block):
             handle = os.open(ignored, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(known + "\n" * (bool(known) and not known.endswith("\n")) + block)
-        except OSError:
-            return  # a full or read-only disk, or a link: the store there can still be read
+    except (OSError, UnicodeDecodeError):
+        return  # a full or read-only disk, a link or a pipe: the store there can still be read

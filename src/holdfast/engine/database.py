@@ -85,6 +85,9 @@ class Database(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """Take the write lock; commit at the end, roll back on an error. Nested calls join the open transaction."""
 
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let every query of this thread see one state of the database, whatever others commit meanwhile. Takes no lock."""
+
     def changes(self) -> AbstractContextManager[Callable[[float], bool]]:
         """Yield a function that waits up to that many seconds for a commit and returns whether there was one."""
 

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from holdfast.engine.database import Dialect, Params, unusable
@@ -18,6 +18,7 @@ from holdfast.model.errors import (
     StoreFull,
     StoreUnwritable,
 )
+from holdfast.model.files import open_regular
 
 BUSY_SECONDS = 30.0
 FIRST_LOCK_SECONDS = 0.5  # without the first lock before we check whether the file system refuses locks
@@ -27,6 +28,7 @@ MAPPED = 0x7FFF0000  # bytes of the file that are mapped at most: as many as SQL
 LOOK_SECONDS = 0.1  # between two polls for a commit by another connection
 _VERSION = "pragma data_version"
 APPLICATION_ID = 0x484F4C44  # "HOLD": distinguishes our files from those of other programs
+PROGRAMS = "from sqlite_master where type in ('trigger', 'view')"  # what runs by itself: a store has none
 _NO_PARAMS: Params = {}
 
 _MEANING: dict[int, tuple[type[StoreError], str]] = {
@@ -83,6 +85,7 @@ class SQLite:
         self._lock = threading.RLock()
         self._depth = 0
         self._readers: list[sqlite3.Connection] = []  # idle ones only
+        self._own = threading.local()  # per thread: the reader of its snapshot
         self._closed = False
         self._refusal: StoreError | None = None  # why the store is read-only; None if it can be written
         self._in_memory = False
@@ -157,15 +160,16 @@ class SQLite:
         connection.row_factory = sqlite3.Row
         return connection
 
-    def _check_owner(self) -> bool:
-        """True if the file is a store, False if it is new; raise NotAStore if it belongs to another program."""
-        ours = self._pragma("application_id") == APPLICATION_ID
-        if not ours and self._pragma("schema_version") != 0:
+    def _check_owner(self) -> None:
+        """Raise NotAStore if the file belongs to another program, or another program changed what it does."""
+        if self._pragma("application_id") != APPLICATION_ID:
             raise NotAStore(f"{self.path} is a database of another program.", hint="Set HOLDFAST_HOME elsewhere.")
-        return ours
+        if added := self._connection.execute(f"select name {PROGRAMS}").fetchone():
+            hint = "`holdfast store recover` makes a store of its memories, without that."
+            raise NotAStore(f"{self.path} has a trigger or view that is not ours ({added[0]!r}).", hint=hint)
 
     def _set_up(self) -> None:
-        ours = self._check_owner()
+        self._check_owner()
         _patiently(lambda: self._pragma("journal_mode = wal"))
         for setting in (
             "synchronous = full",  # an acknowledged write survives a power cut
@@ -176,8 +180,6 @@ class SQLite:
             f"mmap_size = {MAPPED}",
         ):
             self._pragma(setting)
-        if not ours:
-            _patiently(lambda: self._pragma(f"application_id = {APPLICATION_ID}"))
 
     def _pragma(self, text: str) -> int | str | None:
         row = self._connection.execute(f"pragma {text}").fetchone()
@@ -237,6 +239,9 @@ class SQLite:
 
         A store that is read-only, or copied into memory, has just one connection: see `_check_writable`.
         """
+        if reader := getattr(self._own, "snapshot", None):
+            yield reader
+            return
         if not self._lock.acquire(blocking=self._refusal is not None or self._in_memory):
             with self._reader() as reader:
                 yield reader
@@ -245,6 +250,25 @@ class SQLite:
             yield self._connection
         finally:
             self._lock.release()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let every query of this thread see one state of the file; in a transaction, or with one connection, they do already."""
+        is_free = self._lock.acquire(blocking=False)
+        in_transaction = is_free and self._depth > 0
+        if is_free:
+            self._lock.release()
+        if in_transaction or self._refusal or self._in_memory or getattr(self._own, "snapshot", None):
+            yield
+            return
+        with self._reader() as reader:
+            self._rows(reader, "begin")
+            self._own.snapshot = reader
+            try:
+                yield
+            finally:
+                self._own.snapshot = None
+                self._rows(reader, "rollback")
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
@@ -405,7 +429,7 @@ class SQLite:
 
 def is_store(path: Path) -> bool:
     """True if a file has our application id in its header; does not open it as a database."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 
@@ -419,11 +443,19 @@ def _has_content(path: Path) -> bool:
 
 
 def _make_private(path: Path) -> None:
-    """Create the folder with mode 0700 and the file with mode 0600 before anything is written."""
+    """Create the folder with mode 0700 and a store without tables with mode 0600; raise NotAStore for an empty file.
+
+    The file gets its name when it is complete, so an empty one is what is left of a store, and never a new one.
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            _make_new(path)
+        elif not path.stat().st_size:
+            hint = (
+                "`holdfast store restore FILE` puts a backup back. To start with an empty store, remove the file first."
+            )
+            raise NotAStore(f"{path} is empty: what was in it is lost.", hint=hint)
     except FileExistsError as problem:
         raise StoreUnwritable(
             f"{path.parent} is a file, not a folder.", hint="Set HOLDFAST_HOME to a folder."
@@ -431,6 +463,25 @@ def _make_private(path: Path) -> None:
     except OSError as problem:
         hint = "Set HOLDFAST_HOME to a folder you can write to."
         raise StoreUnwritable(f"{path.parent} cannot be written ({problem.strerror}).", hint=hint) from problem
+
+
+def _make_new(path: Path) -> None:
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.execute(f"pragma application_id = {APPLICATION_ID}")
+        content = empty.serialize()
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        with os.fdopen(os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(fresh, path)
+    except FileExistsError:
+        pass  # another process was faster
+    except OSError:  # a file system without hard links
+        fresh.rename(path)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from holdfast.hosts.hooks.places import (
     session_settings,
 )
 from holdfast.model.errors import HoldfastError, StoreError
+from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.session_summary import handover
@@ -153,7 +154,7 @@ class _Places:
 
     def _prepared_for(self, place: Place) -> dict[str, Any]:
         try:
-            prepared = parse_json(self.prepared_file(place).read_bytes())
+            prepared = parse_json(read_regular(self.prepared_file(place)))
         except (OSError, ValueError):
             return {}
         return prepared if isinstance(prepared, dict) and prepared.get("path") == place.root else {}

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from holdfast.model.errors import Invalid
-from holdfast.model.files import write_whole
+from holdfast.model.files import read_regular, write_whole
 from holdfast.model.kinds import CODED, KINDS
 from holdfast.model.record import Record
 
@@ -134,4 +134,4 @@ def _earlier(folder: Path) -> dict[str, list[Path]]:
 
 
 def _is_about(path: Path, record: Record) -> bool:
-    return f"\nid: {record.id}\n" in path.read_text(encoding="utf-8", errors="replace")
+    return f"\nid: {record.id}\n" in read_regular(path).decode(errors="replace")

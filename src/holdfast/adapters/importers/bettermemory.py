@@ -13,6 +13,7 @@ from holdfast.adapters.importers.json_file import Entry, lines, read_text
 from holdfast.adapters.importers.values import digest, rest, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
+from holdfast.model.files import lines_in, open_regular
 from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import CONFIDENCES, Draft, Origin
@@ -136,8 +137,8 @@ def _log(path: Path) -> Iterator[Item]:
 
 def _events(file: Path) -> Iterator[Entry | Remark]:
     try:
-        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as raw:
-            yield from lines(file.name, (line.decode(errors="surrogateescape") for line in raw))
+        with open_regular(file) as plain, gzip.open(plain) if file.suffix == ".gz" else plain as raw:
+            yield from lines(file.name, (line.decode(errors="surrogateescape") for line in lines_in(raw)))
     except (OSError, EOFError, zlib.error) as problem:
         yield Remark(where=file.name, why=f"the rest of it cannot be read ({problem})")
 

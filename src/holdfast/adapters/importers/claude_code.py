@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from holdfast.adapters.importers.markdown import sections
 from holdfast.adapters.importers.values import first, rest, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
+from holdfast.model.files import lines_in, open_regular
 from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.record import Draft
@@ -85,9 +88,9 @@ def _instruction_file(file: Path) -> Source:
 def _project_of_folder(folder: Path) -> str | None:
     """Return the project of a memory folder by the transcripts next to it, which name the folder worked in."""
     for transcript in sorted(folder.parent.glob("*.jsonl")):
-        with transcript.open(encoding="utf-8", errors="replace") as lines:
-            for _, line in zip(range(LOOKED_AT), lines, strict=False):
-                if place := _cwd(line):
+        with suppress(OSError), open_regular(transcript) as lines:
+            for line in islice(lines_in(lines), LOOKED_AT):
+                if place := _cwd(line.decode(errors="replace")):
                     return GitCheckout(place).project() if place.is_dir() else str(place)
     return None
 

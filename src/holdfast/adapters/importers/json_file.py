@@ -7,19 +7,19 @@ from typing import Any
 
 from holdfast.adapters.importers.values import check_shape
 from holdfast.model.errors import Invalid
+from holdfast.model.files import read_regular
 from holdfast.model.foreign import Remark
 from holdfast.model.foreign_json import TooDeep, parse_json
 
 Entry = tuple[str, Mapping[str, Any]]  # its place in the file, its content
-LARGEST = 500_000_000
 
 
 def read_text(path: Path) -> str:
     """Return the text of a file; invalid UTF-8 becomes surrogates, which later checks reject."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise Invalid(f"{path} is larger than {LARGEST:,} bytes.", hint="Split it.")
-        return path.read_text(encoding="utf-8-sig", errors="surrogateescape")
+        return (
+            read_regular(path).decode("utf-8-sig", errors="surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+        )
     except OSError as problem:
         raise Invalid(f"{path} cannot be read ({problem.strerror}).") from problem
 

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model.errors import Invalid
+from holdfast.model.files import open_regular
 from holdfast.model.foreign import Remark
 
 Row = Mapping[str, Any]
+LONGEST = 10_000_000  # bytes of a row
 
 
 class Tables:
@@ -22,12 +24,20 @@ class Tables:
         self.names = [row[0] for row in rows]
 
     def rows(self, table: str, damage: list[Remark]) -> Iterator[Row]:
-        """Yield the rows of a table in order, if it exists; damage ends it and is appended to `damage`."""
+        """Yield the rows of a table in order, if it exists; what is too large or damaged is left out and noted in `damage`."""
         if table not in self.names:
             return
         try:
-            for row in self._connection.execute(f'select * from "{table}" order by rowid'):
-                yield dict(row)
+            for (number,) in self._connection.execute(f'select rowid from "{table}" order by rowid'):
+                try:
+                    yield dict(
+                        self._connection.execute(f'select * from "{table}" where rowid = ?', (number,)).fetchone()
+                    )
+                except sqlite3.DataError as problem:
+                    if problem.sqlite_errorcode != sqlite3.SQLITE_TOOBIG:
+                        raise
+                    why = f"a row of more than {LONGEST:,} bytes is too large"
+                    damage.append(Remark(where=f"{self.name} {table} {number}", why=why))
         except (sqlite3.Error, UnicodeDecodeError) as problem:
             damage.append(Remark(where=f"{self.name} {table}", why=f"the rest of the table cannot be read ({problem})"))
 
@@ -59,6 +69,7 @@ def tables_of(path: Path, wanted: str) -> Iterator[Tables]:
         raise Invalid(f"{path} is not a file.", hint="Pass the database file.")
     try:
         with closing(sqlite3.connect(_address(path), uri=True, timeout=10)) as connection:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
             connection.row_factory = sqlite3.Row
             connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
             tables = Tables(connection, path.name)
@@ -71,7 +82,7 @@ def tables_of(path: Path, wanted: str) -> Iterator[Tables]:
 
 def _address(path: Path) -> str:
     """Return the URI to open for reading. In WAL mode without a writer, a plain read would create files next to the database."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         logged = file.read(20)[18:] == b"\x02\x02"
     idle = logged and not path.with_name(f"{path.name}-wal").exists()
     return f"{path.resolve().as_uri()}?{'immutable=1' if idle else 'mode=ro'}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model.errors import InvalidConfig
+from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.observer import Mode, merged, mode_from_json
 
@@ -35,11 +36,11 @@ def _read(name: str, home: Path | None) -> Mapping[str, Any]:
     """Read a mode's file; the user's own takes precedence over the shipped one."""
     own = home / FOLDER / f"{name}.json" if home else None
     shipped = files("holdfast.adapters.observers").joinpath(FOLDER, f"{name}.json")
-    source = own if own and own.is_file() else shipped
-    if not source.is_file():
-        raise InvalidConfig(f"There is no mode {name}.", hint=f"Modes are: {', '.join(mode_names(home))}.")
     try:
-        value = parse_json(source.read_text(encoding="utf-8")[:LARGEST])
+        value = parse_json(read_regular(own, LARGEST) if own and own.exists() else shipped.read_bytes())
+    except FileNotFoundError as problem:
+        hint = f"Modes are: {', '.join(mode_names(home))}."
+        raise InvalidConfig(f"There is no mode {name}.", hint=hint) from problem
     except (OSError, ValueError) as problem:
         raise InvalidConfig(f"The mode {name} cannot be read: {problem}.", hint="Fix or remove its file.") from problem
     if not isinstance(value, dict):

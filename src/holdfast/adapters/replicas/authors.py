@@ -8,6 +8,7 @@ from pathlib import Path
 
 from holdfast.adapters.git import objects
 from holdfast.adapters.replicas.git import Repository
+from holdfast.model.files import read_regular
 from holdfast.model.ids import ULID
 
 _WHO = "an <%ae>"  # git removes angle brackets and line ends from names
@@ -105,7 +106,7 @@ def _doubts(repository: Repository, commits: set[str]) -> dict[str, str]:
         doubts |= dict.fromkeys(unpushed, "its commit is on no branch of a remote yet; it is imported when it is")
     if (cut := repository.common / "shallow").exists():
         why = "git's history is cut off at its commit, which hides the author: run `git fetch --unshallow`"
-        doubts |= dict.fromkeys(cut.read_text().split(), why)
+        doubts |= dict.fromkeys(read_regular(cut).decode().split(), why)
     return doubts
 
 

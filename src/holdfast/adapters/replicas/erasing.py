@@ -10,6 +10,7 @@ from holdfast.adapters.replicas.git_notes import GitNotes
 from holdfast.adapters.replicas.manifest import Manifest
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.model.errors import Invalid, ReplicaError
+from holdfast.model.files import read_regular
 from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
 from holdfast.model.text import texts_in
 
@@ -70,7 +71,7 @@ def _outdated(folder: Path, is_outdated: Outdated) -> list[Path]:
 def _id_and_text(path: Path) -> tuple[str, str] | None:
     """Return the record id of a file and its text; None if it belongs to no record."""
     try:
-        parts = file_parts(path.read_bytes().decode("utf-8", "replace"))
+        parts = file_parts(read_regular(path).decode("utf-8", "replace"))
     except Invalid:
         return None
     return (str(parts["id"]), "\n".join(texts_in(parts))) if "id" in parts else None

@@ -5,7 +5,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from holdfast.model.files import write_whole
+from holdfast.model.files import read_regular, write_whole
 from holdfast.model.foreign_json import parse_json
 
 
@@ -17,7 +17,7 @@ def state_key(place: str) -> str:
 def read_state(path: Path) -> dict[str, Any]:
     """Return the stored state; empty if it cannot be read."""
     try:
-        value = parse_json(path.read_text(encoding="utf-8"))
+        value = parse_json(read_regular(path))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

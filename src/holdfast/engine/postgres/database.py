@@ -53,7 +53,7 @@ class Postgres:
     def __init__(self, url: str, *, role: str = "", most: int = MOST_CONNECTIONS, patience: float = 0.0) -> None:
         self._url = url
         self.guarded = role == MEMBER
-        self._own = threading.local()  # per thread: the connection of its open transaction
+        self._own = threading.local()  # per thread: the connections of its open transaction and snapshot
         self._failures = Failures()
         self._options: dict[str, Any] = {"role": role, "patience": patience, "failures": self._failures}
         # No `check` or `reset`: each costs a round trip. `_lent` replaces dead connections, and `_start` sets the user.
@@ -153,6 +153,22 @@ class Postgres:
                 self._own.connection = None
 
     @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let every query of this thread see one state of the database; in a transaction they have the lock already."""
+        if getattr(self._own, "connection", None) or getattr(self._own, "snapshot", None):
+            yield
+            return
+        begin = "begin isolation level repeatable read read only"
+        with self._lent(lambda connection: connection.execute(begin)) as connection:
+            self._own.snapshot = connection
+            try:
+                yield
+            finally:
+                self._own.snapshot = None
+                if not connection.closed:
+                    connection.execute("rollback")
+
+    @contextmanager
     def changes(self) -> Iterator[Callable[[float], bool]]:
         """Yield a function that waits up to so many seconds for a commit and returns whether there was one."""
         with _translated():
@@ -211,8 +227,8 @@ class Postgres:
         return connection
 
     def _ask(self, step: Callable[[Session], T]) -> T:
-        """Run a step that only reads, in the thread's transaction if it has one, else on a connection from the pool."""
-        if connection := getattr(self._own, "connection", None):
+        """Run a step that only reads, in the thread's transaction or snapshot, else on a connection from the pool."""
+        if connection := getattr(self._own, "connection", None) or getattr(self._own, "snapshot", None):
             return step(connection)
         answers: list[T] = []
         with self._lent(lambda connection: answers.append(step(connection))):

@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 from holdfast.engine.journal import COLUMNS, event_of
 from holdfast.engine.opening import open_store
-from holdfast.engine.sqlite import APPLICATION_ID, SQLite, translated
+from holdfast.engine.recovery.copy_store import fill
+from holdfast.engine.sqlite import APPLICATION_ID, PROGRAMS, SQLite, translated
 from holdfast.engine.store import Store
 from holdfast.model.errors import (
     Conflict,
@@ -24,6 +25,7 @@ from holdfast.model.errors import (
     StoreUnwritable,
 )
 from holdfast.model.event import Event
+from holdfast.model.files import read_regular
 
 FOLDER = "backups"
 ELSEWHERE = "elsewhere.txt"  # paths of backups outside this folder, one a line
@@ -71,7 +73,7 @@ def note_elsewhere(home: Path, file: Path) -> None:
 def known(home: Path) -> list[Path]:
     """Return the known copies of the store: backups, stores replaced by a restore, and damaged stores."""
     noted = home / FOLDER / ELSEWHERE
-    elsewhere = [Path(line) for line in noted.read_text(encoding="utf-8").splitlines()] if noted.is_file() else []
+    elsewhere = [Path(line) for line in read_regular(noted).decode().splitlines()] if noted.is_file() else []
     own = [path for pattern in _COPIES for path in sorted(home.glob(pattern))]
     return [path for path in dict.fromkeys((*own, *elsewhere)) if path.is_file()]
 
@@ -219,6 +221,7 @@ def _copied(source: sqlite3.Connection, target: Path) -> JournalMark:
                 source.backup(copy)
             finally:
                 source.execute("rollback")
+            _drop_programs(copy)
             copy.execute("pragma journal_mode = delete")  # a single file that any later version or tool can read
             _compare(mark, _checked(copy, target), target)
         _name(part, target)
@@ -228,9 +231,16 @@ def _copied(source: sqlite3.Connection, target: Path) -> JournalMark:
     return mark
 
 
+def _drop_programs(copy: sqlite3.Connection) -> None:
+    """Remove what a file may do by itself: a store has no triggers and no views."""
+    for kind, name in copy.execute(f"select type, name {PROGRAMS}").fetchall():
+        quoted = str(name).replace('"', '""')
+        copy.execute(f'drop {kind} "{quoted}"')
+
+
 @contextmanager
 def _prepared(file: Path, store: Path) -> Iterator[tuple[Path, JournalMark]]:
-    """Yield a checked copy of a backup in the store's folder, with this version's schema and views, and its mark."""
+    """Yield a store of this version with the rows of a backup, in the store's folder, and its mark."""
     look_at(file)
     ready = store.parent / f".restoring-{os.getpid()}" / store.name
     try:
@@ -239,8 +249,14 @@ def _prepared(file: Path, store: Path) -> Iterator[tuple[Path, JournalMark]]:
         raise StoreUnwritable(f"{store.parent} cannot be written ({problem.strerror}).") from problem
     try:
         with translated(file), closing(_connected(file, "ro")) as source:
-            mark = _copied(source, ready)
+            mark = _copied(source, ready.with_name("backup.db"))
+        with (
+            closing(open_store(SQLite(ready.with_name("backup.db")))) as backup,
+            closing(open_store(SQLite(ready))) as fresh,
+        ):
+            fill(backup, fresh)
         as_of_now(ready)
+        _compare(mark, look_at(ready), ready)
         yield ready, mark
     finally:
         shutil.rmtree(ready.parent, ignore_errors=True)

@@ -35,7 +35,7 @@ def _table(name: str, key: str, columns: str = "") -> Table:
     return Table(name, tuple(key.split()), tuple(columns.split()))
 
 
-EVENTS = _table("events", "seq", "id about verb at actor name session data")
+EVENTS = _table("events", "seq", "id about verb at actor name session data checksum")
 # Tables that only grow: rows that were copied before an interruption are not copied again.
 GROWING = (
     EVENTS,
@@ -82,6 +82,21 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
     vectors.drop_graph(target.db)
     for table in GROWING:
         _copy(source.db, target.db, table, progress)
+    digest, records = fill(source, target, progress)
+    progress("graph of vectors", 0, 1)
+    if size := _vector_size(target.db):
+        vectors.make_graph(target.db, size)
+    with target.db.transaction():
+        target.note(MOVING, "")
+        target.note(MOVED, identity)
+    return Moved(events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=digest)
+
+
+def fill(source: Store, target: Store, progress: Progress = lambda *_: None) -> tuple[str, int]:
+    """Copy the rows that are missing, compare the journals and rebuild the views; return the hash and the number of records.
+
+    Only rows are copied, into tables that this version made: no trigger, view or index of the source comes along.
+    """
     with source.db.transaction():  # from here on no other process can write to the source
         for table in GROWING:
             _copy(source.db, target.db, table, progress)
@@ -102,16 +117,9 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
         [view for view in ALL_VIEWS if view is not vectors], lambda done, total: progress("views", done, total)
     )
     index_chunks(target.db)
-    progress("graph of vectors", 0, 1)
-    if size := _vector_size(target.db):
-        vectors.make_graph(target.db, size)
     with target.db.transaction():
         fill_checksums(target.db)
-        target.note(MOVING, "")
-        target.note(MOVED, identity)
-    return Moved(
-        events=_count(target.db, "events"), records=records, vectors=_count(target.db, "vectors"), hash=wanted["events"]
-    )
+    return wanted["events"], records
 
 
 def raw_rows(store: Journal) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
+from holdfast.model.files import open_regular, read_regular
+
 Value = int | float | str | bytes | None
 Cell = tuple[int, tuple[Value, ...]]  # the rowid (0 in an index) and the columns
 
@@ -139,10 +141,10 @@ class Pages:
 
 def read_pages(path: Path) -> Pages:
     """Return the pages of a file and its write-ahead log."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         body = mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""
     wal = path.with_name(path.name + "-wal")
-    logged, log = _log(wal.read_bytes() if wal.exists() else b"")
+    logged, log = _log(read_regular(wal) if wal.exists() else b"")
     declared = int.from_bytes(body[16:18], "big") if body[:16] == HEADER else 0
     declared = 65536 if declared == 1 else declared
     size = declared if 512 <= declared <= 65536 and not declared & (declared - 1) else logged

@@ -27,8 +27,7 @@ def near_duplicates(store: Journal, project: int, *, least: float) -> list[Pair]
         for place in range(min(NEWEST, len(rows) - 1))
         for other in _close(columns, place)
     ]
-    cosines = _cosines(store, near)
-    found = [Pair(first=first, second=second, share=cosines[first, second]) for first, second in near]
+    found = [Pair(first=first, second=second, share=share) for (first, second), share in _cosines(store, near).items()]
     return sorted((one for one in found if one.share >= least), key=lambda one: -one.share)
 
 
@@ -51,7 +50,7 @@ def _distances(codes: Any, code: Any) -> Any:
 
 
 def _cosines(store: Journal, near: Collection[tuple[int, int]]) -> dict[tuple[int, int], float]:
-    """Return the exact cosine of each pair."""
+    """Return the exact cosine of each pair that is still there."""
     stored = vectors.of(store, sorted({number for pair in near for number in pair}))
     values = {number: np.frombuffer(raw, dtype=np.float16).astype(np.float32) for number, raw in stored}
-    return {(first, second): float(values[first] @ values[second]) for first, second in near}
+    return {pair: float(values[pair[0]] @ values[pair[1]]) for pair in near if values.keys() >= set(pair)}

@@ -49,7 +49,8 @@ def pairs(store: Journal, looked_at: Words, place: Span, others: Words, *, least
     known = {**others, **looked_at}
     older = {number for pair in found for number in pair} - known.keys()
     known |= {number: meaningful(body) for number, body in index.bodies(store.db, older).items()}
-    shared = ((jaccard(known[first], known[second]), first, second) for first, second in found)
+    there = (pair for pair in found if known.keys() >= set(pair))  # else it was removed meanwhile
+    shared = ((jaccard(known[first], known[second]), first, second) for first, second in there)
     best = sorted((one for one in shared if one[0] >= least), reverse=True)
     return [Pair(first=first, second=second, share=share) for share, first, second in best]
 

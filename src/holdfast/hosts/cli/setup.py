@@ -30,6 +30,7 @@ from holdfast.hosts.setup.plan import Choices, covered, has_plugin, is_new, want
 from holdfast.hosts.setup.remove import removals, take_out
 from holdfast.hosts.setup.shapes import stdio
 from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.files import read_regular
 from holdfast.model.places import FILE, FOLDER
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
@@ -333,7 +334,7 @@ def _forget_everything(here: Here, manner: Mode) -> Path | None:
     for path in (path for pattern in PRIVATE for path in store.glob(pattern)):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     ignored = store / ".gitignore"
-    if store.name == FOLDER and ignored.exists() and set(ignored.read_text().split()) <= set(PRIVATE):
+    if store.name == FOLDER and ignored.exists() and set(read_regular(ignored).decode().split()) <= set(PRIVATE):
         ignored.unlink()
     if not any(store.iterdir()):
         store.rmdir()

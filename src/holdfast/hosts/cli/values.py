@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.files import read_regular
 from holdfast.model.request import Asked
 
 if TYPE_CHECKING:
@@ -165,11 +166,10 @@ def json_in(file: Path, longest: int) -> Any:
 def text_in(file: Path, longest: int) -> str:
     """Read a file as UTF-8, bounded."""
     try:
-        if file.stat().st_size > longest:
-            raise Invalid(f"{file} is larger than {longest:,} bytes.")
-        return file.read_text(encoding="utf-8")
+        return read_regular(file, longest).decode()
     except (OSError, UnicodeDecodeError) as problem:
-        raise Invalid(f"{file} cannot be read: {problem}.") from problem
+        why = problem.strerror if isinstance(problem, OSError) else problem
+        raise Invalid(f"{file} cannot be read: {why}.") from problem
 
 
 def from_top(memory: "Memory", anchors: tuple[str, ...]) -> tuple[str, ...]:

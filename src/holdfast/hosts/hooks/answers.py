@@ -15,6 +15,7 @@ from holdfast.hosts.hooks.places import (
     remotes_of,
     session_settings,
 )
+from holdfast.model.files import read_regular
 from holdfast.policy.secrets.find import mask_secrets
 
 MYPY = False
@@ -28,7 +29,7 @@ LONGEST_ANSWER = 9_500  # characters: Claude Code cuts at 10,000
 RECALLED = "recalled"  # mark of a session that looked for scars
 LONGEST_COMMAND = 50_000  # characters of a command that are checked
 CUT = "(Cut: longer than a hook may answer.)"
-READING = ("Read", "read_file", "view", "Grep", "Glob", "LS", "list_directory", "search_file_content")
+READING = ("Read", "read_regular", "view", "Grep", "Glob", "LS", "list_directory", "search_file_content")
 # Files that hold credentials (not their examples), and commands that print files or the whole environment.
 CREDENTIALS = (
     r"(?:^|[\s/'\"=])(?:\.env(?:\.(?!example\b|sample\b|template\b|dist\b)[\w-]+)*|\.netrc|\.npmrc|\.pypirc|\.pgpass|\.htpasswd|id_(?:rsa|dsa|ecdsa|ed25519)|"
@@ -64,8 +65,7 @@ def _prepared(home: str, cwd: str) -> Json:
     root = checkout_root(cwd)
     project = session_settings(os.environ).get("project", "")
     try:
-        with open(prepared_file(home, root, project), "rb") as file:
-            prepared = json.loads(file.read())
+        prepared = json.loads(read_regular(prepared_file(home, root, project)))
     except (OSError, ValueError, RecursionError):
         return {}
     is_ours = isinstance(prepared, dict) and (prepared.get("path"), prepared.get("remotes")) == (root, remotes_of(root))
@@ -170,8 +170,7 @@ def note_recall(home: str, session: str) -> None:
 
 def _has_not_recalled(home: str, session: str) -> bool:
     try:
-        with open(os.path.join(home, "seen", plain_name(session)), encoding="utf-8") as known:
-            return RECALLED not in known.read().splitlines()
+        return RECALLED not in read_regular(os.path.join(home, "seen", plain_name(session))).decode().splitlines()
     except OSError:
         return True
 
@@ -293,8 +292,7 @@ def _see(home: str, session: str, places: Iterable[str]) -> bool:
     folder = os.path.join(home, "seen")
     file = os.path.join(folder, plain_name(session))
     try:
-        with open(file, encoding="utf-8") as known:
-            seen = set(known.read().splitlines())
+        seen = set(read_regular(file).decode().splitlines())
     except OSError:
         seen = set()
         os.makedirs(folder, 0o700, exist_ok=True)
@@ -308,8 +306,7 @@ def _see(home: str, session: str, places: Iterable[str]) -> bool:
 
 def _handover(home: str, session: str) -> str:
     try:
-        with open(handover_file(home, session), encoding="utf-8") as file:
-            return file.read()
+        return read_regular(handover_file(home, session)).decode()
     except OSError:
         return ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.model import places
+from holdfast.model.files import read_regular
 
 MYPY = False
 if MYPY:
@@ -62,8 +63,7 @@ def remotes_of(root: str) -> str:
         git = _git_folder(root)
         if os.path.isfile(shared := os.path.join(git, "commondir")):
             git = os.path.join(git, _read(shared).strip())
-        with open(os.path.join(git, "config"), "rb") as settings:
-            lines = settings.read(LARGEST_SETTINGS).splitlines()
+        lines = read_regular(os.path.join(git, "config"), LARGEST_SETTINGS).splitlines()
     except OSError:
         return ""
     return _digest("\n".join(repr(line.strip()) for line in lines if b"remote" in line or b"url" in line.lower()))
@@ -85,8 +85,7 @@ def _git_folder(root: str) -> str:
 
 
 def _read(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read(LARGEST_SETTINGS)
+    return read_regular(path, LARGEST_SETTINGS).decode(errors="replace")
 
 
 def _digest(text: str) -> str:

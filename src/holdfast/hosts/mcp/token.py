@@ -6,6 +6,7 @@ from pathlib import Path
 
 from holdfast.compose.settings import keep_out_of_git
 from holdfast.model.errors import StoreError, StoreUnwritable
+from holdfast.model.files import read_regular
 
 FILE = "http-token"
 
@@ -17,7 +18,7 @@ def kept_token(folder: Path) -> str:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         keep_out_of_git(folder)
         _make(path)
-        token = path.read_text(encoding="utf-8").strip()
+        token = read_regular(path).decode().strip()
     except OSError as problem:
         raise StoreUnwritable(f"{path} cannot be used ({problem.strerror}).", hint="Or set http_token.") from problem
     if not token:

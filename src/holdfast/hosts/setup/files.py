@@ -7,12 +7,13 @@ import tempfile
 from pathlib import Path
 
 from holdfast.model.errors import InvalidFile, StoreUnwritable
+from holdfast.model.files import read_regular
 
 
 def text_of(path: Path) -> str | None:
     """Return a file's text with its line endings as they are, or None if there is no file."""
     try:
-        return path.read_bytes().decode()
+        return read_regular(path).decode()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as problem:

@@ -22,7 +22,7 @@ VOCABULARY: Mapping[str, Mapping[Role, str]] = {
         "SlashCommand ListMcpResourcesTool BashOutput KillShell KillBash TaskOutput TaskStop SendMessage",
     },
     "codex": {
-        "read": "read_file view_image",
+        "read": "read_regular view_image",
         "search": "grep_files list_dir tool_search",
         "patch": "apply_patch",
         "run": "shell local_shell shell_command exec_command container.exec exec unified_exec Bash",
@@ -31,7 +31,7 @@ VOCABULARY: Mapping[str, Mapping[Role, str]] = {
         "aside": "update_plan request_user_input write_stdin send_input wait wait_agent close_agent",
     },
     "gemini": {
-        "read": "read_file read_many_files",
+        "read": "read_regular read_many_files",
         "search": "glob search_file_content grep_search list_directory",
         "create": "write_file",
         "edit": "replace edit",
@@ -41,7 +41,7 @@ VOCABULARY: Mapping[str, Mapping[Role, str]] = {
         "aside": "save_memory write_todos ask_user activate_skill enter_plan_mode exit_plan_mode",
     },
     "cursor": {
-        "read": "read_file Read",
+        "read": "read_regular Read",
         "search": "codebase_search grep grep_search file_search list_dir glob_file_search Grep SemanticSearch Glob",
         "create": "write create_file Write",
         "edit": "edit_file search_replace edit_notebook reapply StrReplace",

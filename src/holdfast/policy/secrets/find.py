@@ -23,7 +23,7 @@ if MYPY:  # importing `typing` would take a third of a hook's time
 
 _PRIVATE = lazy(r"(?is)<private>.*?(?:</private>|\Z)")
 _BREAK = lazy(
-    r"[^\s\\]\r?\n[ \t>#*+|;/\-]*+[^\s>#*+|;/\-]|[\"'`][\s+.&|<>~,\\]{0,20}[bfru]?[\"'`]"
+    r"\S[ \t]{0,8}\r?\n[ \t>#*+|;/\-]*+[^\s>#*+|;/\-]|[\"'`][\s+.&|<>~,\\]{0,20}[bfru]?[\"'`]"
 )  # as in `unwrap.JOINTS`
 _NUMBERS = lazy(r"[0-9a-fA-F]{2}[ ,:]+[0-9a-fA-F]{2}[ ,:]")  # bytes in hex or decimal
 _PAIR = lazy(r"(?!(?:sha\d+|md5|h\d|id|data):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)")

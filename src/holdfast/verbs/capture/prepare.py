@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.engine.locks import turn
 from holdfast.engine.views import records
 from holdfast.model.fence import defused, inline
-from holdfast.model.files import write_whole
+from holdfast.model.files import read_regular, write_whole
 from holdfast.model.ids import short
 from holdfast.model.presets import preset_of
 from holdfast.model.record import GLOBAL, Record
@@ -68,7 +68,7 @@ def _prepare(memory: Memory, file: Path, path: str, remotes: str) -> SessionBrie
     if memory.config.guard_secrets:
         value["guard"] = "block" if memory.config.block_actions else "warn"
     text = json.dumps(value, ensure_ascii=False)
-    if not file.is_file() or file.read_text(encoding="utf-8") != text:
+    if not file.is_file() or read_regular(file).decode() != text:
         _replace(file, text)
     return brief
 

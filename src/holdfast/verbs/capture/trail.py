@@ -11,7 +11,7 @@ from holdfast.engine.raw import trail
 from holdfast.engine.views import sessions
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Actor, Event, Verb
-from holdfast.model.files import read_regular
+from holdfast.model.files import open_regular, read_regular
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before, fixed_id, parse_instant
 from holdfast.model.trail import DAYS, HookEvent, hook_event_from_json, problem_with
@@ -89,7 +89,7 @@ def _set_aside(path: Path) -> None:
     if not path.is_file():
         path.replace(aside)
         return
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         text = file.read(LARGEST_ASIDE).decode(errors="replace")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
         out.write(mask_secrets(drop_private(text)))
@@ -186,11 +186,11 @@ def _written_before(event: HookEvent) -> str:
     """Return what the assistant wrote in the turn before its last message, from the client's transcript; "" if unknown."""
     path = Path(event.transcript)
     try:
-        if not event.transcript or not path.is_file():
+        if not event.transcript:
             return ""
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             file.seek(max(0, path.stat().st_size - LARGEST_TRANSCRIPT))
-            text = file.read().decode(errors="replace")
+            text = file.read(LARGEST_TRANSCRIPT).decode(errors="replace")
     except OSError:
         return ""
     messages = [message for message in turn_messages(text, event.at) if message.strip() != event.text.strip()]

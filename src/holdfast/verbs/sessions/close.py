@@ -8,6 +8,7 @@ from typing import Any
 from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.event import Event
+from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_between, instant, is_called, short
 from holdfast.model.kinds import KINDS
@@ -99,11 +100,11 @@ def _raw_payload(memory: Memory, session: Session, inline: Mapping[str, Any]) ->
     file = _payload_left(memory, session)
     if file is None:
         return dict(inline), None
-    if file.stat().st_size > LONGEST_PAYLOAD:
-        raise Invalid(f"{file} is larger than {LONGEST_PAYLOAD:,} bytes.")
     try:
-        stored = parse_json(file.read_text(encoding="utf-8"), LONGEST_PAYLOAD)
-    except (ValueError, UnicodeDecodeError) as problem:
+        stored = parse_json(read_regular(file, LONGEST_PAYLOAD))
+    except OSError as problem:
+        raise Invalid(f"{file} cannot be read ({problem.strerror}).") from problem
+    except ValueError as problem:
         raise Invalid(
             f"{file} is not JSON: {problem}.", hint="Fix the file and close again; nothing was written."
         ) from problem

@@ -206,7 +206,8 @@ def _same(memory: Memory, near: Sequence[Pair]) -> tuple[list[Pair], int]:
     settled = settled_among(memory, [record.id for record in known.values()])
     read, characters = set[int](), 0
     same: list[Pair] = []
-    ordered = sorted(near, key=lambda pair: -pair.share)
+    there = (pair for pair in near if pair.first in known and pair.second in known)
+    ordered = sorted(there, key=lambda pair: -pair.share)
     for index, pair in enumerate(ordered):
         older, newer = sorted(
             (known[pair.first], known[pair.second]), key=lambda record: (record.created_at, record.id)

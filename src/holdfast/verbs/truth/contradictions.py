@@ -104,7 +104,8 @@ def conflicts(memory: Memory, reference: str) -> list[LikelyConflict]:
 
 def find_all(memory: Memory) -> Disputes:
     """Compare the newest active records of the project with each other and with similar ones; return the contradictions."""
-    return _disputes(memory, _compared(memory, 0))
+    with memory.store.snapshot():
+        return _disputes(memory, _compared(memory, 0))
 
 
 def _disputes(memory: Memory, found: Scan) -> Disputes:
@@ -302,6 +303,7 @@ def _confirmed(memory: Memory, near: Sequence[Pair]) -> tuple[list[Pair], int]:
     settled = settled_among(memory, [record.id for record in known.values()])
     read, characters = set[int](), 0
     confirmed: list[Pair] = []
+    near = [pair for pair in near if pair.first in known and pair.second in known]
     for index, pair in enumerate(near):
         left, right = known[pair.first], known[pair.second]
         if not is_comparable(left, right) or settled.covers(left.id, right.id):
@@ -329,7 +331,8 @@ def _marked(memory: Memory) -> list[Dispute]:
     marked = [pair for home in homes for pair in links.pairs(store, "contradicts", home)]
     known = records.by_ids(store, {end for pair in marked for end in pair})
     settled = settled_among(memory, list(known))
-    ordered = [in_order(known[source].record, known[target].record) for source, target in marked]
+    there = (pair for pair in marked if known.keys() >= set(pair))
+    ordered = [in_order(known[source].record, known[target].record) for source, target in there]
     unique = {
         (older.id, newer.id): Dispute(older=older, newer=newer)
         for older, newer in ordered

@@ -44,12 +44,25 @@ def scan(
     around: Callable[[Sequence[Entry]], Iterable[Pair]],
 ) -> Scan:
     """Return the pairs of a project: of the stored scan, with memories that changed since compared again, or of a new one."""
-    store, seq, known = memory.store, memory.store.last_seq(), _stored(memory, what)
+    with memory.store.snapshot():
+        known = _stored(memory, what)
+        made = _scanned(memory, known, everything=everything, around=around)
+    return made if made is known else _store(memory, what, made)
+
+
+def _scanned(
+    memory: Memory,
+    known: Scan | None,
+    *,
+    everything: Callable[[int], Scan],
+    around: Callable[[Sequence[Entry]], Iterable[Pair]],
+) -> Scan:
+    store, seq = memory.store, memory.store.last_seq()
     project = store.project_number(memory.project)
     lagging = vectors.waiting(store, (project,), MOST_CHANGED) if memory.embedder else []
     changed = store.changed_after(known.seq, MOST_CHANGED + 1) if known else []
     if known is None or len(changed) > MOST_CHANGED:
-        return _store(memory, what, replace(everything(seq), lagging=tuple(lagging)))
+        return replace(everything(seq), lagging=tuple(lagging))
     entries = {entry.number: entry for entry in records.by_ids(store, changed).values()}
     embedded = records.by_numbers(store, set(known.lagging) - set(lagging))
     entries |= {number: Entry(number=number, record=record) for number, record in embedded.items()}
@@ -65,7 +78,7 @@ def scan(
     ]
     found = {frozenset((pair.first, pair.second)): pair for pair in around(current)}
     new = sum(entry.number > known.newest for entry in current)
-    updated = Scan(
+    return Scan(
         seq=seq,
         pairs=tuple(sorted((*kept, *found.values()), key=lambda pair: -pair.share)),
         newest=max([known.newest, *(entry.number for entry in current)]),
@@ -74,7 +87,6 @@ def scan(
         not_compared=known.not_compared,
         lagging=tuple(lagging),
     )
-    return _store(memory, what, updated)
 
 
 def _stored(memory: Memory, what: str) -> Scan | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from holdfast.engine.recovery import backup
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import Json
+from holdfast.model.files import open_regular
 from holdfast.model.fold import scrub
 from holdfast.policy.erasing import Eraser, sentences_in
 from holdfast.verbs.memory import Memory
@@ -81,5 +82,5 @@ def _holds(file: Path, erased: Erased, eraser: Eraser) -> bool:
         return True
     if not file.stat().st_size:
         return False
-    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+    with open_regular(file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
         return eraser.is_in_bytes(raw)

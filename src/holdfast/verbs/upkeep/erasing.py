@@ -21,7 +21,7 @@ from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
 from holdfast.model.errors import StoreError
 from holdfast.model.event import FOLDING, SHARED, Event, Json
-from holdfast.model.files import write_whole
+from holdfast.model.files import read_regular, write_whole
 from holdfast.model.fold import fold_all, scrub
 from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.record import record_to_json
@@ -132,7 +132,7 @@ def unfinished(folder: Path | None) -> list[ErasableData]:
     notes = []
     for path in sorted((folder / FOLDER).glob("*.json")) if folder else ():
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = json.loads(read_regular(path))
         except FileNotFoundError:
             continue  # finished by another process
         except ValueError:
@@ -340,7 +340,7 @@ def _files(folder: Path | None, patterns: Iterable[str], *, folders: bool = Fals
 def _content(path: Path) -> str:
     """Return the content of a file as text; empty if the file was removed meanwhile."""
     try:
-        return path.read_bytes().decode("utf-8", "replace")
+        return read_regular(path).decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
 

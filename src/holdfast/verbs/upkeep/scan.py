@@ -217,7 +217,7 @@ def _files(memory: Memory) -> list[Path]:
 def _read(path: Path) -> Any:
     """Return a file of ours as JSON if it is, else as text; "" if it is gone."""
     try:
-        text = path.read_bytes().decode("utf-8", "replace")
+        text = read_regular(path).decode("utf-8", "replace")
     except OSError:
         return ""
     try:

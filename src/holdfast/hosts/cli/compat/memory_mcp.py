@@ -11,6 +11,7 @@ from holdfast.hosts.cli.command import AS_JSON, Result, command
 from holdfast.hosts.cli.compat import run, version_option
 from holdfast.hosts.cli.values import LONGEST_STDIN
 from holdfast.model.errors import Invalid
+from holdfast.model.files import open_regular
 from holdfast.model.request import Asked
 from holdfast.surfaces.memory_mcp.tools import ROWS, TERMS
 from holdfast.verbs.capture.mining import log_output
@@ -54,7 +55,7 @@ def log(
 ) -> Result:
     """Store output for mining."""
     if content is None:
-        with file.open("rb") if file else sys.stdin.buffer as source:
+        with open_regular(file) if file else sys.stdin.buffer as source:
             content = source.read(LONGEST_STDIN).decode(errors="replace")
     kept = log_output(memory, content, "")
     text = f"Logged {kept:,} characters." if kept else "Too short to be worth mining; nothing was logged."

@@ -1,13 +1,13 @@
 """`holdfast store export` and `import`: JSON lines, and the formats of other systems."""
 
-import io
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import Annotated, Literal
 
 import click
 from rich.text import Text
@@ -19,6 +19,7 @@ from holdfast.hosts.cli.values import DryRun, Output
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import escaped, visible
+from holdfast.model.files import lines_in, open_regular
 from holdfast.model.foreign import Remark
 from holdfast.model.ids import short
 from holdfast.model.request import Asked
@@ -198,11 +199,11 @@ def _show_remarks(what: str, remarks: Iterable[Remark]) -> None:
         console().print(Text.assemble((f"{what}: ", "yellow"), f"{examples}: {why}"))
 
 
-def _lines(path: Path) -> IO[str]:
-    if str(path) == "-":
-        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
+@contextmanager
+def _lines(path: Path) -> Iterator[Iterator[str]]:
     try:
-        return path.open(encoding="utf-8", errors="surrogateescape")
+        with sys.stdin.buffer if str(path) == "-" else open_regular(path) as file:
+            yield (line.decode(errors="surrogateescape") for line in lines_in(file))
     except OSError as problem:
         hint = "To import from another system use --from."
         raise Invalid(f"{path} cannot be read ({problem.strerror}).", hint=hint) from problem

@@ -12,6 +12,7 @@ from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, Viewer
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
+from holdfast.model.files import read_regular
 from holdfast.policy.ranking.retention import CAPS, DAYS
 from holdfast.policy.sessions.session_brief import POLICIES, Prepared, budget_for
 from holdfast.verbs.memory import Memory
@@ -77,9 +78,9 @@ def save(ask: Ask) -> Response:
     if not changed:
         return render.moved(ask, "/settings", "Nothing changed.")
     _check(changed)
-    before = user_file().read_bytes() if user_file().exists() else None
+    before = read_regular(user_file()) if user_file().exists() else None
     file = keep_settings(changed)
-    after = file.read_bytes()
+    after = read_regular(file)
     _use_again(ask.viewer)
 
     def undo(_: Memory) -> str:

@@ -1,0 +1,124 @@
+"""Files of others are distrusted: only regular ones are read, and never more of them than a bound."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from holdfast.hosts.hooks import client
+from tests.hosts.conftest import environment_of
+from tests.replicas.seats import git
+
+HUGE = 200_000_000  # bytes
+LITTLE = 400_000  # kilobytes of addresses: about a hundred more than the command needs
+AT_ONCE = 30  # seconds, on a machine that does other things as well
+
+# Where a pipe without a writer lies ({work} is a checkout, {home} the user's folder), and what must not wait for it.
+PIPES = {
+    "a cited file": ("{work}/cited.py", ("remember", "--anchor", "cited.py", "The retry limit is three.")),
+    "a cited file, later": ("{work}/cited.py", ("recall", "retry limit")),
+    "settings of the repository": ("{work}/.holdfast/config.toml", ("status",)),
+    "settings of the user": ("{home}/.config/holdfast/config.toml", ("status",)),
+    "ignored files": ("{work}/.holdfast/.gitignore", ("--home", ".holdfast", "status")),
+    "a document": ("{work}/README.md", ("ingest", "bootstrap", "--dry-run")),
+    "a document by name": ("{work}/pipe.md", ("ingest", "seed", "pipe.md")),
+    "observations": ("{work}/pipe", ("ingest", "absorb", "--file", "pipe")),
+    "a payload": ("{work}/pipe", ("session", "close", "--payload", "pipe")),
+    "an export": ("{work}/pipe", ("store", "import", "pipe")),
+    "a backup": ("{work}/pipe", ("store", "restore", "-y", "pipe")),
+    "a damaged store": ("{work}/pipe", ("store", "recover", "pipe", "-o", "new.db")),
+    "a folder to scan": ("{work}/pipe", ("store", "scan", "--path", ".")),
+    "a client's settings": ("{home}/.claude.json", ("init", "--dry-run", "--client", "claude-code")),
+    "any file": ("{work}/pipe.txt", ("store", "import", "--from", "file", "pipe.txt")),
+    "claude-mem": ("{work}/pipe", ("store", "import", "--from", "claude-mem", "pipe")),
+    "memory-mcp": ("{work}/pipe", ("store", "import", "--from", "memory-mcp", "pipe")),
+    "claude-code": ("{work}/CLAUDE.md", ("store", "import", "--from", "claude-code", ".")),
+    "claude-code, a transcript": ("{work}/p/a.jsonl", ("store", "import", "--from", "claude-code", "p/memory")),
+    "bettermemory": ("{work}/notes/pipe.md", ("store", "import", "--from", "bettermemory", "notes")),
+    "gitmem": ("{work}/.gitmem/learnings.json", ("store", "import", "--from", "gitmem", ".gitmem")),
+}
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    for folder in ("p/memory", "notes", ".gitmem"):
+        (work / folder).mkdir(parents=True)
+    (work / "p/memory/topic.md").write_text("# Topic\n\nThe cache is warmed at night.\n")
+    git(work, "init", "-q")
+    return work
+
+
+def environment(work: Path) -> dict[str, str]:
+    """Return the variables of a user whose project is the checkout itself."""
+    return {name: value for name, value in environment_of(work.parent).items() if name != "HOLDFAST_PROJECT"}
+
+
+def holdfast(work: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "holdfast", *command],
+        cwd=work,
+        env=environment(work),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=AT_ONCE,
+    )
+
+
+@pytest.mark.parametrize("what", PIPES)
+def test_a_pipe_is_never_waited_for(work: Path, what: str) -> None:
+    place, command = PIPES[what]
+    if "{work}/cited.py" in place and command[0] != "remember":
+        (work / "cited.py").write_text("LIMIT = 3\n")
+        assert holdfast(work, "remember", "--anchor", "cited.py", "The retry limit is three.").returncode == 0
+        (work / "cited.py").unlink()
+    pipe = Path(place.format(work=work, home=work.parent))
+    pipe.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(pipe)
+    done = holdfast(work, *command)
+    assert done.returncode in (0, 3, 4, 5, 64), done.stderr
+    assert "Usage" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["config", "HEAD", "commondir"])
+def test_no_hook_waits_for_a_pipe_among_gits_files(work: Path, name: str) -> None:
+    assert holdfast(work, "remember", "The retry limit is three.").returncode == 0
+    assert holdfast(work, "work").returncode == 0
+    assert list((work.parent / "store" / "prepared").glob("*.json"))
+    (work / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(work / ".git" / name)
+    for event in ("SessionStart", "PreToolUse", "Stop"):
+        told = {"session_id": "s", "cwd": str(work), "tool_name": "Bash", "tool_input": {"command": "git push"}}
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", client.__file__, event, "--home", str(work.parent / "store")],
+            input=json.dumps(told).encode(),
+            env=environment(work),
+            capture_output=True,
+            check=False,
+            timeout=AT_ONCE,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(("system", "table"), [("claude-mem", "observations"), ("memory-mcp", "memories")], ids=str)
+def test_one_huge_text_is_left_out_of_an_import_in_little_memory(work: Path, system: str, table: str) -> None:
+    with closing(sqlite3.connect(work / "huge.db")) as db:
+        db.execute(f"create table {table} (id integer primary key, title text, text text, content text)")
+        db.execute(f"insert into {table} values (1, 'one', 'The cache is warmed at night.', 'The cache is warm.')")
+        db.execute(f"insert into {table} values (2, 'two', 'x', cast(zeroblob({HUGE}) as text))")
+        db.execute(f"insert into {table} values (3, 'three', 'The ledger is closed in May.', 'The ledger is closed.')")
+        db.commit()
+    command = [sys.executable, "-m", "holdfast", "store", "import", "--from", system, "huge.db", "--dry-run", "--json"]
+    little = ["sh", "-c", f'ulimit -v {LITTLE}; exec "$@"', "sh", *command]
+    done = subprocess.run(little, cwd=work, env=environment(work), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert len(report["taken"]) == 2, report
+    assert "too large" in done.stdout

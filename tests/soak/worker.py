@@ -1,0 +1,89 @@
+"""The worker under load: it runs again and again while others write, revise, retire and erase. Every exit code must be 0.
+
+python3 dev.py uv run python -m tests.soak.worker [SECONDS]   half an hour unless given
+"""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+WRITERS = 3
+# A project is compared by the worker from its size on (LARGE), and old memories are found in pairs behind the newest.
+_WORKER = """
+import sys
+from holdfast.engine.search import near_duplicates
+from holdfast.hosts import worker
+worker.LARGE, near_duplicates.NEWEST = 10, 20
+from holdfast.hosts.cli.entry import main
+sys.argv = ["holdfast", "work"]
+main()
+"""
+_WRITER = """
+import random, sys, time
+from pathlib import Path
+from holdfast.compose import open_memory
+from holdfast.model.record import Draft
+from holdfast.policy.admission.admit import Waivers
+from holdfast.verbs.records.lifecycle import Revision, retire, revise
+from holdfast.verbs.records.write import write
+from holdfast.verbs.upkeep.erasing import erase
+chance, mine = random.Random(sys.argv[1]), []
+def text():
+    return f"The {chance.choice(['rate', 'retry', 'size'])} limit of the queue is {chance.randrange(9)} per minute now."
+with open_memory() as memory:
+    while not Path(sys.argv[2]).exists():
+        made = write(memory, Draft(body=text()), waivers=Waivers(duplicate=True))
+        mine += [made.record.id] if hasattr(made, "record") else []
+        if len(mine) > 5:
+            revise(memory, chance.choice(mine), Revision(body=text()))
+        if len(mine) > 30:
+            gone = mine.pop(chance.randrange(len(mine)))
+            erase(memory, gone) if chance.random() < 0.3 else retire(memory, gone, "made room")
+"""
+
+
+def stress(seconds: float, folder: Path, *, seed: int = 1) -> Counter[tuple[str, int]]:
+    """Run writers and workers on one store for so long; return how often each ended with which exit code.
+
+    What a process that did not end with 0 printed is in `folder/errors.txt`.
+    """
+    stop, errors = folder / "stop", (folder / "errors.txt").open("ab")
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "XDG_"))},
+        "HOME": str(folder),
+        "HOLDFAST_HOME": str(folder / "store"),
+        "HOLDFAST_EMBEDDER": "none",
+        "HOLDFAST_PROJECT": "example.org/acme/shop",
+        "HOLDFAST_STARTERS": "false",
+    }
+    chance, ended = random.Random(seed), Counter[tuple[str, int]]()
+
+    def start(program: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-c", program, *arguments]
+        return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=errors)
+
+    writers = [start(_WRITER, str(chance.random()), str(stop)) for _ in range(WRITERS)]
+    try:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            ended["worker", start(_WORKER).wait()] += 1
+    finally:
+        stop.touch()
+        for writer in writers:
+            ended["writer", writer.wait(60)] += 1
+        errors.close()
+    return ended
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        done = stress(float(sys.argv[1]) if len(sys.argv) > 1 else 1_800.0, Path(place))
+        for (role, code), times in sorted(done.items()):
+            print(f"{role:<8} exit code {code:<4} {times:>6}")
+        print((Path(place) / "errors.txt").read_text()[-4_000:], end="")
+    sys.exit(any(code for _, code in done))
