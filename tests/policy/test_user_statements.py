@@ -26,7 +26,7 @@ def test_most_statements_of_the_labelled_prompts_are_kept_and_hardly_anything_el
 @each(
     ("text", "kind"),
     [
-        ("we decided to use Postgres for the orders service", "decision"),
+        ("we decided to go with NATS because kafka was too heavy", "decision"),
         ("I prefer pytest over unittest.", "preference"),
         ("our CI runs on node 22", "fact"),
         ("no, we never mock the database here", "preference"),

@@ -136,7 +136,8 @@ def _type_by_words(text: str) -> str:
 
 
 def _is_worth_recording(work: Work) -> bool:
-    if _did_something(work) or work.signals:
+    claims = work.signals if work.turn.steps else [signal for signal in work.signals if signal.how != "wording"]
+    if _did_something(work) or claims:
         return True
     looked = len(work.read) + len(work.searches) + FEWEST_LOOKS * len(work.delegated)
     fewest = 1 if is_question(work.request) else FEWEST_LOOKS

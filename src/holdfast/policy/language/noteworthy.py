@@ -15,7 +15,7 @@ How = Literal["block", "inline", "wording"]
 Tier = Literal["auto", "suggest", "skip"]
 
 LONGEST_TEXT = 100_000  # characters that are read
-SHORTEST = 15  # characters of a sentence
+SHORTEST, FEW_WORDS = 15, 6  # characters of a sentence, and words of one whose subject is a pronoun
 NOVEL = 0.3
 SUGGEST = 0.70
 BLOCK, INLINE = 0.99, 0.97
@@ -76,7 +76,7 @@ def signals(text: str, reader: Reader) -> list[Signal]:
     for sentence in reader.message(own_part(text[:LONGEST_TEXT], by_agent=True).text):
         kind, share = _CLASSES.get(sentence.label, ""), sentence.share(*_CLASSES)
         covered = any(one.span[0] < sentence.span[1] and sentence.span[0] < one.span[1] for one in explicit)
-        stands = len(sentence.text) >= SHORTEST and not needs_subject(sentence.text)
+        stands = len(sentence.text) >= SHORTEST and not needs_subject(sentence.text, FEW_WORDS)
         if kind and share >= CLAIMS and stands and not covered and not find_secrets(sentence.text):
             signal = Signal(
                 kind=kind, text=sentence.text, confidence=round(share, 2), span=sentence.span, how="wording"

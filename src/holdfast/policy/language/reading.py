@@ -98,6 +98,9 @@ def sentences(text: str) -> Iterator[tuple[str, int, int]]:
             continue
         bullet = _BULLET.match(text, begin, end)
         start = bullet.end() if bullet else begin
-        if whole := " ".join(text[start:end].split()):
+        whole = " ".join(text[start:end].split())
+        if whole[-1:] in (".", "!") and " " not in whole and after < len(text) and "\n" not in text[end:after]:
+            continue  # "No! It stays.": one word belongs to what follows
+        if whole:
             yield whole, start, end
         begin = after

@@ -1,6 +1,7 @@
 """What a user states in a prompt: rules, facts, decisions and corrections, each as a text that stands alone."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +16,8 @@ Objection = Literal["", "doubt", "no"]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 NEAR = 3  # sentences of a prompt that answer what was said before
-REFUSED, DOUBTED, LEADS = 0.5, 0.6, 0.6
+REFUSED, DOUBTED, LEADS, LEAST = 0.45, 0.6, 0.6, 0.1
+SHORT = 8  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
 # An explicit request to remember: what follows is kept whatever it is. A closed list, like other markers.
@@ -30,6 +32,11 @@ _POINTS_BACK = lazy(
     r"^\W*(?:merk dir das|recuérdalo|retiens[- ]le|ricordalo|onthoud dit|запомни это|lembre disso|记住这个|覚えておいて|기억해 ?(?:둬|줘))\W*$",
     re.IGNORECASE,
 )
+# An explicit no at the start of an answer: a closed list, like other markers.
+_DENIES = lazy(
+    r"^\W*(?:no+|nope|nah|wrong|nein|nee|falsch|non|não|nej|нет|неверно)(?=[\s,.!:;-])|^\W*(?:不对|不是|错了|いや|いいえ|違|아니|틀렸)",
+    re.IGNORECASE,
+)
 _CLAUSE = lazy(r"(?:[,;:]\s+|[，、：；]|\s+[-–—]\s+)")
 # A pronoun as the subject: what it stands for is in what was said before.
 _PRONOUN = lazy(
@@ -40,6 +47,7 @@ _PRONOUN = lazy(
 _VALUE = lazy(
     r"\d[\d.,:_]*(?:\s?(?:%|[a-zA-Z]{1,3}\b))?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
 )
+_CJK = lazy(r"[\u3040-\u30ff\u3400-\u9fff]")
 _EDGE = " \t,.;:!-–—，。、：；！"
 
 
@@ -58,8 +66,10 @@ class Said:
     about: str = ""
 
 
-def stated(prompt: str, answer: str, reader: Reader, *, certain: str | None = None) -> list[Said]:
-    """Return what a user states for good, in order; `answer` is what the agent said before.
+def stated(
+    prompt: str, answer: str, reader: Reader, *, certain: str | None = None, shown: Sequence[str] = ()
+) -> list[Said]:
+    """Return what a user states for good, in order; `answer` is what the agent said before, `shown` memories it was shown.
 
     `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed.
     """
@@ -67,7 +77,7 @@ def stated(prompt: str, answer: str, reader: Reader, *, certain: str | None = No
     plain, certain = own.text, own.certain if certain is None else certain
     result, before = list[Said](), None
     for sentence in reader.prompt(plain, answer):
-        said = _said(sentence, before, answer, reader)
+        said = _said(sentence, before, answer, reader, shown)
         if said and not find_secrets(said.text):
             doubtful = not certain[slice(*said.span)].strip()
             result.append(Said(**{**{name: getattr(said, name) for name in said.__slots__}, "doubtful": doubtful}))
@@ -78,7 +88,8 @@ def stated(prompt: str, answer: str, reader: Reader, *, certain: str | None = No
 def objection(prompt: str, answer: str, reader: Reader) -> Objection:
     """Return how a prompt answers what was said before it: it denies it, doubts it, or neither ("")."""
     first = reader.prompt(own_part(prompt[:LONGEST_PROMPT]).text, answer)[:NEAR]
-    if any(sentence.share("correction") >= REFUSED for sentence in first):
+    denied = bool(first) and _DENIES.match(prompt) and first[0].share(*KEPT, "report") >= REFUSED
+    if denied or any(sentence.share("correction") >= REFUSED for sentence in first):
         return "no"
     doubts = (sentence for sentence in first if sentence.share("guess", "question", "correction") >= DOUBTED)
     return "doubt" if any(words(sentence.text) & words(answer) for sentence in doubts) else ""
@@ -96,23 +107,28 @@ def resolved(statement: str, old: str) -> str:
     fresh = [value for value in new_values if value not in old_values]
     if len(fresh) == 1 and len(gone := [value for value in old_values if _shape(value) == _shape(fresh[0])]) == 1:
         return old.replace(gone[0], fresh[0], 1)
-    return f"“{old.strip(_EDGE)}” → {statement}" if fresh or words(statement) - words(old) else ""
+    news = len(words(statement) - words(old))
+    return f"“{old.strip(_EDGE)}” → {statement}" if fresh or news > needs_subject(statement) else ""
 
 
 def is_elliptic(statement: str, old: str = "") -> bool:
     """True if a statement is too short to name what it is about, or only points at it."""
-    size = len(statement.split()) if statement.isascii() or " " in statement else len(statement) // 3
+    signs = len(_CJK.findall(statement))
+    size = len(_CJK.sub(" ", statement).split()) + 2 * signs // 3
     names = words(statement) & words(old) if old else words(statement)
     return needs_subject(statement) or size < FEW_WORDS or (len(words(statement)) < FEW_WORDS and not names)
 
 
-def needs_subject(text: str) -> bool:
-    """True if a statement cannot be understood without what was said before it."""
+def needs_subject(text: str, short: int = SHORT) -> bool:
+    """True if a statement cannot be understood without what was said before it: it is short, and its subject a pronoun."""
     lead, _, rest = text.partition(",")
-    return bool(_PRONOUN.match(rest if rest and " " not in lead.strip() else text))
+    own = rest if rest and " " not in lead.strip() else text
+    return bool(_PRONOUN.match(own)) and len(own.split()) < short
 
 
-def _said(sentence: Sentence, before: Sentence | None, answer: str, reader: Reader) -> Said | None:
+def _said(
+    sentence: Sentence, before: Sentence | None, answer: str, reader: Reader, shown: Sequence[str]
+) -> Said | None:
     if _POINTS_BACK.match(sentence.text):
         return before and Said(kind="fact", text=before.text, span=before.span)
     if marked := _REMEMBER.match(sentence.text):
@@ -124,47 +140,62 @@ def _said(sentence: Sentence, before: Sentence | None, answer: str, reader: Read
     if part is None:
         return None
     kind = max(KEPT, key=part.chances.__getitem__)
-    corrects = kind == "correction" or part.share("correction") >= REFUSED
+    objects = max(part.share("correction"), sentence.share("correction")) >= REFUSED
+    corrects = kind == "correction" or objects or bool(_DENIES.match(sentence.text))
     if kind == "correction" and part.share("rule") > part.share("fact", "decision"):
         kind = "rule"
-    about = _corrected(part.text, answer, reader) if corrects or is_elliptic(part.text) else ""
-    text = resolved(part.text, about)
+    about = _corrected(part.text, answer, reader, shown) if corrects or is_elliptic(part.text) else ""
+    denial = _DENIES.match(part.text)
+    bare = part.text[denial.end() :].lstrip(_EDGE) if denial else part.text
+    text = resolved(part.text if is_elliptic(bare) else bare, about)
     if not text or (not about and (needs_subject(text) or len(words(text)) < FEWEST_WORDS)):
         return None  # no one could tell later what it is about
     return Said(kind=KINDS[kind], text=text, span=sentence.span, corrects=corrects, about=about)
 
 
 def _lasting(sentence: Sentence, answer: str, reader: Reader) -> Sentence | None:
-    """Return the part of a sentence that is worth keeping: from the first clause on that is no task and no small talk."""
+    """Return the part of a sentence that is worth keeping, without clauses around it that are tasks, objections or small talk.
+
+    A clause is left out only if the rest is worth keeping and names what it is about: of "20, see .nvmrc" nothing is.
+    """
+    if sentence.share(*KEPT) < LEAST:
+        return None
     cuts = [0, *(match.end() for match in _CLAUSE.finditer(sentence.text))][:MOST_CLAUSES]
-    parts = (
-        [part for cut in cuts for part in reader.prompt(sentence.text[cut:], answer)[:1]]
-        if len(cuts) > 1
-        else [sentence]
-    )
-    kept = [part for part in [sentence, *parts[1:]] if part.share(*KEPT) >= STATES]
+    parts = [sentence, *(part for cut in cuts[1:] for part in reader.prompt(sentence.text[cut:], answer)[:1])]
+    kept = [part for part in parts if part.share(*KEPT) >= STATES]
     if not kept:
         return None
     best = kept[0]
-    if best.share("correction") >= REFUSED:
-        return best  # "20, see .nvmrc": any part may be what is corrected
     for shorter in kept[1:]:
-        lead = best.text[: len(best.text) - len(shorter.text)].strip(_EDGE)
-        judged = reader.prompt(lead, answer)[:1]
-        if lead and (not judged or judged[0].share(*KEPT) < 1 - LEADS) and len(words(shorter.text)) >= FEWEST_WORDS:
+        lead = reader.prompt(best.text[: len(best.text) - len(shorter.text)].strip(_EDGE), answer)[:1]
+        objects = best.share("correction") >= REFUSED
+        if (objects or not lead or lead[0].share(*KEPT) < 1 - LEADS) and not is_elliptic(shorter.text):
             best = shorter
+    *head, tail = _CLAUSE.split(best.text) if len(cuts) > 1 else [best.text]
+    judged = reader.prompt(tail, answer)[:1] if head else []
+    if judged and judged[0].share("task", "question", "chat") >= LEADS:
+        (whole,) = reader.prompt(best.text[: best.text.rindex(tail)].strip(_EDGE), answer)[:1] or (best,)
+        leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
+        best = whole if whole.share(*KEPT) >= STATES and not leans else best
     return best
 
 
-def _corrected(correction: str, answer: str, reader: Reader) -> str:
-    """Return the sentence of an answer that a correction is about: the one it contradicts most, else one that shares its words."""
-    said = [sentence.text for sentence in reader.message(answer) if sentence.label not in ("noise", "open")]
-    said = said or [sentence.text for sentence in reader.message(answer)]
+def _corrected(correction: str, answer: str, reader: Reader, shown: Sequence[str]) -> str:
+    """Return the sentence that a correction is about, of the answer before or of a memory that was shown.
+
+    It is the one that it contradicts most; what the answer repeats of a memory counts for that memory.
+    """
+    said = [sentence.text for sentence in reader.message(answer)][-8:]
+    known = [text for text in (*shown, *said) if not needs_subject(text)] or said
+    named = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 
     def worth(old: str) -> float:
-        return reader.relation(old, correction).get("conflict", 0.0) + 0.1 * len(words(old) & words(correction))
+        shared = (
+            len(named & {*words(old), *_VALUE.findall(old)}) if old in shown else len(words(old) & words(correction))
+        )
+        return reader.relation(old, correction).get("conflict", 0.0) + 0.1 * shared
 
-    return max(said[-8:], key=worth, default="")
+    return max(known, key=worth, default="")
 
 
 def _shape(value: str) -> str:

@@ -73,7 +73,13 @@ def keep_statements(
     """
     if turn.agent:
         return []  # a prompt of a sub-agent is written by an agent
-    statements = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain)[:MOST_STATEMENTS]
+    statements = stated(
+        turn.prompt,
+        turn.previous,
+        turn.reader,
+        certain=turn.certain,
+        shown=[claim_of(record) for record in known.shown],
+    )[:MOST_STATEMENTS]
     others = marked(turn.prompt)[:MOST_STATEMENTS]
     statements = [said for said in statements if not any(_covers(said, signal) for signal in others)]
     outcomes = [
@@ -172,12 +178,13 @@ def _outdated(memory: Memory, draft: Draft, statement: Said, known: Known) -> li
     new = preview(memory, draft)
     candidates = {record.id: record for record in (*known.shown, *(record for record, _ in similar(memory.store, new)))}
     bar = CORRECTED if statement.corrects else CONFLICT
-    return [
-        record
-        for record in candidates.values()
-        if is_comparable(new, record)
-        and memory.reader.relation(claim_of(record), statement.text).get("conflict", 0.0) >= bar
-    ]
+
+    def is_replaced(record: Record) -> bool:
+        claim = claim_of(record)
+        about = statement.corrects and statement.about and statement.about in claim
+        return bool(about) or memory.reader.relation(claim, statement.text).get("conflict", 0.0) >= bar
+
+    return [record for record in candidates.values() if is_comparable(new, record) and is_replaced(record)]
 
 
 def _keep_signal(
