@@ -5,6 +5,7 @@ python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and the tests: 
 python3 dev.py whole [PYTEST ARGUMENTS]   every test, every row of every table (TEST_WHOLE): before a release, and after a change to the viewer, the server, hooks or a surface
 python3 dev.py fuzz [PYTEST ARGUMENTS]   generated input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP, and damaged stores (20 times what a test run tries: HOSTILE, DAMAGE_SEEDS)
 python3 dev.py bench NAME [OPTIONS]   measure quality and speed on this machine; `bench --help` lists the benchmarks
+python3 dev.py classifier [OPTIONS]   train the classifier on classifier/data (`--held` prints how well it does, `--out FOLDER` writes it; minutes on a GPU)
 python3 dev.py demo                   generate the store of `holdfast demo` again, after a change to its story or to the schema
 python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
@@ -46,6 +47,7 @@ TASKS = {
         "tests/engine/test_salvage.py",
     ),
     "bench": (*RUN, "python", "-m", "bench"),
+    "classifier": (*RUN, "--with", "torch>=2.13,<3", "--with", "onnx>=1.18,<2", "python", "-m", "classifier.train"),
     "demo": (*RUN, "python", "-m", "demo"),
     "postgres": PYTEST,
     "soak": (*RUN, "python", "-m", "tests.soak.run"),

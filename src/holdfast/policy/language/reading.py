@@ -19,7 +19,7 @@ CONTEXT = 300  # characters of what stands before a sentence
 BETWEEN = " … "  # stands between the agent's message and the sentence before, as in the training data
 KEPT = ("rule", "fact", "decision", "correction")
 # Measured on sentences of another hand (`python3 dev.py bench classifier`): from here on a statement is worth keeping.
-STATES, CLAIMS = 0.65, 0.6
+STATES, CLAIMS = 0.6, 0.6
 _END = lazy(r"(?<=[\w)\]\"'`%“”’»][.!?;])[\"')\]»”]*\s+(?=\S)|(?<=[。！？；])|\n+")
 _ABBREVIATED = lazy(r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|d\.h|bzw|ca|p\.ej|nr|[A-Z])\.$")
 _BULLET = lazy(r"^[ \t]*(?:[-*•]|\d{1,2}[.)]|#{1,6}|>)[ \t]+")
@@ -66,27 +66,29 @@ class Reader:
 
     def relation(self, older: str, newer: str) -> Mapping[str, float]:
         """Return the chance of each relation of two statements; empty without a classifier."""
-        return self._chances("pair", older, newer)
+        return dict(zip(CLASSES["pair"], self.judge("pair", older, newer), strict=False))
 
     def _judged(self, task: Literal["user", "agent"], spans: list[tuple[str, int, int]], answer: str) -> list[Sentence]:
         found, before = list[Sentence](), ""
         for text, start, end in spans:
             if len(text) <= LONGEST_SENTENCE and _HAS_WORDS.search(text):
                 context = BETWEEN.join(part for part in (answer, before) if part)
-                if chances := self._chances(task, text, context):
-                    found.append(Sentence(text=text, span=(start, end), chances=chances))
+                if chances := self.judge(task, text, context):
+                    shares = dict(zip(CLASSES[task], chances, strict=True))
+                    found.append(Sentence(text=text, span=(start, end), chances=shares))
             before = text
         return found
 
-    def _chances(self, task: Task, first: str, second: str) -> Mapping[str, float]:
+    def judge(self, task: Task, first: str, second: str = "") -> list[float]:
+        """Return the probability of each class of a task; empty without a classifier."""
         if self._classifier is None:
-            return {}
+            return []
         key = blake2b(f"{self._classifier.name}\0{task}\0{first}\0{second}".encode(errors="replace"), digest_size=9)
         name = key.hexdigest()
         if name not in self.known:
             judged = self._classifier.chances(task, first, second)
             self.known[name] = [round(share, 3) for share in judged.values()]
-        return dict(zip(CLASSES[task], self.known[name], strict=True))
+        return self.known[name]
 
 
 def sentences(text: str) -> Iterator[tuple[str, int, int]]:

@@ -130,7 +130,7 @@ def _said(
     sentence: Sentence, before: Sentence | None, answer: str, reader: Reader, shown: Sequence[str]
 ) -> Said | None:
     if _POINTS_BACK.match(sentence.text):
-        return before and Said(kind="fact", text=before.text, span=before.span)
+        return Said(kind="fact", text=before.text, span=before.span) if before else None
     if marked := _REMEMBER.match(sentence.text):
         text = sentence.text[marked.end() :]
         (judged,) = reader.prompt(text, answer)[:1] or (sentence,)
