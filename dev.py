@@ -10,6 +10,7 @@ python3 dev.py demo                   generate the store of `holdfast demo` agai
 python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
 python3 dev.py coverage [TESTS]       how many lines of model, policy, engine and verbs the tests run; fails under 95 % of any
+python3 dev.py size                   lines, files, functions and private functions used once, by package, beside the ceiling
 python3 dev.py install                pip, uv tool and pipx in clean environments, from the checkout, the wheel and git (a minute)
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
@@ -52,6 +53,7 @@ TASKS = {
     "postgres": PYTEST,
     "soak": (*RUN, "python", "-m", "tests.soak.run"),
     "coverage": (*RUN, "python", "scripts/coverage.py"),
+    "size": (*RUN, "python", "scripts/size.py"),
     "install": (*RUN, "python", "-m", "tests.install.run"),
     "protocol": (*WITH_NODE, "tests.protocol.run"),
     "plugin": (*WITH_NODE, "tests.clients.run"),
