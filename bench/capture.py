@@ -1,6 +1,6 @@
 """Accuracy of capture on labelled prompts and dialogues: what a user states for good, and which conclusions of an agent survive.
 
-Both sets were written by the same hand as the rules, before the rules. Even rows are for tuning, odd ones are held out.
+Both sets were written by one hand. The prompts marked `dev` are among the data that the classifier is trained on.
 """
 
 import shutil
