@@ -5,10 +5,12 @@ python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and the tests: 
 python3 dev.py whole [PYTEST ARGUMENTS]   every test, every row of every table (TEST_WHOLE): before a release, and after a change to the viewer, the server, hooks or a surface
 python3 dev.py fuzz [PYTEST ARGUMENTS]   generated input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP, and damaged stores (20 times what a test run tries: HOSTILE, DAMAGE_SEEDS)
 python3 dev.py bench NAME [OPTIONS]   measure quality and speed on this machine; `bench --help` lists the benchmarks
+python3 dev.py classifier [OPTIONS]   train the classifier on classifier/data (`--held` prints how well it does, `--out FOLDER` writes it; minutes on a GPU)
 python3 dev.py demo                   generate the store of `holdfast demo` again, after a change to its story or to the schema
 python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
 python3 dev.py coverage [TESTS]       how many lines of model, policy, engine and verbs the tests run; fails under 95 % of any
+python3 dev.py size                   lines, files, functions and private functions used once, by package, beside the ceiling
 python3 dev.py install                pip, uv tool and pipx in clean environments, from the checkout, the wheel and git (a minute)
 python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
@@ -46,10 +48,12 @@ TASKS = {
         "tests/engine/test_salvage.py",
     ),
     "bench": (*RUN, "python", "-m", "bench"),
+    "classifier": (*RUN, "--with", "torch>=2.13,<3", "--with", "onnx>=1.18,<2", "python", "-m", "classifier.train"),
     "demo": (*RUN, "python", "-m", "demo"),
     "postgres": PYTEST,
     "soak": (*RUN, "python", "-m", "tests.soak.run"),
     "coverage": (*RUN, "python", "scripts/coverage.py"),
+    "size": (*RUN, "python", "scripts/size.py"),
     "install": (*RUN, "python", "-m", "tests.install.run"),
     "protocol": (*WITH_NODE, "tests.protocol.run"),
     "plugin": (*WITH_NODE, "tests.clients.run"),

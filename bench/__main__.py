@@ -97,6 +97,16 @@ def needles(names: tuple[str, ...], cache: Path | None) -> None:
         raise click.exceptions.Exit(1)
 
 
+@bench.command("classifier")
+@click.option("--half", type=click.Choice(["dev", "test"]), default="dev", show_default=True, help="Which half.")
+def classifier(half: str) -> None:
+    """Measure what the classifier makes of sentences and pairs it was not trained on. Exit code 1 if a bar is missed."""
+    from bench.classifier import run
+
+    if not run(half):
+        raise click.exceptions.Exit(1)
+
+
 @bench.command("contradictions")
 def contradictions() -> None:
     """Measure how well contradicting memories are distinguished from similar ones. Exit code 1 if a bar is missed."""

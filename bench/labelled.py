@@ -8,10 +8,12 @@ from typing import Any, Protocol
 
 from bench.measure import table
 from bench.naive import bare_patterns
+from holdfast.adapters.embedders.classifier import LocalClassifier
 from holdfast.policy.language.contradict import contradicts
 from holdfast.policy.language.foreign import Own, own_part
 from holdfast.policy.language.mine import FAMILIES, Found, mine
 from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier
+from holdfast.policy.language.reading import Reader
 from holdfast.policy.language.statements import keys_of, sentences
 
 DATA = Path(__file__).parent / "data"
@@ -117,14 +119,17 @@ def run_signals() -> bool:
     return held.precision >= LEAST_SIGNAL_PRECISION and held.recall >= LEAST_RECALL
 
 
+READER = Reader(LocalClassifier())
+
+
 def offered(text: str) -> list[Signal]:
     """Return the signals that would be offered or stored, if they were all new."""
-    return [signal for signal in signals(text) if tier(signal, 1.0) != "skip"]
+    return [signal for signal in signals(text, READER) if tier(signal, 1.0) != "skip"]
 
 
 def kept_at_once(text: str) -> list[Signal]:
     """Return the signals that would be stored automatically, if they were all new."""
-    return [signal for signal in signals(text) if tier(signal, 1.0) == "auto"]
+    return [signal for signal in signals(text, READER) if tier(signal, 1.0) == "auto"]
 
 
 def score_passages(

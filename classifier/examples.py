@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from classifier.labels import BETWEEN, TASKS
+from holdfast.model.ports import Task
 
 DATA = Path(__file__).parent / "data"
 HELD = 0.15  # share that is held out
@@ -43,7 +44,7 @@ def rows_of(pattern: str, folder: Path = DATA) -> list[dict[str, Any]]:
     ]
 
 
-def sentences(task: str, rows: Iterable[dict[str, Any]]) -> list[Example]:
+def sentences(task: Task, rows: Iterable[dict[str, Any]]) -> list[Example]:
     """Return the sentences of prompts or answers, each with what stands before it."""
     found = []
     for row in rows:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.adapters.embedders.classifier import LocalClassifier
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
@@ -23,6 +24,8 @@ from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.write import Written, write
 from tests import engines
 from tests.rows import WHOLE
+
+CLASSIFIER = LocalClassifier()  # loads at its first use
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -181,6 +184,7 @@ def make_memory(folder: Path, time: Time, **changed: Any) -> Memory:
         checkout=GitCheckout(folder),
         context=Context(actor=changed.pop("actor", Actor(kind="agent", name="claude", session="s1"))),
         embedder=changed.pop("embedder", None),
+        classifier=changed.pop("classifier", CLASSIFIER),
         clock=Clock(time),
     )
 

@@ -161,7 +161,7 @@ def test_a_summary_does_not_claim_what_the_user_refused(hook: Hook, holdfast: Ru
 def test_statements_of_a_prompt_are_kept_in_any_language_and_can_be_undone(hook: Hook, holdfast: Run) -> None:
     hook("UserPromptSubmit", prompt="bitte füge Tests hinzu. wir verwenden pnpm, nicht npm")
     hook("Stop", last_assistant_message="Erledigt.")
-    (fact,) = listed(holdfast, "--kind", "fact")
-    assert fact["body"] == "wir verwenden pnpm, nicht npm"
-    assert holdfast("forget", fact["id"], "--reason", "not so").returncode == 0
-    assert listed(holdfast, "--kind", "fact") == []
+    (rule,) = listed(holdfast, "--kind", "preference")
+    assert rule["body"] == "wir verwenden pnpm, nicht npm"
+    assert holdfast("forget", rule["id"], "--reason", "not so").returncode == 0
+    assert listed(holdfast, "--kind", "preference") == []

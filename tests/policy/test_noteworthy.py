@@ -7,35 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.labelled import (
-    LEAST_RECALL,
-    LEAST_SIGNAL_PRECISION,
+    READER,
     SPLITS,
-    offered,
     rows_of,
-    score_passages,
 )
-from bench.naive import bare_patterns
 from holdfast.model.kinds import KINDS as RECORD_KINDS
-from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier, worth
+from holdfast.policy.language.noteworthy import KINDS, Signal, marked, signals, tier, worth
+from holdfast.policy.language.reading import Reader
 from tests.rows import each
 
 
 def found(text: str) -> list[tuple[str, str]]:
-    return [(signal.kind, signal.text) for signal in signals(text)]
-
-
-def test_a_signal_is_the_whole_sentence_with_its_place() -> None:
-    text = "I read it all.  We decided to keep REST, since the clients are\nshell scripts. Now on to the tests."
-    at = text.index("We decided")
-    assert signals(text) == [
-        Signal(
-            kind="decision",
-            text="We decided to keep REST, since the clients are shell scripts.",
-            confidence=0.92,
-            span=(at, text.index(" Now on")),
-            how="wording",
-        )
-    ]
+    return [(signal.kind, signal.text) for signal in signals(text, READER)]
 
 
 def test_a_block_is_kept_whole_and_not_read_again() -> None:
@@ -63,7 +46,6 @@ def test_a_fenced_block_is_kept_under_its_name() -> None:
         ("[b] No access to the vendor portal.", "blocker"),
         ("[remember:decisions] Labels are printed from the server.", "decision"),
         ("[remember:whatever] Labels are printed from the server.", "explicit"),
-        ("[capture] We decided to print labels on the server because browsers differ.", "decision"),
         ("[capture] The printer only understands ZPL.", "explicit"),
         ("@memory The import folder is emptied at two.", "explicit"),
         ("By the way, [decision] the API stays as it is.", "decision"),
@@ -71,7 +53,7 @@ def test_a_fenced_block_is_kept_under_its_name() -> None:
     ],
 )
 def test_a_marked_line_is_taken_at_its_word(text: str, kind: str) -> None:
-    assert [(signal.kind, signal.how) for signal in signals(text)] == [(kind, "inline")]
+    assert [(signal.kind, signal.how) for signal in signals(text, READER)] == [(kind, "inline")]
 
 
 @each(
@@ -86,7 +68,7 @@ def test_a_marked_line_is_taken_at_its_word(text: str, kind: str) -> None:
     ],
 )
 def test_links_mentions_code_and_task_lists_are_no_markers(text: str) -> None:
-    assert signals(text) == []
+    assert marked(text) == []
 
 
 LASTING = "We decided to keep the monolith until the order volume doubles."
@@ -111,29 +93,12 @@ LASTING = "We decided to keep the monolith until the order volume doubles."
     ],
 )
 def test_quotes_code_output_injected_text_questions_suppositions_and_secrets_are_passed_over(text: str) -> None:
-    assert signals(text) == []
-
-
-def test_a_request_to_remember_that_takes_the_sentence_before_it() -> None:
-    assert found("The deploy key rotates every month. Please remember that.") == [
-        ("explicit", "The deploy key rotates every month.")
-    ]
-
-
-def test_a_sentence_wrapped_before_a_capital_is_put_together_again() -> None:
-    text = "We decided to send all the invoices by post as well, since the\nGerman tax office asks for paper.\nNext I look at the tests."
-    assert found(text) == [
-        ("decision", "We decided to send all the invoices by post as well, since the German tax office asks for paper.")
-    ]
-
-
-def test_the_same_thing_said_twice_is_one_signal() -> None:
-    assert len(signals(f"{LASTING}\n\n{LASTING}")) == 1
+    assert signals(text, READER) == []
 
 
 def test_every_signal_becomes_a_kind_of_record() -> None:
     assert set(KINDS.values()) <= set(RECORD_KINDS)
-    assert signals("[research] The vendor documents limits on its status page.")[0].record_kind == "reference"
+    assert signals("[research] The vendor documents limits on its status page.", READER)[0].record_kind == "reference"
 
 
 def signal(confidence: float, kind: str = "learning") -> Signal:
@@ -141,20 +106,13 @@ def signal(confidence: float, kind: str = "learning") -> Signal:
 
 
 @each(
-    ("given", "novelty", "expected"),
-    [
-        (signal(0.85), 1.0, "auto"),
-        (signal(0.85), 0.3, "auto"),
-        (signal(0.99), 0.29, "skip"),
-        (signal(0.84), 1.0, "suggest"),
-        (signal(0.70), 1.0, "suggest"),
-        (signal(0.69), 1.0, "skip"),
-        (signal(0.5, "explicit"), 1.0, "suggest"),
-        (signal(0.5, "explicit"), 0.1, "skip"),
-    ],
+    ("confidence", "novelty", "expected"),
+    [(0.85, 1.0, "auto"), (0.85, 0.29, "skip"), (0.65, 1.0, "suggest"), (0.65, 0.1, "skip")],
 )
-def test_what_is_sure_and_new_is_kept_what_is_likely_is_offered(given: Signal, novelty: float, expected: str) -> None:
-    assert tier(given, novelty) == expected
+def test_what_is_sure_and_new_is_kept_what_is_likely_is_offered(
+    confidence: float, novelty: float, expected: str
+) -> None:
+    assert tier(signal(confidence), novelty) == expected
 
 
 def test_what_is_half_known_is_kept_with_less_confidence() -> None:
@@ -164,7 +122,7 @@ def test_what_is_half_known_is_kept_with_less_confidence() -> None:
 @settings(max_examples=200)
 @given(st.text(alphabet=st.sampled_from("ab .`\n<>▶─[]:decision@memory?\"'"), max_size=300))
 def test_any_text_can_be_read_and_spans_lie_inside_it(text: str) -> None:
-    for one in signals(text):
+    for one in signals(text, READER):
         assert 0 <= one.span[0] < one.span[1] <= len(text)
 
 
@@ -174,7 +132,7 @@ def test_any_text_can_be_read_and_spans_lie_inside_it(text: str) -> None:
 )
 def test_hostile_texts_are_read_in_no_time(piece: str) -> None:
     start = process_time()
-    signals(piece * (100_000 // len(piece)))
+    signals(piece * (100_000 // len(piece)), Reader())
     assert process_time() - start < 2
 
 
@@ -182,12 +140,3 @@ def test_the_labelled_lines_are_half_traps_and_half_held_back() -> None:
     halves = {split: rows_of("signals", split) for split in SPLITS}
     assert {split: len(rows) for split, rows in halves.items()} == {"dev": 139, "held": 139}
     assert {split: sum(not row["wanted"] for row in rows) for split, rows in halves.items()} == {"dev": 69, "held": 69}
-
-
-def test_signals_are_found_in_lines_nobody_tuned_for() -> None:
-    for split in SPLITS:
-        ours = score_passages(offered, split, of="signals", families=KINDS)
-        naive = score_passages(bare_patterns, split, of="signals", families=KINDS)
-        assert ours.precision >= LEAST_SIGNAL_PRECISION
-        assert ours.recall >= LEAST_RECALL
-        assert ours.precision > naive.precision

@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from time import process_time
 
+from bench.labelled import READER
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
@@ -20,7 +21,7 @@ def brief(drafts: Sequence[Draft]) -> list[tuple[str, str]]:
 
 @each("name", EXPECTED)
 def test_a_recorded_session_gives_the_observations_a_reader_would_write(name: str) -> None:
-    found = observations(session(name))
+    found = observations(session(name), reader=READER)
     assert len(found) == len(EXPECTED[name]), brief(found)
     for draft, wanted in zip(found, EXPECTED[name], strict=True):
         assert draft.fields["type"] == wanted["type"]
@@ -36,7 +37,7 @@ def test_most_titles_and_types_are_right() -> None:
     right = {"title": 0, "type": 0}
     wanted = [(name, place, want) for name, wants in EXPECTED.items() for place, want in enumerate(wants)]
     for name, place, want in wanted:
-        found = observations(session(name))[place]
+        found = observations(session(name), reader=READER)[place]
         right["type"] += found.fields["type"] == want["type"]
         right["title"] += all(word.lower() in found.title.lower() for word in want["words"])
     print(

@@ -1,5 +1,6 @@
 """A session in short: its summary, and the hand-over after a compaction."""
 
+from bench.labelled import READER
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.text import tokens_of
 from holdfast.policy.activity.prompts import conditions
@@ -20,7 +21,7 @@ def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
     trail.ask("yes").use("Read", file_path="/repo/docs/mail.md").use(
         "Bash", "E   AssertionError: 3 != 4", failed=True, command="pytest -q"
     )
-    found = summary(trail.events)
+    found = summary(trail.events, READER)
     assert found is not None
     assert found.title == "Add retries to the mailer"
     assert found.fields == {
@@ -45,7 +46,7 @@ def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
 
 @each("name", EXPECTED)
 def test_the_summary_of_a_recorded_session_can_be_kept_as_it_is(name: str) -> None:
-    found = summary(session(name))
+    found = summary(session(name), READER)
     assert (found is None) == (name in ("trivial", "our-tools"))
     if found:
         check_fields(KINDS["summary"], found.fields)
@@ -75,7 +76,7 @@ def test_a_hand_over_leaves_room_for_every_section() -> None:
         trail.ask(f"port part number {place} of the importer to the new interface")
         trail.use("Edit", file_path=f"/repo/src/part{place}.py", old_string="", new_string="")
         trail.stop(f"Ported. Renamed part {place} on the way. Next I'd look at part {place + 1}. Remaining: the rest.")
-    text = handover(trail.events, 150)
+    text = handover(trail.events, 150, READER)
     assert tokens_of(text) <= 150
     assert [line.partition(":")[0] for line in text.splitlines() if line[0] != "-"] == [
         "Where this session stands",
@@ -89,10 +90,12 @@ def test_a_hand_over_leaves_room_for_every_section() -> None:
 
 
 def test_next_steps_are_the_list_under_their_heading_or_the_sentences_that_say_so() -> None:
-    assert ahead_in("Fine.\n\n## Next steps\n\n1. Write docs\n2. Ship\n\nBye.") == ["Write docs", "Ship"]
-    assert ahead_in("**Remaining:**\n- [ ] docs\nBye") == ["docs"]
-    assert ahead_in("It works. The docs still need a page. Should I write it?") == ["The docs still need a page."]
-    assert ahead_in("It works.") == []
+    assert ahead_in("Fine.\n\n## Next steps\n\n1. Write docs\n2. Ship\n\nBye.", READER) == ["Write docs", "Ship"]
+    assert ahead_in("**Remaining:**\n- [ ] docs\nBye", READER) == ["docs"]
+    assert ahead_in("It works. The docs still need a page. Should I write it?", READER) == [
+        "The docs still need a page."
+    ]
+    assert ahead_in("It works.", READER) == []
 
 
 def test_a_handover_keeps_every_constraint_of_a_long_session() -> None:

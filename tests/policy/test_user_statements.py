@@ -6,9 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.capture import LEAST_RECALL, MOST_FALSE, judge_prompts
-from bench.labelled import SPLITS
-from holdfast.policy.language.user_statements import Said, objection, stated
+from bench.labelled import READER, SPLITS
+from holdfast.policy.language.reading import Reader
+from holdfast.policy.language.user_statements import Said, objection, resolved, stated
 from tests.rows import each
+
+
+def said_in(text: str, answer: str = "") -> list[Said]:
+    return stated(text, answer, READER, certain=text)
 
 
 @each("split", SPLITS)
@@ -18,46 +23,57 @@ def test_most_statements_of_the_labelled_prompts_are_kept_and_hardly_anything_el
     assert judged.false_share <= MOST_FALSE, judged.wrong
 
 
-def test_a_statement_begins_where_the_task_ends() -> None:
-    text = "add a login form, but never use inline styles, the CSP blocks them"
-    assert stated(text) == [
-        Said(
-            kind="preference",
-            text="never use inline styles, the CSP blocks them",
-            span=(text.index("but"), len(text)),
-        )
-    ]
-
-
 @each(
     ("text", "kind"),
     [
-        ("we decided to use Postgres", "decision"),
+        ("we decided to go with NATS because kafka was too heavy", "decision"),
         ("I prefer pytest over unittest.", "preference"),
         ("our CI runs on node 22", "fact"),
         ("no, we never mock the database here", "preference"),
         ("Wir haben uns für Postgres entschieden", "decision"),
-        ("prefiero funciones pequeñas", "preference"),
     ],
 )
 def test_a_statement_has_a_kind(text: str, kind: str) -> None:
-    assert [said.kind for said in stated(text)] == [kind]
-
-
-def test_a_correction_is_marked_and_loses_its_objection() -> None:
-    (said,) = stated("No. Prices are in cents everywhere. Fix the total.")
-    assert (said.text, said.corrects, said.updates) == ("Prices are in cents everywhere.", True, True)
-
-
-def test_an_update_is_marked() -> None:
-    (said,) = stated("the settings now live in config/app.toml")
-    assert (said.corrects, said.updates) == (False, True)
+    assert [said.kind for said in said_in(text)] == [kind]
 
 
 def test_a_sentence_before_a_request_to_remember_it_is_kept() -> None:
-    assert [said.text for said in stated("Token audience is acme-web. Remember that.")] == [
+    assert [said.text for said in said_in("Token audience is acme-web. Remember that.")] == [
         "Token audience is acme-web."
     ]
+
+
+def test_a_text_after_a_request_to_remember_it_is_kept_whatever_it_is() -> None:
+    assert [said.text for said in said_in("Remember that the blue crate goes left.")] == ["the blue crate goes left."]
+
+
+@each(
+    ("statement", "old", "expected"),
+    [
+        (
+            "no, 30 days",
+            "I set the retention of the audit log to 90 days.",
+            "I set the retention of the audit log to 30 days.",
+        ),
+        (
+            "that lives in infra",
+            "The module goes into the app.",
+            "“The module goes into the app” → that lives in infra",
+        ),
+        ("the log writer isn't thread safe", "The cause is buffering.", "the log writer isn't thread safe"),
+        ("that's not it", "That's not it.", ""),
+        ("we use pnpm here", "", "we use pnpm here"),
+    ],
+)
+def test_what_leans_on_an_earlier_sentence_is_kept_with_it(statement: str, old: str, expected: str) -> None:
+    assert resolved(statement, old) == expected
+
+
+def test_a_correction_has_the_subject_of_what_it_corrects() -> None:
+    (said,) = said_in("no, it's 250 per minute now", "The rate limit is 100 per minute.")
+    assert (said.corrects, said.about) == (True, "The rate limit is 100 per minute.")
+    assert "250" in said.text
+    assert "rate limit" in said.text
 
 
 @each(
@@ -71,43 +87,40 @@ def test_a_sentence_before_a_request_to_remember_it_is_kept() -> None:
     ],
 )
 def test_quoted_pasted_and_injected_text_is_not_the_users(text: str) -> None:
-    assert stated(text) == []
+    assert stated(text, "", READER) == []
 
 
 def test_a_statement_with_a_credential_is_not_kept() -> None:
-    assert stated("always use the token ghp_" + "a1B2" * 9) == []
+    assert said_in("always use the token ghp_" + "a1B2" * 9) == []
 
 
 @each(
     ("prompt", "expected"),
     [
         ("no, the replica lags", "no"),
-        ("that's wrong", "no"),
-        ("Nein, das stimmt nicht", "no"),
-        ("不对，不是这个", "no"),
-        ("違います", "no"),
-        ("are you sure?", "doubt"),
-        ("still the same error", "doubt"),
-        ("no problem, thanks", ""),
+        ("that's wrong, the pool is not the cause", "no"),
         ("now add a test", ""),
         ("great, commit it", ""),
-        ("kein Problem, weiter", ""),
         ("", ""),
     ],
 )
 def test_an_objection_is_told_from_going_on(prompt: str, expected: str) -> None:
-    assert objection(prompt) == expected
+    assert objection(prompt, "The connection pool is the cause of the stale reads.", READER) == expected
 
 
-@settings(max_examples=60, deadline=None)
+def test_without_a_classifier_only_explicit_markers_count() -> None:
+    assert stated("we never mock the database here", "", Reader()) == []
+
+
+@settings(max_examples=20, deadline=None)
 @given(st.text(max_size=400))
 def test_any_text_can_be_read(text: str) -> None:
-    for said in stated(text):
+    for said in said_in(text):
         assert said.text
 
 
 @each("piece", ["we never ", "no, ", "a, b. ", "用", "don't use x; ", "\n- always", "(((", "the the "])
 def test_no_text_takes_long(piece: str) -> None:
     began = process_time()
-    stated(piece * (50_000 // len(piece)))
+    stated(piece * (50_000 // len(piece)), "", Reader())
     assert process_time() - began < 3

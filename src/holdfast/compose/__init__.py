@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from holdfast.adapters.embedders.classifier import LocalClassifier
 from holdfast.adapters.process import is_alive
 from holdfast.compose.adapters import check_mode, checkout_of, embedder_of, erase_copies, observing_of
 from holdfast.compose.settings import COPY, Settings, keep_out_of_git, load_settings, store_folder
@@ -50,6 +51,7 @@ def open_memory(
         config=config,
         checkout=checkout_of(folder, name=config.project if settings.named else "", known=home / "checkouts.json"),
         embedder=embedder_of(config),
+        classifier=LocalClassifier(),
         observing=lambda: observing_of(config, home),
         copies=lambda updates, is_outdated: erase_copies(home, folder, updates, is_outdated),
         context=Context(

@@ -5,6 +5,7 @@ they are turned on, and prepares the answers of hooks. Every folder is processed
 no children and a time limit, and nothing runs when no agent runs.
 """
 
+import json
 import logging
 import os
 import time
@@ -237,7 +238,7 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
             done.problems.append(reason)
             memory.note_failure("derive", reason)
     if any(event.event == "PreCompact" for event in fresh):
-        write_handover(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS))
+        write_handover(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS, memory.reader))
     if fresh:
         mark_derived(memory, session, fresh[-1].id)
     done.sessions += 1
@@ -248,9 +249,14 @@ def _derive(memory: Memory, recorded: list[HookEvent], *, since: str, ended: boo
     activity = [event for event in recorded if event.event != "Injected"]
     if not activity:
         return 0
+    judged = f"judged {activity[0].session}"
+    known = memory.reader.known
+    known |= parse_json(memory.store.setting(judged) or "{}")
     derived = derive(memory, activity, since=since, include_open=ended)
     observed = derived.observer.summary if isinstance(derived.observer, Observed) else None
     summary = summarise(memory, activity, observed)  # of an open turn too: its session may never continue
+    if not memory.store.is_guarded:  # what was judged is not judged again when the session goes on
+        memory.store.note(judged, "" if ended else json.dumps(known, separators=(",", ":")))
     return len(derived.observations) + len(derived.kept) + len(derived.held) + (summary is not None)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch
 from holdfast.model.history import BranchStatus, Earlier
@@ -42,6 +42,26 @@ class Embedder(Protocol):
 
     def knows(self, word: str) -> bool:
         """True if a word in lower case is in its vocabulary, so that it is not misspelled; False if that is not known."""
+
+
+Task = Literal["user", "agent", "pair", "answers"]
+# What a classifier tells apart in each task, in the order of the model's outputs. `user` and `agent` read a sentence and
+# what stands before it, `pair` an older and a newer memory, `answers` a question and a memory.
+CLASSES: Mapping[Task, tuple[str, ...]] = {
+    "user": ("rule", "fact", "decision", "correction", "task", "question", "report", "guess", "chat"),
+    "agent": ("finding", "lesson", "decision", "guess", "refuted", "done", "open", "blocker", "noise"),
+    "pair": ("conflict", "same", "refines", "other"),
+    "answers": ("yes",),
+}
+
+
+class Classifier(Protocol):
+    """Judges what a sentence is, how two memories relate, and whether a memory answers a question. Loads at the first use."""
+
+    name: str
+
+    def chances(self, task: Task, first: str, second: str = "") -> Mapping[str, float]:
+        """Return the probability of each class of a task, or raise EmbedderError."""
 
 
 class Checkout(Protocol):

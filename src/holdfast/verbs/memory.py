@@ -18,7 +18,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, Forbidden, NotFound, StoreFull, StoreUnwritable
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import UUID, Clock, check_part, days_between, is_part, short
-from holdfast.model.ports import Checkout, Embedder
+from holdfast.model.ports import Checkout, Classifier, Embedder
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.session import Host
 from holdfast.model.text import check_keepable, shorten
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from holdfast.engine.search.sqlite_vectors import Codes
     from holdfast.model.observer import Observing
     from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
+    from holdfast.policy.language.reading import Reader
 
 log = logging.getLogger(__name__)
 # An id or its beginning, which is a recent time. A short form may be any eight characters, so those are looked up.
@@ -80,6 +81,14 @@ class Caches:
         """Word frequencies, cached as they are counted."""
         return Frequencies(self.store)
 
+    judged: dict[str, list[float]] = field(default_factory=dict)
+
+    def reader(self, classifier: Classifier | None) -> "Reader":
+        """Return a reader that knows what was judged before."""
+        from holdfast.policy.language.reading import Reader  # noqa: PLC0415  only where something is captured or compared
+
+        return Reader(classifier, self.judged)
+
     @cached_property
     def codes(self) -> "Codes | Neighbours":
         """The vector search: codes of the projects searched so far on SQLite, or queries to PostgreSQL."""
@@ -106,6 +115,9 @@ class Memory:
     checkout: Checkout
     embedder: Embedder | None
     context: Context
+    classifier: Classifier | None = (
+        None  # judges what captures and comparisons need; never in the path of a write or a recall
+    )
     # Created on demand: a misconfigured observer must not prevent the memory from opening.
     observing: "Callable[[], Observing | None]" = lambda: None
     # Removes erased records from the replicas on this machine.
@@ -128,6 +140,12 @@ class Memory:
     def __post_init__(self) -> None:
         if self.caches is None or self.caches.store is not self.store or self.caches.embedder is not self.embedder:
             object.__setattr__(self, "caches", Caches(store=self.store, embedder=self.embedder))
+
+    @property
+    def reader(self) -> "Reader":
+        """Reads what users and agents write; all memories of a store share what it has judged."""
+        assert self.caches is not None
+        return self.caches.reader(self.classifier)
 
     @property
     def actor(self) -> Actor:

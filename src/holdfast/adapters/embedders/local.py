@@ -69,9 +69,7 @@ class LocalEmbedder:
     @cached_property
     def _loaded(self) -> Any:
         try:
-            import onnxruntime  # noqa: PLC0415  takes a tenth of a second: only for semantic search
-
-            return onnxruntime.InferenceSession(str(FOLDER / "model.onnx"), _options(onnxruntime))
+            return session_of("model.onnx")
         except Exception as problem:  # the libraries raise bare Exceptions
             raise _not_loaded(problem) from problem
 
@@ -81,10 +79,13 @@ def _not_loaded(problem: Exception) -> EmbedderError:
     return EmbedderError(f"The built-in encoder cannot be loaded ({problem}).", hint=hint)
 
 
-def _options(onnxruntime: Any) -> Any:
+def session_of(file: str) -> Any:
+    """Return the loaded graph of a file in the encoder's folder."""
+    import onnxruntime  # noqa: PLC0415  takes a tenth of a second: only for semantic search
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # the file is optimised
-    return options
+    return onnxruntime.InferenceSession(str(FOLDER / file), options)

@@ -18,7 +18,7 @@ class Tokenizer:
     def __init__(self, file: Path, longest: int) -> None:
         self._names = file.read_text(encoding="utf-8").split("\n")
         self._numbers = dict(zip(self._names, range(len(self._names)), strict=True))
-        self._first, self._last, self._unknown = (self._numbers[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
+        self._first, self.last, self._unknown = (self._numbers[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
         self._longest = longest
         self._tokens = lru_cache(CACHED)(self._pieces)
 
@@ -30,7 +30,7 @@ class Tokenizer:
             tokens += self._tokens(word)
             if len(tokens) >= room:
                 break
-        return [self._first, *tokens[:room], self._last]
+        return [self._first, *tokens[:room], self.last]
 
     def knows(self, word: str) -> bool:
         """True if a word in lower case is one token."""

@@ -11,7 +11,6 @@ from holdfast.model.record import Draft
 from holdfast.model.text import counted, shorten
 from holdfast.policy.language.documents import releases
 from holdfast.policy.language.headlines import joined, sentences_of, subject_of
-from holdfast.policy.language.noteworthy import signals
 from holdfast.policy.language.overlap import overlap, words
 
 CHAIN_DAYS, CHAIN_LEAST, CHAIN_SHOWN = 7.0, 2, 10
@@ -401,9 +400,7 @@ def _choices(commits: Sequence[Commit]) -> Iterator[Draft]:
             continue
         prose = _prose(commit.body)
         explains = len(prose) >= SHORTEST_REASON and bool(_CAUSAL.search(prose) or _REASON.search(subject))
-        is_decided = bool(_DECIDED.search(f"{subject}. {prose}")) or any(
-            signal.kind == "decision" for signal in signals(prose)
-        )
+        is_decided = bool(_DECIDED.search(f"{subject}. {prose}"))
         if (_CHOICE.match(subject) or is_decided) and (explains or _CAUSAL.search(subject)):
             yield _decision(commit, _name(subject), prose)
 

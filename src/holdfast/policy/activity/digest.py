@@ -67,7 +67,7 @@ def digest(turn: Turn) -> Work:
         broken=[Broke(name=run.name, error=run.error) for run in last_runs.values() if run.wrong],
         request=request_of(turn.prompt),
         outcome=outcome_of(turn.answer),
-        signals=signals(turn.said),
+        signals=[signal for signal in signals(turn.said, turn.reader) if signal.kind != "finding"],
     )
 
 

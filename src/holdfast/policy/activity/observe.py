@@ -10,6 +10,7 @@ from holdfast.policy.activity.digest import Work, digest, pieces
 from holdfast.policy.activity.narrate import facts_of, narrative_of, subtitle_of
 from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language.headlines import TITLE, answer_of, finding_of, joined, one_line, subject_of
+from holdfast.policy.language.reading import Reader
 
 MOST_FILES, MOST_FACTS, MOST_ANCHORS = 30, 12, 5
 FEWEST_LOOKS, SHORTEST_ANSWER = 2, 60
@@ -51,13 +52,15 @@ _ASIDE = lazy(
 )
 
 
-def observations(activity: Sequence[HookEvent], *, include_open: bool = False) -> list[Draft]:
+def observations(
+    activity: Sequence[HookEvent], *, include_open: bool = False, reader: Reader | None = None
+) -> list[Draft]:
     """Return draft observations for finished turns: one for each prompt and agent, and one for each commit.
 
     Unfinished turns are skipped unless `include_open` is set. Deterministic: the same activity returns the same drafts,
     each with its own key in `extra.trail`.
     """
-    done = [turn for turn in turns(activity) if turn.done or include_open]
+    done = [turn for turn in turns(activity, reader) if turn.done or include_open]
     return [draft for turn in done for draft in observations_of(turn)]
 
 
@@ -66,9 +69,9 @@ def observations_of(turn: Turn) -> list[Draft]:
     return [_draft(work) for work in _works_of(turn) if _did_something(work) or not work.signals]
 
 
-def works(activity: Sequence[HookEvent], *, include_open: bool = False) -> list[Work]:
+def works(activity: Sequence[HookEvent], reader: Reader | None = None, *, include_open: bool = False) -> list[Work]:
     """Return the pieces of work that are worth recording."""
-    done = [turn for turn in turns(activity) if turn.done or include_open]
+    done = [turn for turn in turns(activity, reader) if turn.done or include_open]
     return [work for turn in done for work in _works_of(turn)]
 
 
@@ -133,7 +136,8 @@ def _type_by_words(text: str) -> str:
 
 
 def _is_worth_recording(work: Work) -> bool:
-    if _did_something(work) or work.signals:
+    claims = work.signals if work.turn.steps else [signal for signal in work.signals if signal.how != "wording"]
+    if _did_something(work) or claims:
         return True
     looked = len(work.read) + len(work.searches) + FEWEST_LOOKS * len(work.delegated)
     fewest = 1 if is_question(work.request) else FEWEST_LOOKS

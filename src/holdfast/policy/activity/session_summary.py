@@ -17,13 +17,14 @@ from holdfast.policy.activity.tools import open_steps
 from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.headlines import is_vague, joined, one_line, request_of, sentences_of
-from holdfast.policy.language.noteworthy import Signal, signals
+from holdfast.policy.language.noteworthy import Signal, marked
+from holdfast.policy.language.reading import Reader
 from holdfast.policy.language.user_statements import objection
 from holdfast.policy.sessions.left_off import SAID, THEN, packed
 
 MOST_FILES, MOST_LINES, LINE = 30, 12, 300
 STATE = 600  # characters of the last answer: its beginning and its end
-_LASTING = ("decision", "learning", "resolution", "pattern", "preference", "explicit")
+_LASTING = ("decision", "learning", "finding", "pattern", "preference", "explicit")
 _AHEAD = re.compile(
     r"^\s*(?:#{1,6}\s*|\*\*)?(?:next(?: steps?| up)?|remaining(?: work| steps?)?|what(?:'s| is) (?:left|next)|left to do|to-?do|open points?|"
     r"follow-?ups?|still (?:open|missing|to do)|not (?:yet )?done)\b[^\n]{0,40}?(?:\*\*)?:?(?:\*\*)?\s*$",
@@ -31,13 +32,7 @@ _AHEAD = re.compile(
 )
 _AHEAD_LINE = re.compile(r".*\bnext steps?:\s*$", re.IGNORECASE | re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<text>\S.*)$")
-_TO_COME = re.compile(
-    r"\b(?:next,|next i|next we|the next step|remaining|remains to|still (?:needs?|has to|have to|missing|open|left|to be)|left to do|"
-    r"not (?:yet )?(?:done|implemented|covered|handled)|not\b.{1,80}\byet|(?:is|are) left|follow-up|todo|i would \w+ .* next|would be the next|"
-    r"als nächstes|fehlt noch|fehlen noch|noch (?:nicht|offen)|bleibt noch|falta[n]?|queda(?:n)? por|próximo pas[so]o?|"
-    r"il (?:nous )?reste|reste à|prochaine étape|pas encore|ainda (?:não|falta))\b|下一步|接下来|还没|尚未|待办|剩下|次は|次に|残り|まだ",
-    re.IGNORECASE,
-)
+LEFT = 0.5  # chance from which a sentence names something left to do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +54,12 @@ class Recap:
     modified: list[str]
 
 
-def summary(activity: Sequence[HookEvent]) -> Draft | None:
+def summary(activity: Sequence[HookEvent], reader: Reader | None = None) -> Draft | None:
     """Return the summary of a session so far; None if it did nothing worth recording."""
-    pieces = works(activity, include_open=True)
+    pieces = works(activity, reader, include_open=True)
     if not pieces and not _worked(activity):
         return None
-    recap = _recap(activity, pieces)
+    recap = _recap(activity, pieces, reader)
     fields: dict[str, str | list[str]] = {
         "request": THEN.join(recap.asked[:MOST_LINES]),
         "constraints": recap.conditions,
@@ -96,9 +91,9 @@ def summary(activity: Sequence[HookEvent]) -> Draft | None:
     )
 
 
-def handover(activity: Sequence[HookEvent], budget: int) -> str:
+def handover(activity: Sequence[HookEvent], budget: int, reader: Reader | None = None) -> str:
     """Return where a session stands, within a token budget; "" if it did nothing yet."""
-    recap = _recap(activity, works(activity, include_open=True))
+    recap = _recap(activity, works(activity, reader, include_open=True), reader)
     sections = (
         ("Asked", list(reversed(recap.asked))),
         (SAID, _besides(recap.conditions, recap.asked)),
@@ -118,20 +113,20 @@ def handover(activity: Sequence[HookEvent], budget: int) -> str:
     return packed("Where this session stands:", [section for section in sections if section[1]], budget)
 
 
-def ahead_in(answer: str) -> list[str]:
-    """Return the next steps that an answer names: the list under such a heading, else matching sentences."""
+def ahead_in(answer: str, reader: Reader) -> list[str]:
+    """Return the next steps that an answer names: the list under such a heading, else sentences about what is left."""
     for heading in (_AHEAD, _AHEAD_LINE):
         if (match := heading.search(answer)) and (items := list(_items(answer[match.end() :]))):
             return items[:MOST_LINES]
     return [
         shorten(sentence, LINE)
-        for sentence in sentences_of(answer)
-        if _TO_COME.search(sentence) and not sentence.endswith("?")
+        for sentence in (each.text for each in reader.message(answer) if each.share("open") >= LEFT)
+        if not sentence.endswith("?")
     ]
 
 
-def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work]) -> Recap:
-    all_turns = turns(activity)
+def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Reader | None) -> Recap:
+    all_turns = turns(activity, reader)
     main_turns = [turn for turn in all_turns if not turn.agent]
     last = _last_answered(main_turns)
     found_signals = list(_statements(all_turns))
@@ -163,23 +158,23 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work]) -> Recap:
 
 
 def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
-    """Yield what the user stated and what the agents claimed, without claims that were refuted or are not confirmed yet."""
+    """Yield what the user marked and what the agents claimed, without claims that were refuted or are not confirmed yet."""
     for turn, after in zip_longest(all_turns, all_turns[1:]):
-        yield from signals(turn.certain)
+        yield from marked(turn.certain)
         yield from (claim for claim in claims_of(turn) if _stands(claim, turn, after))
 
 
 def _stands(claim: Signal, turn: Turn, after: Turn | None) -> bool:
     if after is None or not after.prompt:
         return not is_guess(claim) or is_proven(turn)
-    standing = "refuted" if takes_back(after) else standing_of(claim.text, after.prompt)
+    standing = "refuted" if takes_back(after) else standing_of(claim.text, after)
     return standing == "confirmed" or (standing == "open" and (not is_guess(claim) or is_proven(turn)))
 
 
 def _refused(main_turns: Sequence[Turn]) -> Iterator[tuple[str, str]]:
     """Yield the start of each turn that the next prompt objects to, and that prompt."""
     for turn, after in pairwise(main_turns):
-        if objection(after.prompt) == "no":
+        if objection(after.prompt, after.previous, after.reader) == "no":
             yield turn.began, one_line(after.prompt, 160)
 
 
@@ -227,7 +222,7 @@ def _ahead(main_turns: Sequence[Turn]) -> list[str]:
     """Return the next steps: the open ones of the last plan, else what the last answer names."""
     plans = [steps for turn in main_turns for event in turn.events if (steps := open_steps(event.tool, event.given))]
     last = _last_answered(main_turns)
-    return plans[-1][:MOST_LINES] if plans else ahead_in(last.answer) if last else []
+    return plans[-1][:MOST_LINES] if plans else ahead_in(last.answer, last.reader) if last else []
 
 
 def _besides(sentences: Sequence[str], asked: Sequence[str]) -> list[str]:

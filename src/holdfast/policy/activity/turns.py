@@ -12,6 +12,7 @@ from holdfast.policy.activity import commands, tools
 from holdfast.policy.activity.written_files import patched
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.prose import tagged
+from holdfast.policy.language.reading import Reader
 from holdfast.policy.secrets.find import drop_private, texts_of
 
 # Text that clients and hooks inject: not written by a person or an agent.
@@ -113,6 +114,8 @@ class Turn:
     tokens: int = 0
     done: bool = False
     compacted: bool = False  # the context was compacted meanwhile: what was said so far may be read already
+    previous: str = ""  # what the main agent answered before the prompt
+    reader: Reader = field(default_factory=Reader)
 
     @property
     def said(self) -> str:
@@ -120,8 +123,11 @@ class Turn:
         return "\n\n".join(part for part in (self.between, self.answer) if part)
 
 
-def turns(activity: Sequence[HookEvent]) -> list[Turn]:
-    """Group activity, in its order, into turns; our own tool calls and injected text are left out."""
+def turns(activity: Sequence[HookEvent], reader: Reader | None = None) -> list[Turn]:
+    """Group activity, in its order, into turns; our own tool calls and injected text are left out.
+
+    Without a reader only explicit markers count in what is said.
+    """
     result: list[Turn] = []
     current: dict[str, dict[str, Turn]] = {}  # session -> agent -> turn
     for event in activity:
@@ -135,6 +141,8 @@ def turns(activity: Sequence[HookEvent]) -> list[Turn]:
             continue
         if event.agent not in live:
             live[event.agent] = _new_turn(event)
+            live[event.agent].reader = reader or Reader()
+            live[event.agent].previous = next((turn.answer for turn in reversed(result) if not turn.agent), "")
             result.append(live[event.agent])
         _add_event(live[event.agent], event)
         if event.event in _TURN_END:

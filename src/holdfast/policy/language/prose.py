@@ -62,7 +62,7 @@ _OUTPUT = lazy(
 _PROMPT = lazy(r"^\s*(?:\$|>|❯|%|\w+@[\w.-]+:\S*[$#])\s+(?=[\w./])")
 _ROUTE = lazy(r"^\s*@?\w+(?:\.\w+)?\.(?:get|post|put|patch|delete|route)\(\s*[\"']/", re.IGNORECASE)
 _BULLET = lazy(r"^\s*(?:[-*•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+|>\s+)?(?:\*\*|__)?")
-_END = lazy(r"(?<=[.!?])[\"')`*]*\s+(?=[\"'(`*]*[A-Z0-9@`])")
+_END = lazy(r"(?<=[.!?])[\"')`*]*\s+(?=[\"'(`*]*[A-Z0-9@`[])")
 _ABBREVIATED = lazy(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|cf)|\b[A-Z])\.$")
 
 

@@ -1,80 +1,59 @@
-"""Read what a user states in a prompt: standing rules, facts, decisions and corrections, in any of seven languages.
-
-A prompt is split into sentences and clauses. A clause is kept if it holds beyond the task: by a word of permanence, by
-what the project does as a habit, by a preference, a prohibition of a kind of thing, a contrast, or because it corrects the
-answer before. Questions, suppositions, reports of failures, tasks, quotes and what holds only this once are not kept.
-"""
+"""What a user states in a prompt: rules, facts, decisions and corrections, each as a text that stands alone."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from holdfast.model.patterns import lazy
-from holdfast.policy.language import user_statement_words as words
 from holdfast.policy.language.foreign import own_part
-from holdfast.policy.language.statements import statements
+from holdfast.policy.language.overlap import words
+from holdfast.policy.language.reading import KEPT, LONGEST_PROMPT, STATES, Reader, Sentence
 from holdfast.policy.secrets.find import find_secrets
 
 Kind = Literal["preference", "fact", "decision"]
 Objection = Literal["", "doubt", "no"]
 
-LONGEST_PROMPT, LONGEST_SENTENCE = 20_000, 500  # characters
-NEAR = 3  # sentences after an objection that still belong to it
-FEWEST_WORDS, FEWEST_CHARACTERS = 2, 4  # words, or characters of Chinese and Japanese
-
-_SENTENCE = lazy(r"(?<=[.!?;])[\"')\]]*\s+|(?<=[。！？；])|\n+")
-_CLAUSE = lazy(
-    r"(?:,|;|:)\s+|[，、：；]|\s+[-–—]\s+|\s+(?=(?:but|because|so|and (?:always|never|please|don['’]t|do not|we|use)|aber|weil|pero|porque|mais|mas)\b)",
+KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
+NEAR = 3  # sentences of a prompt that answer what was said before
+REFUSED, DOUBTED, LEADS, LEAST = 0.45, 0.6, 0.6, 0.1
+SHORT = 8  # words; in a longer statement a pronoun at its start points at what follows
+FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
+MOST_CLAUSES = 4
+# An explicit request to remember: what follows is kept whatever it is. A closed list, like other markers.
+_REMEMBER = lazy(
+    r"^\W*(?:please |and |also )*(?:remember|note|keep in mind|bear in mind|don['’]t forget|fyi|for the record|merk(?:e)? dir|zur info|"
+    r"recuerda|ten en cuenta|souviens[- ]toi|rappelle[- ]toi|ricorda(?:ti)?|onthoud|запомни|lembre(?:-se)?|记住|请记住|覚えておいて|기억해)"
+    r"(?: this| that| dass| que| di que| dat| che)?\s*[:,，：]?\s+(?=\S)(?! to\b)",
     re.IGNORECASE,
 )
-_BULLET = lazy(r"^[ \t]*(?:[-*•]|\d{1,2}[.)]|#{1,6}|>)[ \t]+")
-_ABBREVIATED = lazy(r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|bzw|p\.ej)\.$", re.IGNORECASE)
+_POINTS_BACK = lazy(
+    r"^\W*(?:please |and |so |also )*(?:remember|note|save|keep|store)(?: this| that| it)(?: in mind| for (?:later|next time))?(?: please)?\W*$|"
+    r"^\W*(?:merk dir das|recuérdalo|retiens[- ]le|ricordalo|onthoud dit|запомни это|lembre disso|记住这个|覚えておいて|기억해 ?(?:둬|줘))\W*$",
+    re.IGNORECASE,
+)
+# An explicit no at the start of an answer: a closed list, like other markers.
+_DENIES = lazy(
+    r"^\W*(?:no+|nope|nah|wrong|nein|nee|falsch|non|não|nej|нет|неверно)(?=[\s,.!:;-])|^\W*(?:不对|不是|错了|いや|いいえ|違|아니|틀렸)",
+    re.IGNORECASE,
+)
+_CLAUSE = lazy(r"(?:[,;:]\s+|[，、：；]|\s+[-–—]\s+)")
+# A pronoun as the subject: what it stands for is in what was said before.
+_PRONOUN = lazy(
+    r"^\W*(?:it|that|this|they|those|these|there|es|das|dies|sie|eso|esto|ello|ça|cela|c['’]est|ce|il|elle|questo|quello|isso|isto|dat|dit|het|"
+    r"это|то|оно|那|这|它|それ|これ|あれ|그것|그거|이건|그건)(?:['’]\w+)?\b",
+    re.IGNORECASE,
+)
+_VALUE = lazy(
+    r"\d[\d.,:_]*(?:\s?(?:%|[a-zA-Z]{1,3}\b))?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
+)
 _CJK = lazy(r"[\u3040-\u30ff\u3400-\u9fff]")
-_WORD = lazy(r"[^\W_][\w.@/+#'’-]*")
-_GENERIC = lazy(r"\b(?:for|in|as|with) (?!the\b|this\b|that\b|a\b|an\b|now\b|it\b)\w+", re.IGNORECASE)
-_OURS = lazy(r"\b(?:our|unsere?[nrms]?|nuestr[oa]s?|notre|nos|noss[oa]s?)\b", re.IGNORECASE)
-_CONCRETE = lazy(r"\d|\w/\w|\w\.\w|\w_\w|[a-z][A-Z]|(?<=\w )[A-Z][a-z]|\bcalled \w")
-_IS = lazy(r"\b(?:is|are|isn['’]t|aren['’]t|was|it['’]s|ist|sind|es|son|est|sont|é|são)\b", re.IGNORECASE)
-_UNIT = lazy(
-    r"\b(?:are|is|van?|son|sont|são|sind|werden) (?:always )?(?:in|en|em) (?!the\b|this\b|that\b|my\b|la\b|el\b|le\b|o\b)\w+\W*$",
-    re.IGNORECASE,
-)
-_PROPER = lazy(r"\d|://|\w/\w|\w_\w|[a-z][A-Z]|(?<=(?:is|es|st|re|nd) )[A-Z][a-z]")
-_THEN_DO = lazy(
-    r"[,;.]\s*(?:please |(?:can|could|would) you )?(?:simplify|fix|implement|change|do|add|update|adapt|make|build|handle|migrate|port|convert|move|extend|replace) (?:it|this|that|them|the \w+)\b(?! to the lock)",
-    re.IGNORECASE,
-)
-_RELATIVE = lazy(r"\b(?:that|which|who|so that)\b", re.IGNORECASE)
-_YOU_MUST = lazy(
-    r"(?:you|we) (?:must|have to|need to|should|can only|may only|shouldn['’]t|mustn['’]t)\b", re.IGNORECASE
-)
-_OWN_RESOURCE = lazy(r"\b(?:existing|our|shared)\b", re.IGNORECASE)
-_KIND_OF_THINGS = lazy(
-    r"(?!this|its|his|always|us|yes|thanks|is|as|was|has|does|les|los|las|das|os)[a-z][\w-]*s \w", re.IGNORECASE
-)
-_EACH_PART = lazy(
-    r"(?:all|every|each|any|jede[rs]?|cada|chaque|tod[oa]s?|tous|toutes)\b.{0,20}\b(?:prs?|commits?|files?|functions?|methods?|endpoints?|tests?|tickets?|branch(?:es)?|components?|queries|query)\b",
-    re.IGNORECASE,
-)
-_PLACE = lazy(r"(?:below|above|in|on|at|under|after|before|next to|inside|over|with|for)\b", re.IGNORECASE)
-# "two tests share …", "the planner picks the …": a plural and a verb, or a noun and a verb with its object.
-_VERB = lazy(
-    r"\b[a-z]+s (?!of|in|on|and|or|for|with|to|from|at|by|that|which|the|a)[a-z]{3,} \w|\b[a-z]+ [a-z]{2,}s (?:the|an?|its?|to|on|into|by|from|at|no|\d|too)\b"
-)
-_IT_NOW = lazy(
-    r"(?:it|that|this)(?:['’]s| is) (?!fine|ok|okay|good|great|clear|perfect|gone|all)[^\s,]+(?: [^\s,]+){0,2} now\b",
-    re.IGNORECASE,
-)
-_WISH = lazy(r"\b(?:wants?|needs?|would like|asks?|hopes?|wishe?s?)\b", re.IGNORECASE)
-_DEICTIC_END = lazy(r"\b(?:it|this|that|them|das|esto|eso|ça|cela|isso|isto)\W*$", re.IGNORECASE)
-_CJK_DEFINITE = lazy(r"(?:この|その|あの|这个|那个)(?!プロジェクト|リポジトリ|项目|仓库)")
 _EDGE = " \t,.;:!-–—，。、：；！"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One statement of a user. `corrects` is true if it contradicts the answer before, `updates` if it replaces what was true.
+    """One statement of a user. `corrects` is true if it contradicts what was said before; then `about` is that sentence.
 
     `doubtful` is true if it may be pasted text.
     """
@@ -83,313 +62,141 @@ class Said:
     text: str
     span: tuple[int, int]
     corrects: bool = False
-    updates: bool = False
     doubtful: bool = False
+    about: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Clause:
-    text: str
-    start: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sentence:
-    text: str
-    start: int
-    clauses: tuple[_Clause, ...]
-
-
-def stated(prompt: str, *, disputes: bool = False, certain: str | None = None) -> list[Said]:
-    """Return what a user states for good, in order; `disputes` if the prompt is known to contradict the answer before.
+def stated(
+    prompt: str, answer: str, reader: Reader, *, certain: str | None = None, shown: Sequence[str] = ()
+) -> list[Said]:
+    """Return what a user states for good, in order; `answer` is what the agent said before, `shown` memories it was shown.
 
     `certain` is the prompt as long as it is certainly the user's; it is found out if it is not passed.
     """
     own = own_part(prompt[:LONGEST_PROMPT])
     plain, certain = own.text, own.certain if certain is None else certain
-    result: list[Said] = []
-    objected = -NEAR - 1
-    before: _Sentence | None = None
-    for index, sentence in enumerate(_sentences(plain)):
-        if _objects(sentence.text):
-            objected = index
-        corrects = disputes or (index - objected <= NEAR and _opens_with_objection(prompt))
-        said = _pointed_back(plain, sentence, before) or _read(plain, sentence, corrects=index == objected or corrects)
+    result, before = list[Said](), None
+    for sentence in reader.prompt(plain, answer):
+        said = _said(sentence, before, answer, reader, shown)
         if said and not find_secrets(said.text):
-            result.append(replace(said, doubtful=not certain[slice(*said.span)].strip()))
+            doubtful = not certain[slice(*said.span)].strip()
+            result.append(Said(**{**{name: getattr(said, name) for name in said.__slots__}, "doubtful": doubtful}))
         before = sentence
     return list({said.text.lower(): said for said in result}.values())
 
 
-def objection(prompt: str) -> Objection:
+def objection(prompt: str, answer: str, reader: Reader) -> Objection:
     """Return how a prompt answers what was said before it: it denies it, doubts it, or neither ("")."""
-    sentences = list(_sentences(own_part(prompt[:LONGEST_PROMPT]).text))[:NEAR]
-    if any(_objects(sentence.text) for sentence in sentences):
+    first = reader.prompt(own_part(prompt[:LONGEST_PROMPT]).text, answer)[:NEAR]
+    denied = bool(first) and _DENIES.match(prompt) and first[0].share(*KEPT, "report") >= REFUSED
+    if denied or any(sentence.share("correction") >= REFUSED for sentence in first):
         return "no"
-    return "doubt" if any(words.DOUBT.search(sentence.text) for sentence in sentences) else ""
+    doubts = (sentence for sentence in first if sentence.share("guess", "question", "correction") >= DOUBTED)
+    return "doubt" if any(words(sentence.text) & words(answer) for sentence in doubts) else ""
 
 
-def _sentences(text: str) -> Iterator[_Sentence]:
-    begin = 0
-    cuts = [match.span() for match in _SENTENCE.finditer(text)]
-    for start, end in (*cuts, (len(text), len(text))):
-        if _ABBREVIATED.search(text[begin:start]):
-            continue
-        yield from _sentence(text, begin, start)
-        begin = end
+def resolved(statement: str, old: str) -> str:
+    """Return a statement that leans on an earlier sentence as one that stands alone; "" if it says nothing of its own.
+
+    One that names its subject stays as it is. With one value in each, the old sentence gets the new value; else both are
+    kept, the old sentence quoted.
+    """
+    if not old or not is_elliptic(statement, old):
+        return statement
+    old_values, new_values = _VALUE.findall(old), _VALUE.findall(statement)
+    fresh = [value for value in new_values if value not in old_values]
+    if len(fresh) == 1 and len(gone := [value for value in old_values if _shape(value) == _shape(fresh[0])]) == 1:
+        return old.replace(gone[0], fresh[0], 1)
+    news = len(words(statement) - words(old))
+    return f"“{old.strip(_EDGE)}” → {statement}" if fresh or news > needs_subject(statement) else ""
 
 
-def _sentence(text: str, begin: int, end: int) -> Iterator[_Sentence]:
-    bullet = _BULLET.match(text, begin, end)
-    begin = bullet.end() if bullet else begin
-    raw = text[begin:end]
-    if not raw.strip(_EDGE):
-        return
-    clauses, start = list[_Clause](), 0
-    for cut in (*_CLAUSE.finditer(raw), None):
-        stop = cut.start() if cut else len(raw)
-        if raw[start:stop].strip(_EDGE):
-            clauses.append(_Clause(text=raw[start:stop], start=begin + start))
-        start = cut.end() if cut else stop
-    yield _Sentence(text=raw, start=begin, clauses=tuple(clauses))
+def is_elliptic(statement: str, old: str = "") -> bool:
+    """True if a statement is too short to name what it is about, or only points at it."""
+    signs = len(_CJK.findall(statement))
+    size = len(_CJK.sub(" ", statement).split()) + 2 * signs // 3
+    names = words(statement) & words(old) if old else words(statement)
+    return needs_subject(statement) or size < FEW_WORDS or (len(words(statement)) < FEW_WORDS and not names)
 
 
-def _opens_with_objection(prompt: str) -> bool:
-    first = next(_sentences(prompt[:LONGEST_SENTENCE]), None)
-    return first is not None and _objects(first.text)
+def needs_subject(text: str, short: int = SHORT) -> bool:
+    """True if a statement cannot be understood without what was said before it: it is short, and its subject a pronoun."""
+    lead, _, rest = text.partition(",")
+    own = rest if rest and " " not in lead.strip() else text
+    return bool(_PRONOUN.match(own)) and len(own.split()) < short
 
 
-def _objects(sentence: str) -> bool:
-    rest = _without_openers(sentence)
-    return bool(words.OBJECTION.match(rest)) and not words.PLEASANTRY.match(rest)
-
-
-def _without_openers(text: str) -> str:
-    """Return a text without the words that only lead up to it."""
-    rest = text.lstrip(_EDGE)
-    while (match := words.OPENER.match(rest)) and rest[match.end() :].strip(_EDGE):
-        rest = rest[match.end() :].lstrip(_EDGE)
-    return rest
-
-
-def _pointed_back(plain: str, sentence: _Sentence, before: _Sentence | None) -> Said | None:
-    """Return the sentence before, if this one asks to remember it."""
-    if before is None or not words.POINTS_BACK.match(_without_openers(sentence.text)):
+def _said(
+    sentence: Sentence, before: Sentence | None, answer: str, reader: Reader, shown: Sequence[str]
+) -> Said | None:
+    if _POINTS_BACK.match(sentence.text):
+        return Said(kind="fact", text=before.text, span=before.span) if before else None
+    if marked := _REMEMBER.match(sentence.text):
+        text = sentence.text[marked.end() :]
+        (judged,) = reader.prompt(text, answer)[:1] or (sentence,)
+        kind = max(KEPT, key=lambda name: judged.chances.get(name, 0.0))
+        return Said(kind=KINDS[kind], text=text, span=sentence.span) if len(words(text)) >= FEWEST_WORDS else None
+    part = _lasting(sentence, answer, reader)
+    if part is None:
         return None
-    text = plain[before.start : before.start + len(before.text)].strip()
-    return Said(kind="fact", text=" ".join(text.split()), span=(before.start, before.start + len(before.text)))
+    kind = max(KEPT, key=part.chances.__getitem__)
+    objects = max(part.share("correction"), sentence.share("correction")) >= REFUSED
+    corrects = kind == "correction" or objects or bool(_DENIES.match(sentence.text))
+    if kind == "correction" and part.share("rule") > part.share("fact", "decision"):
+        kind = "rule"
+    about = _corrected(part.text, answer, reader, shown) if corrects or is_elliptic(part.text) else ""
+    denial = _DENIES.match(part.text)
+    bare = part.text[denial.end() :].lstrip(_EDGE) if denial else part.text
+    text = resolved(part.text if is_elliptic(bare) else bare, about)
+    if not text or (not about and (needs_subject(text) or len(words(text)) < FEWEST_WORDS)):
+        return None  # no one could tell later what it is about
+    return Said(kind=KINDS[kind], text=text, span=sentence.span, corrects=corrects, about=about)
 
 
-def _read(plain: str, sentence: _Sentence, *, corrects: bool) -> Said | None:
-    """Return the statement of a sentence: from the first clause that lasts to its end."""
-    if len(sentence.text) > LONGEST_SENTENCE or _is_excluded(sentence.text):
+def _lasting(sentence: Sentence, answer: str, reader: Reader) -> Sentence | None:
+    """Return the part of a sentence that is worth keeping, without clauses around it that are tasks, objections or small talk.
+
+    A clause is left out only if the rest is worth keeping and names what it is about: of "20, see .nvmrc" nothing is.
+    """
+    if sentence.share(*KEPT) < LEAST:
         return None
-    asks_to_remember = any(words.REMEMBER.match(_without_openers(clause.text)) for clause in sentence.clauses)
-    for place, clause in enumerate(sentence.clauses):
-        if place and words.POINTS_BACK.match(_without_openers(clause.text)):
-            return _said(plain, sentence, 0, "fact", corrects=corrects)
-        rest = "".join(plain[clause.start : sentence.start + len(sentence.text)])
-        kind = _kind_of(clause.text, rest, corrects=corrects, remembered=asks_to_remember)
-        if kind:
-            first = _first_clause(sentence, place)
-            return _said(plain, sentence, first, kind, corrects=corrects)
-    return None
-
-
-def _is_excluded(sentence: str) -> bool:
-    asks = words.QUESTION.search(sentence) and not words.TAG_QUESTION.search(sentence)
-    return bool(asks or words.SUPPOSED.search(sentence) or words.REPORTED.search(sentence))
-
-
-def _first_clause(sentence: _Sentence, place: int) -> int:
-    """Return where the statement begins: clauses before it that are a task, an opener or an objection are left out."""
-    first = place
-    while first and not _leads(sentence.clauses[first - 1].text):
-        first -= 1
-    return first
-
-
-def _leads(clause: str) -> bool:
-    """True if a clause is no part of the statement after it."""
-    rest = _without_openers(clause)
-    objects = words.OBJECTION.fullmatch(rest.strip(_EDGE)) or words.REMEMBER.match(rest + " ")
-    bare = not rest.strip(_EDGE) or words.OPENER.fullmatch(rest.strip(_EDGE))
-    return bool(objects or bare or words.TASK.match(rest) or words.QUESTION.search(rest) or words.ONE_OFF.search(rest))
-
-
-def _said(plain: str, sentence: _Sentence, first: int, kind: Kind, *, corrects: bool) -> Said | None:
-    start, end = sentence.clauses[first].start, sentence.start + len(sentence.text)
-    whole = " ".join(plain[start:end].split())
-    text = _stripped(words.ABOUT_MEMORY.sub("", whole))
-    if not _says_enough(text):
+    cuts = [0, *(match.end() for match in _CLAUSE.finditer(sentence.text))][:MOST_CLAUSES]
+    parts = [sentence, *(part for cut in cuts[1:] for part in reader.prompt(sentence.text[cut:], answer)[:1])]
+    kept = [part for part in parts if part.share(*KEPT) >= STATES]
+    if not kept:
         return None
-    updates = corrects or bool(words.CHANGED.search(text) or words.ABOUT_MEMORY.search(whole))
-    return Said(kind=kind, text=text, span=(start, end), corrects=corrects, updates=updates)
+    best = kept[0]
+    for shorter in kept[1:]:
+        lead = reader.prompt(best.text[: len(best.text) - len(shorter.text)].strip(_EDGE), answer)[:1]
+        objects = best.share("correction") >= REFUSED
+        if (objects or not lead or lead[0].share(*KEPT) < 1 - LEADS) and not is_elliptic(shorter.text):
+            best = shorter
+    *head, tail = _CLAUSE.split(best.text) if len(cuts) > 1 else [best.text]
+    judged = reader.prompt(tail, answer)[:1] if head else []
+    if judged and judged[0].share("task", "question", "chat") >= LEADS:
+        (whole,) = reader.prompt(best.text[: best.text.rindex(tail)].strip(_EDGE), answer)[:1] or (best,)
+        leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
+        best = whole if whole.share(*KEPT) >= STATES and not leans else best
+    return best
 
 
-def _stripped(text: str) -> str:
-    """Return a statement without the openers and objections before it."""
-    rest = text
-    while True:
-        shorter = _without_openers(rest)
-        match = words.OBJECTION.match(shorter)
-        if match and (tail := shorter[match.end() :]) and tail[0] in ",.!:;，。、":
-            shorter = tail.lstrip(_EDGE)
-        elif match := words.REMEMBER.match(shorter):
-            shorter = re.sub(r"^(?:that|dass|que|qu['’])\s*", "", shorter[match.end() :].lstrip(_EDGE))
-        if shorter == rest or not _says_enough(shorter):
-            return rest.strip()
-        rest = shorter
+def _corrected(correction: str, answer: str, reader: Reader, shown: Sequence[str]) -> str:
+    """Return the sentence that a correction is about, of the answer before or of a memory that was shown.
 
+    It is the one that it contradicts most; what the answer repeats of a memory counts for that memory.
+    """
+    said = [sentence.text for sentence in reader.message(answer)][-8:]
+    known = [text for text in (*shown, *said) if not needs_subject(text)] or said
+    named = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 
-def _says_enough(text: str) -> bool:
-    return len(_WORD.findall(text)) >= FEWEST_WORDS or len(_CJK.findall(text)) >= FEWEST_CHARACTERS
-
-
-def _kind_of(clause: str, rest: str, *, corrects: bool, remembered: bool) -> Kind | None:
-    """Return what a clause states for good; `rest` is the sentence from this clause on."""
-    own = _without_openers(clause)
-    if words.PLEASANTRY.match(own) or words.ONE_OFF.search(clause) or words.RESIDUE.search(clause):
-        return None
-    if words.DECIDED.search(own):
-        return None if words.VAGUE_CHOICE.search(clause) else "decision"
-    if words.PREFER.search(own) or (words.ANSWER_IN.search(own) and not words.TASK.match(own)):
-        return "preference"
-    if (remembered and not words.REMEMBER.match(own)) or _remember_rest(own):
-        return "preference" if words.ALWAYS.search(own) else "fact"
-    if _is_specification(own, rest) and not corrects:
-        return None
-    return _ordered(clause, own, rest, corrects=corrects) or _declared(own, rest, corrects=corrects)
-
-
-def _remember_rest(own: str) -> bool:
-    match = words.REMEMBER.match(own)
-    return (
-        bool(match) and (len(own[match.end() :].split()) > FEWEST_WORDS or bool(_CJK.search(own))) if match else False
-    )
-
-
-def _is_specification(own: str, rest: str) -> bool:
-    """True if a clause says how a part of the product shall behave: that is a task."""
-    generally = words.STANDING.search(own) or words.FROM_NOW.search(rest) or _OURS.match(own) or _EACH_PART.match(own)
-    about_product = words.PRODUCT.match(own) and not generally
-    orders_behaviour = words.BEHAVIOUR.match(re.sub(r"^\W*(?:always|never|only|don['’]t|do not)\s+", "", own))
-    return bool(about_product or orders_behaviour or _THEN_DO.search(rest))
-
-
-def _ordered(clause: str, own: str, rest: str, *, corrects: bool) -> Kind | None:
-    """Return "preference" for an order that is meant for good."""
-    lasts: object = words.ALWAYS.match(own) or words.FROM_NOW.match(own) or words.STANDING.match(own)
-    if words.JA_DONT.search(own) or words.ZH_USE.search(own):
-        lasts = lasts or not _CJK_DEFINITE.search(own)
-    elif words.DONT.match(own):
-        because = _is_explained(rest) or re.match(r"\s*so\b", clause)
-        generic = not _points(own) and _is_long_enough(own)
-        lasts = (
-            lasts
-            or words.FROM_NOW.search(own)
-            or words.STANDING.search(own)
-            or because
-            or generic
-            or (corrects and _is_long_enough(own))
+    def worth(old: str) -> float:
+        shared = (
+            len(named & {*words(old), *_VALUE.findall(old)}) if old in shown else len(words(old) & words(correction))
         )
-    elif words.HABIT.match(own):
-        lasts = True
-    elif words.TASK.match(own):
-        lasts = lasts or (words.FROM_NOW.search(own) and not _RELATIVE.search(own))
-    elif _YOU_MUST.match(own):
-        lasts = words.UNIVERSAL.search(own) or words.ALWAYS.search(own) or words.FROM_NOW.search(own)
-    elif words.USE.match(own):
-        permanent = words.ALWAYS.search(rest) or words.FROM_NOW.search(rest) or words.STANDING.search(rest)
-        explained = len(rest) > len(clause) + 2 and _GENERIC.search(own)
-        generic = bool(words.CONTRAST.search(rest) or explained or corrects) and not _points(own)
-        generic = generic or (corrects and bool(_CONCRETE.search(own)))
-        lasts = (
-            lasts
-            or permanent
-            or generic
-            or _OWN_RESOURCE.search(own)
-            or (words.PROCESS.search(own) and not _points(own))
-        )
-    return "preference" if lasts else None
+        return reader.relation(old, correction).get("conflict", 0.0) + 0.1 * shared
+
+    return max(known, key=worth, default="")
 
 
-def _is_explained(rest: str) -> bool:
-    """True if what follows an order says why: with a reason, or a statement of how things are."""
-    after = [_without_openers(part) for part in _CLAUSE.split(rest)[1:]]
-    is_so = any((_IS.search(part) or words.STATIVE.search(part)) and not _is_order(part) for part in after)
-    return bool(words.REASON.search(rest)) or is_so
-
-
-def _is_long_enough(order: str) -> bool:
-    """True if an order names what it is about."""
-    return len(order.split()) > 2 or len(_CJK.findall(order)) > 4 or bool(re.match(r"no \w+s\b", order, re.IGNORECASE))
-
-
-def _points(own: str) -> bool:
-    """True if an order is about one certain thing: `use the token`, `don't change it`, `in dedupe()`."""
-    negated = re.match(r"(?:don['’]?t|do not|never|no|ne|não|nicht)\s", own, re.IGNORECASE)
-    after = own.split(None, 2)[2:] if negated else own.split(None, 1)[1:]
-    return bool(after and words.DEFINITE.match(after[0])) or "()" in own or bool(re.search(r"\bline \d", own))
-
-
-def _declared(own: str, rest: str, *, corrects: bool) -> Kind | None:
-    """Return the kind of a declarative clause that holds beyond the task."""
-    rule = words.ALWAYS.search(own) or words.MUST.search(own)
-    habit = words.WE.search(own)
-    does = habit and habit["verb"] not in (None, "have", "are", "is")
-    if (words.REPORT.search(own) and not words.MUST.search(own) and not does) or _is_order(own):
-        return None
-    if words.MUST.search(own) and _DEICTIC_END.search(own):
-        return None  # "this must be fixed", "il faut corriger ça"
-    kind: Kind = "preference" if rule else "fact"
-    if habit:
-        return kind
-    if not (_has_subject(own) or (_IT_NOW.match(own) and (corrects or re.search(r"\d", own)))):
-        return None
-    if rule or words.STANDING.search(own) or words.CHANGED.search(own):
-        return kind
-    return "fact" if _is_lasting_fact(own, rest, corrects=corrects) else None
-
-
-def _is_lasting_fact(own: str, rest: str, *, corrects: bool) -> bool:
-    """True if a clause describes how something is for good: a contrast, a kind of things, a name or a number."""
-    stative, copula = words.STATIVE.search(own), _IS.search(own)
-    if corrects and (stative or copula or _has_predicate(own)):
-        return not _CJK_DEFINITE.search(own)
-    if _OURS.match(own) and _has_predicate(own) and not _WISH.search(own):
-        return True
-    if not (stative or copula):
-        return False
-    if words.CONTRAST.search(rest) or words.UNIVERSAL.match(own) or _UNIT.search(own):
-        return True
-    if stative and (words.UNIVERSAL.search(own) or words.REASON.search(rest)):
-        return True
-    if words.REPORT.search(rest) or any(words.TASK.match(_without_openers(part)) for part in _CLAUSE.split(rest)[1:]):
-        return False  # it only leads up to a task
-    named = _CONCRETE.search(own) or _KIND_OF_THINGS.match(own) if stative else _PROPER.search(own)
-    return bool(named or _OURS.search(own))
-
-
-def _has_predicate(own: str) -> bool:
-    """True if a clause is a whole statement, not only a name: verbs are known for English, elsewhere its length decides."""
-    if (len(own.split()) < 3 and len(_CJK.findall(own)) < 6) or _PLACE.match(own):
-        return False
-    return (
-        not own.isascii()
-        or bool(_VERB.search(own))
-        or any(claim.predicate and claim.subject for claim in statements(own))
-    )
-
-
-def _is_order(own: str) -> bool:
-    return any(pattern.match(own) for pattern in (words.TASK, words.USE, words.DONT)) and not words.PROCESS.match(own)
-
-
-def _has_subject(own: str) -> bool:
-    """True if a clause is about something other than the writer, the reader or what was just shown."""
-    return not re.match(
-        r"(?:i|my|you|we|it(?!(?: is|['’]s) called (?!twice|again|once|by|from|with|in))|this(?! is an? )|that|they|there|he|she|ich|du|es|das(?! (?-i:[A-ZÄÖÜ]))|yo|tú|eso|je|tu|ça|eu|você|isso)\b(?!['’]s (?:called|now))",
-        own,
-        re.IGNORECASE,
-    )
+def _shape(value: str) -> str:
+    return re.sub(r"\d[\d.,:_]*", "0", value) if value[:1].isdigit() else re.sub(r"[\w.]+", "a", value)

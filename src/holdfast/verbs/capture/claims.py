@@ -1,6 +1,5 @@
 """Store what users and agents state: the user's word at once, an agent's conclusion once something confirms it."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,8 +14,7 @@ from holdfast.model.text import shorten
 from holdfast.policy.activity.claims import claims_of, is_echo, is_guess, is_proven, standing_of, takes_back
 from holdfast.policy.activity.turns import Turn
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
-from holdfast.policy.language.noteworthy import NOVEL, Signal, signals, tier, worth
-from holdfast.policy.language.overlap import overlap, words
+from holdfast.policy.language.noteworthy import NOVEL, Signal, marked, tier, worth
 from holdfast.policy.language.user_statements import Said, objection, stated
 from holdfast.verbs.capture.derived_records import derived_event, derived_id, novelty, preview
 from holdfast.verbs.memory import Memory
@@ -26,13 +24,11 @@ from holdfast.verbs.records.write import Written, WrittenPending, confirm, verdi
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
 MOST_INSTRUCTIONS = 100_000  # bytes of a file with instructions that are compared
 MOST_STATEMENTS = 20  # of one prompt: a text with more is quoting
-# Share of words in common from which an update replaces a record: with another number for the same thing, and without.
-UPDATED, REPLACED = 0.5, 0.75
-FEW_WORDS = 4  # a correction with fewer words is stored with the title of what it corrects
-UNPROVEN = "an agent's conclusion: it needs a passing check, a commit, or a next prompt that does not object"
+# Chance of a conflict from which a statement supersedes a memory: less is needed if it was meant as a correction.
+CONFLICT, CORRECTED = 0.7, 0.4
+UNPROVEN = "an agent's conclusion: it needs a passing check, a commit, or a user who agrees"
 LIKELY = "it sounds worth keeping"
 PASTED = "it stands beside pasted text: was it you who said it?"
-_NUMBER = re.compile(r"\b\d[\w.,]*")
 OBJECTED, WITHDRAWN = "the user objected: {why}", "the agent took it back"
 
 
@@ -69,21 +65,23 @@ class Known:
 
 
 def keep_statements(
-    memory: Memory, turn: Turn, known: Known, replaced: Sequence[Record] = (), *, disputes: bool = False
+    memory: Memory, turn: Turn, known: Known, replaced: Sequence[Record] = ()
 ) -> list[Written | WrittenPending]:
     """Store what the user states in the prompt of a turn: marked text, rules, facts, decisions and corrections.
 
-    `replaced` are records that this prompt objects to; a correction in it supersedes them. `disputes` if it contradicts
-    what the agent said before.
+    `replaced` are records that this prompt objects to; a correction in it supersedes them.
     """
     if turn.agent:
         return []  # a prompt of a sub-agent is written by an agent
-    statements = stated(turn.prompt, disputes=disputes, certain=turn.certain)[:MOST_STATEMENTS]
-    others = [
-        signal
-        for signal in signals(turn.prompt)[:MOST_STATEMENTS]
-        if signal.how != "wording" or not any(_covers(statement, signal) for statement in statements)
-    ]
+    statements = stated(
+        turn.prompt,
+        turn.previous,
+        turn.reader,
+        certain=turn.certain,
+        shown=[claim_of(record) for record in known.shown],
+    )[:MOST_STATEMENTS]
+    others = marked(turn.prompt)[:MOST_STATEMENTS]
+    statements = [said for said in statements if not any(_covers(said, signal) for signal in others)]
     outcomes = [
         _keep_signal(memory, turn, signal, by_user=True, doubtful=not turn.certain[slice(*signal.span)].strip())
         for signal in others
@@ -111,10 +109,10 @@ def settle(memory: Memory, turn: Turn, after: Turn) -> tuple[list[Record], list[
     """
     approved, retired = list[Record](), list[Record]()
     for record in _claimed(memory, turn):
-        standing = "refuted" if takes_back(after) and "how" in record.extra else standing_of(record.text, after.prompt)
+        standing = "refuted" if takes_back(after) and "how" in record.extra else standing_of(record.text, after)
         if standing == "refuted" and record.state in ("pending", "active"):
             why = OBJECTED.format(why=shorten(" ".join(after.prompt.split()), 200))
-            retired.append(_retire(memory, record, why if objection(after.prompt) else WITHDRAWN, after))
+            retired.append(_retire(memory, record, why if _objects(after) else WITHDRAWN, after))
         elif standing == "confirmed" and record.state == "pending":
             outcome = confirm(memory, record.id)
             approved += [outcome.record] if isinstance(outcome, Written) else []
@@ -133,8 +131,12 @@ def _claimed(memory: Memory, turn: Turn) -> Iterator[Record]:
 
 def _retire(memory: Memory, record: Record, why: str, after: Turn) -> Record:
     event = memory.event("retired", record.id, data={"reason": why}, after=record.head)
-    by = replace(event.by, kind="user" if objection(after.prompt) else "rule", session=after.session)
+    by = replace(event.by, kind="user" if _objects(after) else "rule", session=after.session)
     return memory.commit([replace(event, by=by)])[0].record
+
+
+def _objects(turn: Turn) -> bool:
+    return objection(turn.prompt, turn.previous, turn.reader) == "no"
 
 
 def _covers(statement: Said, signal: Signal) -> bool:
@@ -159,8 +161,6 @@ def _keep_statement(
     old = [] if statement.doubtful else [*outdated, *(replaced if statement.corrects else ())]
     if not old and _is_known(memory, draft, known):
         return None
-    if outdated and len(words(statement.text)) < FEW_WORDS:
-        draft = replace(draft, body=f"{statement.text} (about: {shorten(outdated[0].title, 200)})")
     if statement.doubtful:
         return _make_pending(memory, turn, draft, PASTED)
     links = tuple(Link(relation="supersedes", target=record.id) for record in old)
@@ -174,29 +174,17 @@ def _is_known(memory: Memory, draft: Draft, known: Known) -> bool:
 
 
 def _outdated(memory: Memory, draft: Draft, statement: Said, known: Known) -> list[Record]:
-    """Return the records that a user's statement makes untrue: shown ones first, then similar ones."""
-    from holdfast.policy.language.contradict import contradicts  # noqa: PLC0415  20 ms: only when there is a statement
-
+    """Return the records that a user's statement makes untrue, among what the session was shown and what is similar."""
     new = preview(memory, draft)
-    near = {record.id: record for record, _ in similar(memory.store, new)}
-    candidates = {record.id: record for record in known.shown} | near
-    found = [
-        record
-        for record in candidates.values()
-        if is_comparable(new, record)
-        and (contradicts(claim_of(record), statement.text) or (statement.updates and _differs(record, statement.text)))
-    ]
-    latest = [record for record in known.shown if is_comparable(new, record)]
-    if not found and statement.updates and latest and len(words(statement.text)) < FEW_WORDS:
-        return latest[-1:]  # "it's 250 now" is about what was shown last
-    return found
+    candidates = {record.id: record for record in (*known.shown, *(record for record, _ in similar(memory.store, new)))}
+    bar = CORRECTED if statement.corrects else CONFLICT
 
+    def is_replaced(record: Record) -> bool:
+        claim = claim_of(record)
+        about = statement.corrects and statement.about and statement.about in claim
+        return bool(about) or memory.reader.relation(claim, statement.text).get("conflict", 0.0) >= bar
 
-def _differs(record: Record, text: str) -> bool:
-    """True if a text is about the same thing as a record and says something else about it."""
-    about, claim = _NUMBER.sub(" ", record.text), _NUMBER.sub(" ", text)  # the value is what changed
-    has_values = _NUMBER.search(record.text) and _NUMBER.search(text)
-    return overlap(about, claim) >= (UPDATED if has_values else REPLACED) and not is_echo(text, record.text)
+    return [record for record in candidates.values() if is_comparable(new, record) and is_replaced(record)]
 
 
 def _keep_signal(

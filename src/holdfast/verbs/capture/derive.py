@@ -8,7 +8,6 @@ from holdfast.engine.search.similar import similar
 from holdfast.model.fold import fold
 from holdfast.model.record import Draft, Record
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.claims import is_disputed
 from holdfast.policy.activity.observe import observations_of
 from holdfast.policy.activity.session_summary import summary
 from holdfast.policy.activity.turns import Turn, turns
@@ -39,8 +38,9 @@ def derive(memory: Memory, activity: Sequence[HookEvent], *, since: str = "", in
     falls back to the built-in rules. `include_open` treats unfinished turns as finished (for abandoned sessions).
     """
     kept, pending = list[Record](), list[Record]()
-    done = [turn for turn in turns(activity) if turn.last >= since and (turn.done or include_open)]
-    for outcome in _claims(memory, turns(activity), done, since):
+    all_turns = turns(activity, memory.reader)
+    done = [turn for turn in all_turns if turn.last >= since and (turn.done or include_open)]
+    for outcome in _claims(memory, all_turns, done, since):
         (pending if outcome.state == "pending" else kept).append(outcome)
     is_over = any(event.event in ("SessionEnd", "PreCompact") and event.id >= since for event in activity)
     asked = observe(memory, _unrecorded(memory, done), activity, with_summary=is_over)
@@ -76,7 +76,7 @@ def summarise(memory: Memory, activity: Sequence[HookEvent], written: Draft | No
 
     `written` is the observer's own summary; it stays until the session continues.
     """
-    by_rule = summary(activity)
+    by_rule = summary(activity, memory.reader)
     draft = _completed(written, by_rule) if written and by_rule else written or by_rule
     if draft and (worktree := memory.checkout.origin().worktree):
         draft = replace(draft, extra={**draft.extra, "worktree": worktree})
@@ -96,8 +96,7 @@ def _claims(memory: Memory, every: Sequence[Turn], done: Sequence[Turn], since: 
             approved, retired = settle(memory, before, turn)
             yield from approved
         if turn.prompt and turn.last >= since:
-            disputes = before is not None and is_disputed(before, turn.prompt)
-            outcomes = keep_statements(memory, turn, known, retired, disputes=disputes)
+            outcomes = keep_statements(memory, turn, known, retired)
             yield from (outcome.record for outcome in outcomes)
         if turn.id in finished:
             yield from (outcome.record for outcome in keep_claims(memory, turn, known))

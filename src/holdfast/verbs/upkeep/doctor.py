@@ -118,6 +118,7 @@ def examine(memory: Memory) -> Iterator[Check]:
         yield Check(name="project", found=sentence)
     yield _agreement(memory)
     yield _embedder(memory)
+    yield _classifier(memory)
     yield _lag(memory)
     yield from _hooks(memory)
 
@@ -186,6 +187,16 @@ def _hooks(memory: Memory) -> Iterator[Check]:
     ]
     if lost:
         yield Check(name="sessions", found=f"{counted(len(lost), 'session')} could not be processed: {lost[0].said}")
+
+
+def _classifier(memory: Memory) -> Check:
+    if memory.classifier is None:
+        return Check(name="classifier", found="none: only explicit markers are kept")
+    try:
+        memory.classifier.chances("user", "We never mock the database here.")
+    except HoldfastError as problem:
+        return Check(name="classifier", found=problem.message, fix=problem.hint or "Reinstall Holdfast.")
+    return Check(name="classifier", found=f"{memory.classifier.name} works")
 
 
 def _embedder(memory: Memory) -> Check:
