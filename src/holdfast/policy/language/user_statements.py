@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from holdfast.model.patterns import lazy
@@ -80,7 +80,7 @@ def stated(
         said = _said(sentence, before, answer, reader, shown)
         if said and not find_secrets(said.text):
             doubtful = not certain[slice(*said.span)].strip()
-            result.append(Said(**{**{name: getattr(said, name) for name in said.__slots__}, "doubtful": doubtful}))
+            result.append(replace(said, doubtful=doubtful))
         before = sentence
     return list({said.text.lower(): said for said in result}.values())
 
@@ -144,11 +144,12 @@ def _said(
     corrects = kind == "correction" or objects or bool(_DENIES.match(sentence.text))
     if kind == "correction" and part.share("rule") > part.share("fact", "decision"):
         kind = "rule"
-    about = _corrected(part.text, answer, reader, shown) if corrects or is_elliptic(part.text) else ""
+    leans = corrects or is_elliptic(part.text)
+    about = _corrected(part.text, answer, reader, shown, any_=corrects) if leans else ""
     denial = _DENIES.match(part.text)
     bare = part.text[denial.end() :].lstrip(_EDGE) if denial else part.text
     text = resolved(part.text if is_elliptic(bare) else bare, about)
-    if not text or (not about and (needs_subject(text) or len(words(text)) < FEWEST_WORDS)):
+    if not text or (not about and (needs_subject(text) or len(words(text)) < FEWEST_WORDS - (kind == "rule"))):
         return None  # no one could tell later what it is about
     return Said(kind=KINDS[kind], text=text, span=sentence.span, corrects=corrects, about=about)
 
@@ -180,12 +181,13 @@ def _lasting(sentence: Sentence, answer: str, reader: Reader) -> Sentence | None
     return best
 
 
-def _corrected(correction: str, answer: str, reader: Reader, shown: Sequence[str]) -> str:
-    """Return the sentence that a correction is about, of the answer before or of a memory that was shown.
+def _corrected(correction: str, answer: str, reader: Reader, shown: Sequence[str], *, any_: bool) -> str:
+    """Return the sentence that a statement is about, of the answer before or of a memory that was shown.
 
-    It is the one that it contradicts most; what the answer repeats of a memory counts for that memory.
+    It is the one that it contradicts most; what the answer repeats of a memory counts for that memory. Small talk is
+    answered only by a correction (`any_`).
     """
-    said = [sentence.text for sentence in reader.message(answer)][-8:]
+    said = [sentence.text for sentence in reader.message(answer) if any_ or sentence.label != "noise"][-8:]
     known = [text for text in (*shown, *said) if not needs_subject(text)] or said
     named = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 
