@@ -13,7 +13,7 @@ from bench.labelled import READER
 from bench.measure import table
 from classifier.examples import rows_of
 from holdfast.model.ports import CLASSES
-from holdfast.policy.language.reading import KEPT, STATES
+from holdfast.policy.language.reading import KEPT, STATES, Sentence
 from holdfast.policy.language.user_statements import stated
 
 HELD = Path(__file__).parent.parent / "classifier" / "held"
@@ -29,14 +29,14 @@ BINS = 5
 def run(half: str) -> bool:
     """Print the figures of one half; return True if English statements meet the bars."""
     began, count = process_time(), 0
-    by = defaultdict[str, list[tuple[float, bool]]](list)
+    by = defaultdict[str, list[tuple[float, bool, bool]]](list)
     classes = defaultdict[str, list[bool]](list)
     for row in rows_of(f"user-{half}.jsonl", HELD):
         for chances, label in _judged(row):
             count += 1
-            share = sum(chances[name] for name in KEPT)
+            sentence = Sentence(text="", span=(0, 0), chances=chances)
             for name in (row["lang"], "all others" if row["lang"] != "en" else ""):
-                by[name].append((share, label in KEPT))
+                by[name].append((sentence.share(*KEPT), sentence.lasts, label in KEPT))
             classes[label].append(max(chances, key=chances.__getitem__) == label)
     milliseconds = 1000 * (process_time() - began) / count
     old = {"en": RULES["en"][half], "all others": RULES["others"][half]}
@@ -47,7 +47,7 @@ def run(half: str) -> bool:
     )
     found = by["en"] + by["all others"]
     edges = [(low / BINS, (low + 1) / BINS) for low in range(BINS)]
-    parts = {edge: [kept for share, kept in found if edge[0] <= share < edge[1] + 1e-9] for edge in edges}
+    parts = {edge: [kept for share, _, kept in found if edge[0] <= share < edge[1] + 1e-9] for edge in edges}
     table(
         "calibration",
         ("said", "sentences", "true"),
@@ -73,9 +73,9 @@ def _judged(row: dict[str, Any]) -> Iterator[tuple[dict[str, float], str]]:
         before = text
 
 
-def _shares(found: list[tuple[float, bool]]) -> tuple[float, float]:
-    kept = [share >= STATES for share, is_kept in found if is_kept]
-    false = [share >= STATES for share, is_kept in found if not is_kept]
+def _shares(found: list[tuple[float, bool, bool]]) -> tuple[float, float]:
+    kept = [lasts for _, lasts, is_kept in found if is_kept]
+    false = [lasts for _, lasts, is_kept in found if not is_kept]
     return sum(kept) / len(kept), sum(false) / len(false)
 
 

@@ -19,7 +19,7 @@ from holdfast.policy.language.statements import keys_of, sentences
 DATA = Path(__file__).parent / "data"
 SPLITS = ("dev", "held")
 LEAST_PRECISION, LEAST_RECALL = 0.8, 0.6
-LEAST_SIGNAL_PRECISION = 0.9  # higher, because these records are created automatically
+LEAST_SIGNAL_PRECISION, LEAST_SIGNAL_RECALL = 0.85, 0.5  # they are pending until something confirms them
 ALIKE = 0.5  # share of common words from which the baseline reports a contradiction
 
 MOST_TAKEN = 0.03  # share of pasted sentences that may count as the user's own
@@ -111,12 +111,11 @@ def run_signals() -> bool:
     """Print how well statements worth storing are recognised; return True if the held-out half meets the bars."""
     scores = {}
     for split in SPLITS:
-        scores[split, "bare patterns"] = score_passages(bare_patterns, split, of="signals", families=KINDS)
-        scores[split, "holdfast"] = score_passages(offered, split, of="signals", families=KINDS)
-        scores[split, "holdfast, kept at once"] = score_passages(kept_at_once, split, of="signals", families=KINDS)
+        for name, judge in (("bare patterns", bare_patterns), ("holdfast", offered), ("holdfast, sure", kept_at_once)):
+            scores[split, name] = score_passages(judge, split, of="signals", families=KINDS, kinds=False)
     _print("signals: lines of sessions, half of them traps", scores, "signals")
     held = scores["held", "holdfast"]
-    return held.precision >= LEAST_SIGNAL_PRECISION and held.recall >= LEAST_RECALL
+    return held.precision >= LEAST_SIGNAL_PRECISION and held.recall >= LEAST_SIGNAL_RECALL
 
 
 READER = Reader(LocalClassifier())

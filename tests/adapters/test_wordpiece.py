@@ -1,5 +1,8 @@
 """Our tokenizer gives what the `tokenizers` package gives, for any text."""
 
+import os
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -76,3 +79,15 @@ def test_every_kind_of_character_ends_a_word_where_it_should() -> None:
 )
 def test_whatever_is_written_has_the_same_tokens(text: str) -> None:
     assert same(text)
+
+
+def test_the_models_leave_nothing_in_the_users_folders_and_report_to_nobody(tmp_path: Path) -> None:
+    program = (
+        "from holdfast.adapters.embedders.classifier import LocalClassifier\n"
+        "from holdfast.adapters.embedders.local import LocalEmbedder\n"
+        "LocalEmbedder().embed(['a memory'])\n"
+        "print(max(LocalClassifier().chances('user', 'We never mock the database here.').values()) > 0.2)\n"
+    )
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LOCALAPPDATA": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout, list(tmp_path.iterdir())) == ("True\n", []), done.stderr

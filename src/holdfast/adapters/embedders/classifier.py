@@ -5,12 +5,14 @@ It shares the encoder's table of words and is trained on the labelled data in `c
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.adapters.embedders.local import FOLDER, session_of
-from holdfast.adapters.embedders.wordpiece import Tokenizer
 from holdfast.model.errors import EmbedderError
 from holdfast.model.ports import CLASSES, Task
+
+if TYPE_CHECKING:
+    from holdfast.adapters.embedders.wordpiece import Tokenizer
 
 NAME = "holdfast-classifier-1"  # changes with the weights: what was judged by another is judged again
 LONGEST: Mapping[Task, tuple[int, int]] = {  # word pieces of the two texts
@@ -49,7 +51,9 @@ class LocalClassifier:
         return dict(zip(CLASSES[task], (shares / shares.sum()).tolist(), strict=True))
 
     @cached_property
-    def _loaded(self) -> tuple[Tokenizer, Any]:
+    def _loaded(self) -> "tuple[Tokenizer, Any]":
+        from holdfast.adapters.embedders.wordpiece import Tokenizer  # noqa: PLC0415  only where something is judged
+
         try:
             longest = 2 + max(max(lengths) for lengths in LONGEST.values())
             return Tokenizer(FOLDER / "vocab.txt", longest), session_of("classifier.onnx")

@@ -1,5 +1,6 @@
 """The built-in encoder: a small transformer in int8 ONNX, shipped with the package, that needs no network."""
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -81,8 +82,12 @@ def _not_loaded(problem: Exception) -> EmbedderError:
 
 def session_of(file: str) -> Any:
     """Return the loaded graph of a file in the encoder's folder."""
+    # Read once, when the library is imported: without it, it writes an id of the machine into the user's folders and
+    # reports to its maker.
+    os.environ["ORT_DISABLE_TELEMETRY"] = os.environ["ORT_TELEMETRY_DISABLED"] = "1"
     import onnxruntime  # noqa: PLC0415  takes a tenth of a second: only for semantic search
 
+    onnxruntime.disable_telemetry_events()  # what Windows has instead
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

@@ -26,6 +26,7 @@ KINDS: Mapping[str, str] = {
     "learning": "learning",
     "finding": "learning",
     "blocker": "blocker",
+    "resolution": "learning",
     "progress": "progress",
     "pattern": "pattern",
     "preference": "preference",

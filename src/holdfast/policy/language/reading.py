@@ -19,7 +19,8 @@ CONTEXT = 300  # characters of what stands before a sentence
 BETWEEN = " … "  # stands between the agent's message and the sentence before, as in the training data
 KEPT = ("rule", "fact", "decision", "correction")
 # Measured on sentences of another hand (`python3 dev.py bench classifier`): from here on a statement is worth keeping.
-STATES, CLAIMS = 0.6, 0.6
+STATES, CLAIMS = 0.65, 0.6
+REFUSED, CORRECTS = 0.45, 0.55  # a correction is one from the first on, and worth keeping with the second
 _END = lazy(r"(?<=[\w)\]\"'`%“”’»][.!?;])[\"')\]»”]*\s+(?=\S)|(?<=[。！？；])|\n+")
 _ABBREVIATED = lazy(r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|d\.h|bzw|ca|p\.ej|nr|[A-Z])\.$")
 _BULLET = lazy(r"^[ \t]*(?:[-*•]|\d{1,2}[.)]|#{1,6}|>)[ \t]+")
@@ -38,6 +39,11 @@ class Sentence:
     def label(self) -> str:
         """The likeliest class."""
         return max(self.chances, key=self.chances.__getitem__)
+
+    @property
+    def lasts(self) -> bool:
+        """True if a user's sentence is worth keeping."""
+        return self.share(*KEPT) >= (CORRECTS if self.share("correction") >= REFUSED else STATES)
 
     def share(self, *classes: str) -> float:
         """Return the probability that the sentence is of one of these classes."""

@@ -8,7 +8,7 @@ from typing import Literal
 from holdfast.model.patterns import lazy
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.overlap import words
-from holdfast.policy.language.reading import KEPT, LONGEST_PROMPT, STATES, Reader, Sentence
+from holdfast.policy.language.reading import KEPT, LONGEST_PROMPT, REFUSED, Reader, Sentence
 from holdfast.policy.secrets.find import find_secrets
 
 Kind = Literal["preference", "fact", "decision"]
@@ -16,7 +16,7 @@ Objection = Literal["", "doubt", "no"]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 NEAR = 3  # sentences of a prompt that answer what was said before
-REFUSED, DOUBTED, LEADS, LEAST = 0.45, 0.6, 0.6, 0.1
+DOUBTED, LEADS, LEAST = 0.6, 0.6, 0.1
 SHORT = 8  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
@@ -78,7 +78,8 @@ def stated(
     result, before = list[Said](), None
     for sentence in reader.prompt(plain, answer):
         said = _said(sentence, before, answer, reader, shown)
-        if said and not find_secrets(said.text):
+        whole = said and plain[slice(*said.span)] == prompt[slice(*said.span)]  # else a part of it is a quotation
+        if said and whole and not find_secrets(said.text):
             doubtful = not certain[slice(*said.span)].strip()
             result.append(replace(said, doubtful=doubtful))
         before = sentence
@@ -163,7 +164,7 @@ def _lasting(sentence: Sentence, answer: str, reader: Reader) -> Sentence | None
         return None
     cuts = [0, *(match.end() for match in _CLAUSE.finditer(sentence.text))][:MOST_CLAUSES]
     parts = [sentence, *(part for cut in cuts[1:] for part in reader.prompt(sentence.text[cut:], answer)[:1])]
-    kept = [part for part in parts if part.share(*KEPT) >= STATES]
+    kept = [part for part in parts if part.lasts]
     if not kept:
         return None
     best = kept[0]
@@ -177,7 +178,7 @@ def _lasting(sentence: Sentence, answer: str, reader: Reader) -> Sentence | None
     if judged and judged[0].share("task", "question", "chat") >= LEADS:
         (whole,) = reader.prompt(best.text[: best.text.rindex(tail)].strip(_EDGE), answer)[:1] or (best,)
         leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
-        best = whole if whole.share(*KEPT) >= STATES and not leans else best
+        best = whole if whole.lasts and not leans else best
     return best
 
 
