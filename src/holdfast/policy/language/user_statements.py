@@ -16,7 +16,7 @@ Objection = Literal["", "doubt", "no"]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 NEAR = 3  # sentences of a prompt that answer what was said before
-DOUBTED, LEADS, LEAST = 0.6, 0.6, 0.1
+DOUBTED, LEADS, LEAST, ASKS = 0.6, 0.6, 0.1, 0.75
 SHORT = 8  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
@@ -37,6 +37,11 @@ _DENIES = lazy(
     r"^\W*(?:no+|nope|nah|wrong|nein|nee|falsch|non|não|nej|нет|неверно)(?=[\s,.!:;-])|^\W*(?:不对|不是|错了|いや|いいえ|違|아니|틀렸)",
     re.IGNORECASE,
 )
+# Words that only join a sentence to the one before it.
+_JOINS = lazy(
+    r"^\W*(?:and|but|so|also|btw|by the way|oh|ok(?:ay)?|und|aber|et|mais|y|pero|e|ma|mas|en|maar|и|а|но)\b[\s,]+",
+    re.IGNORECASE,
+)
 _CLAUSE = lazy(r"(?:[,;:]\s+|[，、：；]|\s+[-–—]\s+)")
 # A pronoun as the subject: what it stands for is in what was said before.
 _PRONOUN = lazy(
@@ -45,7 +50,7 @@ _PRONOUN = lazy(
     re.IGNORECASE,
 )
 _VALUE = lazy(
-    r"\d[\d.,:_]*(?:\s?(?:%|[a-zA-Z]{1,3}\b))?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
+    r"\d[\d.,:_]*(?:%|[a-zA-Z]{1,3}\b)?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
 )
 _CJK = lazy(r"[\u3040-\u30ff\u3400-\u9fff]")
 _EDGE = " \t,.;:!-–—，。、：；！"
@@ -148,7 +153,7 @@ def _said(
     leans = corrects or is_elliptic(part.text)
     about = _corrected(part.text, answer, reader, shown, any_=corrects) if leans else ""
     denial = _DENIES.match(part.text)
-    bare = part.text[denial.end() :].lstrip(_EDGE) if denial else part.text
+    bare = _JOINS.sub("", part.text[denial.end() :].lstrip(_EDGE) if denial else part.text)
     text = resolved(part.text if is_elliptic(bare) else bare, about)
     if not text or (not about and (needs_subject(text) or len(words(text)) < FEWEST_WORDS - (kind == "rule"))):
         return None  # no one could tell later what it is about
@@ -175,7 +180,7 @@ def _lasting(sentence: Sentence, answer: str, reader: Reader) -> Sentence | None
             best = shorter
     *head, tail = _CLAUSE.split(best.text) if len(cuts) > 1 else [best.text]
     judged = reader.prompt(tail, answer)[:1] if head else []
-    if judged and judged[0].share("task", "question", "chat") >= LEADS:
+    if judged and judged[0].share("task", "question") >= ASKS and not is_elliptic(tail):
         (whole,) = reader.prompt(best.text[: best.text.rindex(tail)].strip(_EDGE), answer)[:1] or (best,)
         leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
         best = whole if whole.lasts and not leans else best
