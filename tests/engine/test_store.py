@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from holdfast.engine import sqlite
 from holdfast.engine import store as store_module
 from holdfast.engine.database import Database
 from holdfast.engine.opening import open_store
+from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, labels, links, records, usage, vectors
 from holdfast.engine.views.records import Filter, span
@@ -330,3 +333,18 @@ def test_transactions_nest_and_fail_as_one(store: Store) -> None:
     with pytest.raises(RuntimeError):
         fail_after_an_inner_commit()
     assert list(store.journal()) == []
+
+
+def test_a_store_outlives_any_number_of_erasures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "MOST_LEVELS", 5)
+    store, levels = open_store(SQLite(tmp_path / "holdfast.db")), list[int]()
+    long = (" ".join(f"w{number}x{place}" for place in range(400)) for number in range(40))
+    store.commit([recorded(Clock(), text) for text in long])
+    for number in range(160):
+        store.commit([recorded(Clock(), f"The limit is {number}.")])
+        if number % 20 == 19:  # SQLite's own merging has begun: from then on each `optimize` adds levels
+            store.forget_words()
+            levels.append(store.db.query("select block from words_data where id = 10")[0][0][4])
+    assert (5 < max(levels) < 9, min(levels[3:]) < 5) == (True, True), levels
+    assert store.db.query("select count(*) from words where words match 'limit'")[0][0] == 160
+    store.close()

@@ -29,6 +29,7 @@ LOOK_SECONDS = 0.1  # between two polls for a commit by another connection
 _VERSION = "pragma data_version"
 APPLICATION_ID = 0x484F4C44  # "HOLD": distinguishes our files from those of other programs
 PROGRAMS = "from sqlite_master where type in ('trigger', 'view')"  # what runs by itself: a store has none
+MOST_LEVELS = 60  # of a word index; the number is the fifth byte of its structure, in more bytes from 128 on
 _NO_PARAMS: Params = {}
 
 _MEANING: dict[int, tuple[type[StoreError], str]] = {
@@ -411,7 +412,10 @@ class SQLite:
     def forget_deleted(self, *, free_pages: bool = False) -> bool:
         """Remove deleted text from indexes and the log, optionally from free pages; False if the log is in use."""
         for row in self.query("select name from sqlite_master where sql like 'create virtual table % using fts5 %'"):
-            self.execute(f"insert into {row[0]} ({row[0]}) values ('optimize')")
+            # Each `optimize` adds a level to the index, and SQLite refuses one of more than 2,000; `rebuild` begins anew.
+            (structure,) = self.query(f"select block from {row[0]}_data where id = 10")[0]
+            how = "rebuild" if structure[4] > MOST_LEVELS else "optimize"
+            self.execute(f"insert into {row[0]} ({row[0]}) values ('{how}')")
         return self.compact() if free_pages else self.checkpoint()
 
     def damage(self) -> list[str]:
