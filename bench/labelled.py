@@ -13,7 +13,7 @@ from holdfast.policy.language.contradict import contradicts
 from holdfast.policy.language.foreign import Own, own_part
 from holdfast.policy.language.mine import FAMILIES, Found, mine
 from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier
-from holdfast.policy.language.reading import Reader
+from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.language.statements import keys_of, sentences
 
 DATA = Path(__file__).parent / "data"
@@ -118,7 +118,7 @@ def run_signals() -> bool:
     return held.precision >= LEAST_SIGNAL_PRECISION and held.recall >= LEAST_SIGNAL_RECALL
 
 
-READER = Reader(LocalClassifier())
+READER = SentenceReader(LocalClassifier())
 
 
 def offered(text: str) -> list[Signal]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bench.capture import LEAST_RECALL, MOST_FALSE, judge_prompts
 from bench.labelled import READER, SPLITS
-from holdfast.policy.language.reading import Reader
+from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.language.user_statements import Said, objection, resolved, stated
 from tests.rows import each
 
@@ -109,7 +109,7 @@ def test_an_objection_is_told_from_going_on(prompt: str, expected: str) -> None:
 
 
 def test_without_a_classifier_only_explicit_markers_count() -> None:
-    assert stated("we never mock the database here", "", Reader()) == []
+    assert stated("we never mock the database here", "", SentenceReader()) == []
 
 
 @settings(max_examples=20, deadline=None)
@@ -122,5 +122,5 @@ def test_any_text_can_be_read(text: str) -> None:
 @each("piece", ["we never ", "no, ", "a, b. ", "用", "don't use x; ", "\n- always", "(((", "the the "])
 def test_no_text_takes_long(piece: str) -> None:
     began = process_time()
-    stated(piece * (50_000 // len(piece)), "", Reader())
+    stated(piece * (50_000 // len(piece)), "", SentenceReader())
     assert process_time() - began < 3

@@ -412,7 +412,7 @@ class SQLite:
     def forget_deleted(self, *, free_pages: bool = False) -> bool:
         """Remove deleted text from indexes and the log, optionally from free pages; False if the log is in use."""
         for row in self.query("select name from sqlite_master where sql like 'create virtual table % using fts5 %'"):
-            # Each `optimize` adds a level to the index, and SQLite refuses one of more than 2,000; `rebuild` begins anew.
+            # Each `optimize` adds a level to the index, and SQLite refuses one of more than 2,000; `rebuild` starts over.
             (structure,) = self.query(f"select block from {row[0]}_data where id = 10")[0]
             how = "rebuild" if structure[4] > MOST_LEVELS else "optimize"
             self.execute(f"insert into {row[0]} ({row[0]}) values ('{how}')")

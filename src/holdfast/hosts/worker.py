@@ -60,6 +60,7 @@ from holdfast.verbs.upkeep.erasing import finish, forget_prepared
 LONGEST_SECONDS = 120.0
 HANDOVER_TOKENS = 1_200
 LARGE = 1_000  # memories; a smaller project is compared when someone asks
+JUDGED, MOST_JUDGED = "judged sentences", 4  # a setting of the store, for the latest sessions
 KEPT_DAYS = 30  # for lists of what a session has seen, and handovers across a compaction
 log = logging.getLogger(__name__)
 
@@ -238,6 +239,7 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
             done.problems.append(reason)
             memory.note_failure("derive", reason)
     if any(event.event == "PreCompact" for event in fresh):
+        _recall_judged(memory, session)
         write_handover(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS, memory.reader))
     if fresh:
         mark_derived(memory, session, fresh[-1].id)
@@ -249,15 +251,22 @@ def _derive(memory: Memory, recorded: list[HookEvent], *, since: str, ended: boo
     activity = [event for event in recorded if event.event != "Injected"]
     if not activity:
         return 0
-    judged = f"judged {activity[0].session}"
-    known = memory.reader.known
-    known |= parse_json(memory.store.setting(judged) or "{}")
+    others = _recall_judged(memory, activity[0].session)
     derived = derive(memory, activity, since=since, include_open=ended)
     observed = derived.observer.summary if isinstance(derived.observer, Observed) else None
     summary = summarise(memory, activity, observed)  # of an open turn too: its session may never continue
-    if not memory.store.is_guarded:  # what was judged is not judged again when the session goes on
-        memory.store.note(judged, "" if ended else json.dumps(known, separators=(",", ":")))
+    if not memory.store.is_guarded:
+        judged = {**others, activity[0].session: memory.reader.known}
+        memory.store.note(JUDGED, json.dumps(dict([*judged.items()][-MOST_JUDGED:]), separators=(",", ":")))
     return len(derived.observations) + len(derived.kept) + len(derived.held) + (summary is not None)
+
+
+def _recall_judged(memory: Memory, session: str) -> dict[str, dict[str, list[float]]]:
+    """Load how the sentences of a session were judged, so that they are judged once; return those of other sessions."""
+    judged: dict[str, dict[str, list[float]]] = parse_json(memory.store.setting(JUDGED) or "{}")
+    memory.reader.known.clear()
+    memory.reader.known.update(judged.pop(session, {}))
+    return judged
 
 
 def _mine(memory: Memory, fresh: list[HookEvent], session: str) -> int:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from holdfast.engine.search.sqlite_vectors import Codes
     from holdfast.model.observer import Observing
     from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
-    from holdfast.policy.language.reading import Reader
+    from holdfast.policy.language.reading import SentenceReader
 
 log = logging.getLogger(__name__)
 # An id or its beginning, which is a recent time. A short form may be any eight characters, so those are looked up.
@@ -83,11 +83,11 @@ class Caches:
 
     judged: dict[str, list[float]] = field(default_factory=dict)
 
-    def reader(self, classifier: Classifier | None) -> "Reader":
+    def reader(self, classifier: Classifier | None) -> "SentenceReader":
         """Return a reader that knows what was judged before."""
-        from holdfast.policy.language.reading import Reader  # noqa: PLC0415  only where something is captured or compared
+        from holdfast.policy.language.reading import SentenceReader  # noqa: PLC0415  only where something is captured or compared
 
-        return Reader(classifier, self.judged)
+        return SentenceReader(classifier, self.judged)
 
     @cached_property
     def codes(self) -> "Codes | Neighbours":
@@ -142,7 +142,7 @@ class Memory:
             object.__setattr__(self, "caches", Caches(store=self.store, embedder=self.embedder))
 
     @property
-    def reader(self) -> "Reader":
+    def reader(self) -> "SentenceReader":
         """Reads what users and agents write; all memories of a store share what it has judged."""
         assert self.caches is not None
         return self.caches.reader(self.classifier)

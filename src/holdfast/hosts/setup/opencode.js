@@ -10,7 +10,7 @@ function ask(event, given) {
   return new Promise((answered) => {
     let said = ""
     try {
-      const told = JSON.stringify({ hook_event_name: event, ...given })
+      const payload = JSON.stringify({ hook_event_name: event, ...given })
       const [program, ...words] = COMMAND
       const child = spawn(program, [...words, event, ...ARGUMENTS], { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
       const late = setTimeout(() => child.kill(), MILLISECONDS)
@@ -21,7 +21,7 @@ function ask(event, given) {
         clearTimeout(late)
         answered(contextOf(said))
       })
-      child.stdin.end(told)
+      child.stdin.end(payload)
     } catch {
       answered("")
     }

@@ -10,7 +10,7 @@ from holdfast.policy.activity.digest import Work, digest, pieces
 from holdfast.policy.activity.narrate import facts_of, narrative_of, subtitle_of
 from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language.headlines import TITLE, answer_of, finding_of, joined, one_line, subject_of
-from holdfast.policy.language.reading import Reader
+from holdfast.policy.language.reading import SentenceReader
 
 MOST_FILES, MOST_FACTS, MOST_ANCHORS = 30, 12, 5
 FEWEST_LOOKS, SHORTEST_ANSWER = 2, 60
@@ -53,7 +53,7 @@ _ASIDE = lazy(
 
 
 def observations(
-    activity: Sequence[HookEvent], *, include_open: bool = False, reader: Reader | None = None
+    activity: Sequence[HookEvent], *, include_open: bool = False, reader: SentenceReader | None = None
 ) -> list[Draft]:
     """Return draft observations for finished turns: one for each prompt and agent, and one for each commit.
 
@@ -69,7 +69,9 @@ def observations_of(turn: Turn) -> list[Draft]:
     return [_draft(work) for work in _works_of(turn) if _did_something(work) or not work.signals]
 
 
-def works(activity: Sequence[HookEvent], reader: Reader | None = None, *, include_open: bool = False) -> list[Work]:
+def works(
+    activity: Sequence[HookEvent], reader: SentenceReader | None = None, *, include_open: bool = False
+) -> list[Work]:
     """Return the pieces of work that are worth recording."""
     done = [turn for turn in turns(activity, reader) if turn.done or include_open]
     return [work for turn in done for work in _works_of(turn)]

@@ -18,7 +18,7 @@ from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.headlines import is_vague, joined, one_line, request_of, sentences_of
 from holdfast.policy.language.noteworthy import Signal, marked
-from holdfast.policy.language.reading import Reader
+from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.language.user_statements import objection
 from holdfast.policy.sessions.left_off import SAID, THEN, packed
 
@@ -54,7 +54,7 @@ class Recap:
     modified: list[str]
 
 
-def summary(activity: Sequence[HookEvent], reader: Reader | None = None) -> Draft | None:
+def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> Draft | None:
     """Return the summary of a session so far; None if it did nothing worth recording."""
     pieces = works(activity, reader, include_open=True)
     if not pieces and not _worked(activity):
@@ -91,7 +91,7 @@ def summary(activity: Sequence[HookEvent], reader: Reader | None = None) -> Draf
     )
 
 
-def handover(activity: Sequence[HookEvent], budget: int, reader: Reader | None = None) -> str:
+def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader | None = None) -> str:
     """Return where a session stands, within a token budget; "" if it did nothing yet."""
     recap = _recap(activity, works(activity, reader, include_open=True), reader)
     sections = (
@@ -113,7 +113,7 @@ def handover(activity: Sequence[HookEvent], budget: int, reader: Reader | None =
     return packed("Where this session stands:", [section for section in sections if section[1]], budget)
 
 
-def ahead_in(answer: str, reader: Reader) -> list[str]:
+def ahead_in(answer: str, reader: SentenceReader) -> list[str]:
     """Return the next steps that an answer names: the list under such a heading, else sentences about what is left."""
     for heading in (_AHEAD, _AHEAD_LINE):
         if (match := heading.search(answer)) and (items := list(_items(answer[match.end() :]))):
@@ -125,7 +125,7 @@ def ahead_in(answer: str, reader: Reader) -> list[str]:
     ]
 
 
-def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Reader | None) -> Recap:
+def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: SentenceReader | None) -> Recap:
     all_turns = turns(activity, reader)
     main_turns = [turn for turn in all_turns if not turn.agent]
     last = _last_answered(main_turns)

@@ -12,7 +12,7 @@ from holdfast.policy.activity import commands, tools
 from holdfast.policy.activity.written_files import patched
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.prose import tagged
-from holdfast.policy.language.reading import Reader
+from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.secrets.find import drop_private, texts_of
 
 # Text that clients and hooks inject: not written by a person or an agent.
@@ -115,7 +115,7 @@ class Turn:
     done: bool = False
     compacted: bool = False  # the context was compacted meanwhile: what was said so far may be read already
     previous: str = ""  # what the main agent answered before the prompt
-    reader: Reader = field(default_factory=Reader)
+    reader: SentenceReader = field(default_factory=SentenceReader)
 
     @property
     def said(self) -> str:
@@ -123,7 +123,7 @@ class Turn:
         return "\n\n".join(part for part in (self.between, self.answer) if part)
 
 
-def turns(activity: Sequence[HookEvent], reader: Reader | None = None) -> list[Turn]:
+def turns(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> list[Turn]:
     """Group activity, in its order, into turns; our own tool calls and injected text are left out.
 
     Without a reader only explicit markers count in what is said.
@@ -141,7 +141,7 @@ def turns(activity: Sequence[HookEvent], reader: Reader | None = None) -> list[T
             continue
         if event.agent not in live:
             live[event.agent] = _new_turn(event)
-            live[event.agent].reader = reader or Reader()
+            live[event.agent].reader = reader or SentenceReader()
             live[event.agent].previous = next((turn.answer for turn in reversed(result) if not turn.agent), "")
             result.append(live[event.agent])
         _add_event(live[event.agent], event)

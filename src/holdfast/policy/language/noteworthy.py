@@ -7,7 +7,7 @@ from typing import Literal
 
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.markers import Mark, blocks, inline
-from holdfast.policy.language.reading import CLAIMS, Reader
+from holdfast.policy.language.reading import CLAIMS, SentenceReader
 from holdfast.policy.language.user_statements import needs_subject
 from holdfast.policy.secrets.find import find_secrets
 
@@ -70,7 +70,7 @@ def marked(text: str, *, by_agent: bool = False) -> list[Signal]:
     return sorted(found.values(), key=lambda signal: signal.span)
 
 
-def signals(text: str, reader: Reader) -> list[Signal]:
+def signals(text: str, reader: SentenceReader) -> list[Signal]:
     """Return what an agent's text states, in order: marked texts, and lessons, findings, decisions and blockers."""
     explicit = marked(text, by_agent=True)
     found = {" ".join(signal.text.lower().split()): signal for signal in explicit}

@@ -50,7 +50,7 @@ class Sentence:
         return sum(self.chances.get(name, 0.0) for name in classes)
 
 
-class Reader:
+class SentenceReader:
     """Judges sentences once: `known` holds what was judged before. Without a classifier nothing is read into a text."""
 
     def __init__(

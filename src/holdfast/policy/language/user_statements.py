@@ -8,7 +8,7 @@ from typing import Literal
 from holdfast.model.patterns import lazy
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.overlap import words
-from holdfast.policy.language.reading import KEPT, LONGEST_PROMPT, REFUSED, Reader, Sentence
+from holdfast.policy.language.reading import KEPT, LONGEST_PROMPT, REFUSED, Sentence, SentenceReader
 from holdfast.policy.secrets.find import find_secrets
 
 Kind = Literal["preference", "fact", "decision"]
@@ -72,7 +72,7 @@ class Said:
 
 
 def stated(
-    prompt: str, answer: str, reader: Reader, *, certain: str | None = None, shown: Sequence[str] = ()
+    prompt: str, answer: str, reader: SentenceReader, *, certain: str | None = None, shown: Sequence[str] = ()
 ) -> list[Said]:
     """Return what a user states for good, in order; `answer` is what the agent said before, `shown` memories it was shown.
 
@@ -91,7 +91,7 @@ def stated(
     return list({said.text.lower(): said for said in result}.values())
 
 
-def objection(prompt: str, answer: str, reader: Reader) -> Objection:
+def objection(prompt: str, answer: str, reader: SentenceReader) -> Objection:
     """Return how a prompt answers what was said before it: it denies it, doubts it, or neither ("")."""
     first = reader.prompt(own_part(prompt[:LONGEST_PROMPT]).text, answer)[:NEAR]
     denied = bool(first) and _DENIES.match(prompt) and first[0].share(*KEPT, "report") >= REFUSED
@@ -118,7 +118,7 @@ def resolved(statement: str, old: str) -> str:
 
 
 def is_elliptic(statement: str, old: str = "") -> bool:
-    """True if a statement is too short to name what it is about, or only points at it."""
+    """True if a statement is too short to name what it is about, or only refers to it."""
     signs = len(_CJK.findall(statement))
     size = len(_CJK.sub(" ", statement).split()) + 2 * signs // 3
     names = words(statement) & words(old) if old else words(statement)
@@ -133,7 +133,7 @@ def needs_subject(text: str, short: int = SHORT) -> bool:
 
 
 def _said(
-    sentence: Sentence, before: Sentence | None, answer: str, reader: Reader, shown: Sequence[str]
+    sentence: Sentence, before: Sentence | None, answer: str, reader: SentenceReader, shown: Sequence[str]
 ) -> Said | None:
     if _POINTS_BACK.match(sentence.text):
         return Said(kind="fact", text=before.text, span=before.span) if before else None
@@ -151,7 +151,7 @@ def _said(
     if kind == "correction" and part.share("rule") > part.share("fact", "decision"):
         kind = "rule"
     leans = corrects or is_elliptic(part.text)
-    about = _corrected(part.text, answer, reader, shown, any_=corrects) if leans else ""
+    about = _corrected(part.text, answer, reader, shown, or_noise=corrects) if leans else ""
     denial = _DENIES.match(part.text)
     bare = _JOINS.sub("", part.text[denial.end() :].lstrip(_EDGE) if denial else part.text)
     text = resolved(part.text if is_elliptic(bare) else bare, about)
@@ -160,7 +160,7 @@ def _said(
     return Said(kind=KINDS[kind], text=text, span=sentence.span, corrects=corrects, about=about)
 
 
-def _lasting(sentence: Sentence, answer: str, reader: Reader) -> Sentence | None:
+def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentence | None:
     """Return the part of a sentence that is worth keeping, without clauses around it that are tasks, objections or small talk.
 
     A clause is left out only if the rest is worth keeping and names what it is about: of "20, see .nvmrc" nothing is.
@@ -187,13 +187,13 @@ def _lasting(sentence: Sentence, answer: str, reader: Reader) -> Sentence | None
     return best
 
 
-def _corrected(correction: str, answer: str, reader: Reader, shown: Sequence[str], *, any_: bool) -> str:
+def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequence[str], *, or_noise: bool) -> str:
     """Return the sentence that a statement is about, of the answer before or of a memory that was shown.
 
     It is the one that it contradicts most; what the answer repeats of a memory counts for that memory. Small talk is
-    answered only by a correction (`any_`).
+    answered only by a correction (`or_noise`).
     """
-    said = [sentence.text for sentence in reader.message(answer) if any_ or sentence.label != "noise"][-8:]
+    said = [sentence.text for sentence in reader.message(answer) if or_noise or sentence.label != "noise"][-8:]
     known = [text for text in (*shown, *said) if not needs_subject(text)] or said
     named = {*words(correction), *words(answer), *_VALUE.findall(answer)}
 

@@ -134,7 +134,7 @@ def joined(text: str) -> Iterator[tuple[str, Back, list[tuple[int, str]]]]:
             )
             places, gone = [], start
             for begin, stop in joints[:near]:
-                # Two literals, or a line that ends in a sign that it goes on, are one text whatever the next word is.
+                # Two literals, or a line that ends in a sign of continuation, are one text whatever the next word is.
                 marked = pattern.groups or text[begin:stop].lstrip()[:1] not in "\r\n"
                 places.append((begin - gone, "" if marked else _word_at(text, stop)))
                 gone += stop - begin
