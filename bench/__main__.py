@@ -56,6 +56,33 @@ def abstention(data: Path, cache: Path | None, mode: Any) -> None:
     run(data, cache, mode)
 
 
+files_argument = click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+
+
+@bench.command("qa")
+@files_argument
+@click.option(
+    "--half", type=click.Choice(["dev", "test", "all"]), default="dev", show_default=True, help="Which teams."
+)
+@cache_option
+def qa(files: tuple[Path, ...], half: str, cache: Path | None) -> None:
+    """Measure questions to small teams, many of them close but unanswerable: FILES of teams, the classifier's unless given."""
+    from bench.qa import run
+
+    run(files, half, cache)
+
+
+@bench.command("fit")
+@files_argument
+@click.option("--data", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of labelled sets.")
+@cache_option
+def fit(files: tuple[Path, ...], data: Path | None, cache: Path | None) -> None:
+    """Fit the weights that make a probability of a candidate's fit, on the development half of FILES and on labelled sets."""
+    from bench.qa import fit as fit_weights
+
+    fit_weights(files, data, cache)
+
+
 @bench.command("languages")
 def languages() -> None:
     """Measure recall in nine languages and across them, and how often off-topic questions are refused."""
@@ -332,6 +359,18 @@ def peers(names: tuple[str, ...], records: int) -> None:
     from bench.peers import run
 
     run(names, records)
+
+
+@bench.command("present")
+@click.option("--rounds", default=5, show_default=True, help="Changes of each kind and delay.")
+@click.option("--minute", is_flag=True, help="Also changes made a minute before.")
+@click.option("--kind", "kinds", multiple=True, help="Only this kind of change; repeatable.")
+def present(rounds: int, minute: bool, kinds: tuple[str, ...]) -> None:
+    """Measure whether a session begins with what is true now. Exit code 1 if a target is missed."""
+    from bench.present import run
+
+    if not run(rounds=rounds, delays=(0, 1, 5, 60) if minute else (0, 1, 5), kinds=kinds):
+        raise click.exceptions.Exit(1)
 
 
 @bench.command("hooks")

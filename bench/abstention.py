@@ -10,7 +10,6 @@ from random import Random
 from bench.measure import table
 from bench.quality import NOT_HEADLINE, Task, Text, filled, load
 from holdfast.model.query import Mode, Query
-from holdfast.policy.ranking.gate import bar
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 
@@ -42,9 +41,8 @@ def run(folder: Path, cache: Path | None, mode: Mode = "balanced") -> None:
             for turn in range(6 if size < 100 else 1):
                 _try(tasks, name, size, Random(f"{size} {name} {turn}"), cache, mode, counts, labels)
         shares = (f"{counts.answered[hard] / counts.asked[hard]:.1%} of {counts.asked[hard]}" for hard in (False, True))
-        least = f"{bar(Query(text='', mode=mode), size):.2f}"
-        rows.append((size, least, f"{counts.kept / counts.right:.1%} of {counts.right}", *shares))
-    columns = ("records", "least fit", "right answers kept", "off-topic answered", "about other code answered")
+        rows.append((size, f"{counts.kept / counts.right:.1%} of {counts.right}", *shares))
+    columns = ("records", "right answers kept", "off-topic answered", "about other code answered")
     title = f"abstention, mode {mode}: four sets, records drawn at random, questions of the other sets as strangers"
     table(title, columns, rows)
     for title, wrong in (
@@ -81,7 +79,7 @@ def _try(
     )
     questions = questions[: max(1, size // 3)]
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as scratch:
-        memory = filled(_haystack(task, questions, size, random), Path(scratch), cache)
+        memory = filled(haystack(task, questions, size, random), Path(scratch), cache)
         for query in questions:
             relevant = task.relevant[query[0]]
             answer, confidence = _answer(memory, query, mode=mode)
@@ -99,7 +97,7 @@ def _try(
         memory.close()
 
 
-def _haystack(task: Task, questions: Sequence[Text], size: int, random: Random) -> list[Text]:
+def haystack(task: Task, questions: Sequence[Text], size: int, random: Random) -> list[Text]:
     """Return `size` records: the answers to the questions, and others at random, but not the questions themselves."""
     answers = {doc for query in questions for doc in task.relevant[query[0]]}
     asked = {query[0] for query in questions}

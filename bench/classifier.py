@@ -4,7 +4,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -15,6 +15,7 @@ from classifier.examples import rows_of
 from holdfast.model.ports import CLASSES
 from holdfast.policy.language.reading import KEPT, STATES, Sentence
 from holdfast.policy.language.user_statements import stated
+from holdfast.verbs.truth.compare import CONFLICT, SAME, relation
 
 HELD = Path(__file__).parent.parent / "classifier" / "held"
 # The word lists of version 0.3 on the same sets: share kept and share falsely kept of dev and test, conflicts found and
@@ -22,7 +23,6 @@ HELD = Path(__file__).parent.parent / "classifier" / "held"
 RULES = {"en": {"dev": (0.57, 0.121), "test": (0.54, 0.102)}, "others": {"dev": (0.26, 0.05), "test": (0.30, 0.058)}}
 RULES_PAIRS = {"dev": (9 / 66, 3 / 76), "test": (10 / 68, 1 / 69)}
 LEAST, MOST_FALSE = 0.9, 0.03  # of English
-CONFLICT = 0.6
 BINS = 5
 
 
@@ -93,15 +93,14 @@ def _agents(half: str) -> None:
 
 
 def _pairs(half: str) -> None:
-    began, shares = process_time(), defaultdict[str, list[tuple[float, ...]]](list)
+    began, shares = process_time(), defaultdict[str, list[Mapping[str, float]]](list)
     rows = rows_of(f"pairs-{half}.jsonl", HELD)
     for row in rows:
-        shares[row["rel"]].append(tuple(READER.judge("pair", row["older"], row["newer"])))
-    conflict, same = (CLASSES["pair"].index(name) for name in ("conflict", "same"))
+        shares[row["rel"]].append(relation(READER, row["older"], row["newer"]))
     milliseconds = 1000 * (process_time() - began) / len(rows)
 
-    def share(relation: str, place: int, bar: float) -> float:
-        return sum(chances[place] >= bar for chances in shares[relation]) / len(shares[relation])
+    def share(label: str, name: str, bar: float) -> float:
+        return sum(chances.get(name, 0.0) >= bar for chances in shares[label]) / len(shares[label])
 
     old = RULES_PAIRS[half]
     table(
@@ -110,11 +109,11 @@ def _pairs(half: str) -> None:
         [
             (
                 f"conflict, from {CONFLICT}",
-                share("conflict", conflict, CONFLICT),
-                share("other", conflict, CONFLICT),
+                share("conflict", "conflict", CONFLICT),
+                share("other", "conflict", CONFLICT),
                 *old,
             ),
-            ("same, from 0.5", share("same", same, 0.5), share("other", same, 0.5), "", ""),
+            (f"same, from {SAME}", share("same", "same", SAME), share("other", "same", SAME), "", ""),
         ],
     )
 

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 from bench.measure import table
 from bench.naive import bare_patterns
 from holdfast.adapters.embedders.classifier import LocalClassifier
-from holdfast.policy.language.contradict import contradicts
 from holdfast.policy.language.foreign import Own, own_part
 from holdfast.policy.language.mine import FAMILIES, Found, mine
 from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier
-from holdfast.policy.language.reading import SentenceReader
-from holdfast.policy.language.statements import keys_of, sentences
+from holdfast.policy.language.overlap import words
+from holdfast.policy.language.reading import SentenceReader, sentences
+from holdfast.verbs.truth.compare import CONFLICT, relation
 
 DATA = Path(__file__).parent / "data"
 SPLITS = ("dev", "held")
@@ -67,7 +67,7 @@ def run_contradictions() -> bool:
     """Print how well contradictions are recognised; return True if the held-out half meets the bars."""
     judges: Mapping[str, Callable[[str, str], bool]] = {
         f"half the words in common (≥ {ALIKE})": alike,
-        "holdfast": lambda older, newer: contradicts(older, newer) is not None,
+        "holdfast": lambda older, newer: relation(READER, older, newer).get("conflict", 0.0) >= CONFLICT,
     }
     scores = {(split, name): score_pairs(judge, split) for split in SPLITS for name, judge in judges.items()}
     _print("contradictions: pairs of memories, older and newer", scores, "contradictions")
@@ -76,7 +76,7 @@ def run_contradictions() -> bool:
 
 def alike(older: str, newer: str) -> bool:
     """Report a contradiction if texts share half their words: the baseline."""
-    first, second = keys_of(older), keys_of(newer)
+    first, second = words(older), words(newer)
     return len(first & second) >= ALIKE * len(first | second)
 
 
@@ -103,7 +103,7 @@ def run_mining() -> bool:
 
 def every_sentence(text: str) -> list[Found]:
     """Report every sentence that is long enough as knowledge: the baseline."""
-    long = [sentence for sentence in sentences(text) if len(sentence) > LONG]
+    long = [sentence for sentence, *_ in sentences(text) if len(sentence) > LONG]
     return [Found(kind="fact", text=sentence, confidence=1.0, span=(0, 0)) for sentence in long]
 
 

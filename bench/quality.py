@@ -207,12 +207,13 @@ def filled(docs: list[Text], folder: Path, cache: Path | None, database: str = "
     memory = open_memory(load_settings(environment={}, flags=flags))
     if cache is not None and memory.embedder is not None:
         memory = replace(memory, embedder=Remembering(memory.embedder, cache))
-    memory.store.commit([_event(memory, doc) for doc in docs])
+    memory.store.commit([event_of(memory, doc) for doc in docs])
     catch_up(memory)
     return memory
 
 
-def _event(memory: Memory, doc: tuple[str, str, dict[str, Any]]) -> Event:
+def event_of(memory: Memory, doc: Text) -> Event:
+    """Return the event that records a doc."""
     doc_id, text, meta = doc
     when = str(meta.get("date", ""))
     at = parse_instant(when) if re.match(r"\d{4}-", when) else instant(0)
@@ -271,7 +272,7 @@ class Remembering:
         self.floor, self.ceiling = self.inner.floor, self.inner.ceiling
         self.center = self.inner.center
         self.cache.mkdir(parents=True, exist_ok=True)
-        self._db = sqlite3.connect(self.cache / f"{self.name.replace('/', '-')}.db", isolation_level=None)
+        self._db = sqlite3.connect(self.cache / f"{self.name.replace('/', '-')}.db", isolation_level=None, timeout=60)
         self._db.execute("create table if not exists made (key blob primary key, encoded blob not null)")
 
     def embed(self, texts: Sequence[str]) -> list[Encoded]:

@@ -14,8 +14,8 @@ from bench.measure import table
 from bench.quality import plain_fts5
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.model.query import Hit, Query
-from holdfast.model.record import Draft
+from holdfast.model.query import Query
+from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Written, WrittenPending, confirm, write
@@ -31,10 +31,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What recall returned for a question: labels of the hits, best first, and the confidence of each."""
+    """What recall returned for a question: labels of the hits, best first, and the confidence of each; else the closest."""
 
     labels: tuple[str, ...]
     confidences: tuple[str, ...]
+    closest: str = ""
 
     @property
     def outcome(self) -> str:
@@ -46,6 +47,10 @@ class Answer:
     def is_right(self, expected: Sequence[str]) -> bool:
         """True if the first hit is one of those expected."""
         return self.labels[:1] != () and self.labels[0] in expected
+
+    def names(self, expected: Sequence[str]) -> bool:
+        """True if the first hit, or the closest if there is none, is one of those expected."""
+        return self.is_right(expected) or self.closest in expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +190,7 @@ def run_first() -> bool:
     """Print how many first questions are answered, which are not, and what unrelated questions get; True if all are."""
     sets = _read("first_questions")
     answers = first_answers()
-    failed = [row for row in sets["cases"] if not answers[row["id"]].is_right(row["first"])]
+    failed = [row for row in sets["cases"] if not answers[row["id"]].names(row["first"])]
     groups = {f"half {half}": [row for row in sets["cases"] if row["half"] == half] for half in HALVES}
     groups |= {
         "from pages": [row for row in sets["cases"] if row["source"] != "own"],
@@ -193,7 +198,11 @@ def run_first() -> bool:
         "all": sets["cases"],
     }
     rows = [(name, len(own), _share([row not in failed for row in own])) for name, own in groups.items()]
-    table("first questions: a wanted memory is the first hit", ("questions", "number", "answered"), rows)
+    table(
+        "first questions: a wanted memory is the first hit, or named as the closest",
+        ("questions", "number", "answered"),
+        rows,
+    )
     if failed:
         shown = [
             (row["id"], row["question"], ", ".join(row["first"]), ", ".join(answers[row["id"]].labels[:3]))
@@ -244,12 +253,16 @@ def filled(memories: Sequence[Row]) -> Iterator[Memory]:
 
 def ask(memory: Memory, question: str, *, weak: bool = False) -> Answer:
     """Ask as a user does."""
-    hits = recall(memory, Query(text=question, weak=weak)).hits
-    return Answer(labels=tuple(map(_label, hits)), confidences=tuple(hit.confidence for hit in hits))
+    found = recall(memory, Query(text=question, weak=weak))
+    return Answer(
+        labels=tuple(_label(hit.record) for hit in found.hits),
+        confidences=tuple(hit.confidence for hit in found.hits),
+        closest=_label(found.closest) if found.closest else "",
+    )
 
 
-def _label(hit: Hit) -> str:
-    return str(hit.record.extra.get("label", hit.record.title))
+def _label(record: Record) -> str:
+    return str(record.extra.get("label", record.title))
 
 
 def _write(memory: Memory, row: Row) -> None:

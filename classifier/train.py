@@ -96,10 +96,10 @@ class Trainer:
     def pair_step(self) -> Tensor:
         """Return the loss of some pairs, a few of them made up: two memories of a team, or one with another number."""
         batch = random.sample(self.train["pair"], PAIRS - MADE) + [self._made_up() for _ in range(MADE)]
-        texts, symmetric = [], [TASKS["pair"].index(name) for name in ("same", "other")]
+        texts = []
         for each in batch:
             both = (each.first, each.second)
-            both = both[::-1] if each.label in symmetric and random.random() < 0.5 else both
+            both = both[::-1] if random.random() < 0.5 else both
             texts.append(tuple(map(str.lower, both)) if random.random() < 0.15 else both)
         return self._loss(self.scores("pair", texts), [each.label for each in batch])
 

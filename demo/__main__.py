@@ -1,22 +1,30 @@
 """`python3 dev.py demo`: simulate the story and write the files that `holdfast demo` loads."""
 
 import gzip
+import json
 import tempfile
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
+
+import numpy as np
 
 from demo.build import SEED, build, open_demo
 from demo.plan import DAY, FULL_DAYS
 from demo.story import DATA
 from holdfast.compose.adapters import embedder_of
-from holdfast.engine.passages import passages
+from holdfast.engine.recovery.copy_store import raw_rows
+from holdfast.engine.tokens import passages
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.config import Config
 from holdfast.model.ids import instant
-from holdfast.verbs.exchange.demo import STORE, VECTORS, demo_lines, packed_vectors
+from holdfast.model.ports import Embedder
+from holdfast.verbs.exchange.demo import LEVELS, STORE, VECTORS, key_of
+from holdfast.verbs.exchange.jsonl import FORMAT, export
 from holdfast.verbs.memory import Memory
 
+REACH = 4.0  # standard deviations from the centre that the levels of a vector cover
 UNTIL = 1_785_161_600.0  # 2026-07-27: any fixed time works, since loading shifts all times
 
 
@@ -40,6 +48,17 @@ def lines_of(memory: Memory) -> list[str]:
     return list(demo_lines(memory, since=since, until=until, story=story_hash()))
 
 
+def demo_lines(memory: Memory, *, since: str, until: str, story: str) -> Iterator[str]:
+    """Yield the lines of the demo's file from the store it is made in; `story` identifies what it was made from."""
+    header = {"holdfast": "export", "format": FORMAT, "since": since, "until": until, "story": story}
+    yield json.dumps(header)
+    events = export(memory)
+    next(events)  # its header
+    yield from events
+    for table, row in raw_rows(memory.store):
+        yield json.dumps({"table": table, "row": row}, ensure_ascii=False)
+
+
 def story_hash() -> str:
     """Return a hash of the story's files and the seed."""
     written = [str(SEED).encode(), *(path.read_bytes() for path in sorted(DATA.glob("*.toml")))]
@@ -50,6 +69,16 @@ def texts_of(memory: Memory) -> list[str]:
     """Return every text of the store that gets a vector."""
     kept = [entry.record for entry in records.page(memory.store, Filter(states=()), limit=1_000_000)]
     return sorted({text for record in kept if record.state != "erased" for text in passages(record.text)})
+
+
+def packed_vectors(embedder: Embedder, texts: Sequence[str]) -> bytes:
+    """Return the content of the file of vectors: a line about it, the keys of the texts, and four bits a value."""
+    around = np.stack([encoded.vector for encoded in embedder.embed(texts)]) - embedder.center
+    step = float(round(2 * REACH * float(around.std()) / LEVELS, 6))
+    levels = np.clip(np.floor(around / step) + LEVELS // 2, 0, LEVELS - 1).astype(np.uint8)
+    head = {"embedder": embedder.name, "size": embedder.size, "step": step, "texts": len(texts)}
+    packed = np.asarray(levels[:, ::2] << 4 | levels[:, 1::2])
+    return b"".join([json.dumps(head).encode(), b"\n", *map(key_of, texts), packed.tobytes()])
 
 
 if __name__ == "__main__":

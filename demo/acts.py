@@ -15,9 +15,7 @@ from holdfast.model.record import Draft, Link
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
 from holdfast.verbs.records.write import cancel, confirm
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.absorb import absorb
-from holdfast.verbs.sessions.judge import judge
-from holdfast.verbs.sessions.scars import Answer, unanswered
+from holdfast.verbs.sessions.scars import Answer, absorb, judge, unanswered
 from holdfast.verbs.sessions.session import start
 from holdfast.verbs.sessions.thread import Known, Opened, open_thread, reopen, resolve, touch
 from holdfast.verbs.truth.verify import verify

@@ -16,9 +16,10 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
+from holdfast.model.files import FILE
 from holdfast.model.ids import Clock
-from holdfast.model.places import FILE
 from holdfast.verbs.memory import Context, Memory
+from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.erasing import erase
 
 SEED = 7
@@ -62,6 +63,7 @@ def open_demo(folder: Path, now: Callable[[], float], seed: int = SEED) -> Memor
         checkout=Branch(name=story.main, branch="main", commit=""),
         embedder=None,
         context=Context(actor=Actor(kind="user", name=story.users[0])),
+        on_erased=erasing.commit,
         clock=Clock(now, chance.getrandbits),
     )
 

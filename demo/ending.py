@@ -6,7 +6,7 @@ from demo.seat import Seat
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.sessions.close import Closed, close
-from holdfast.verbs.sessions.suggest import dismiss, promote
+from holdfast.verbs.sessions.thread import dismiss, promote
 
 STATE = 0.12
 # What is done with suggested threads, in turn.

@@ -8,7 +8,7 @@ from demo.plan import Visit
 from demo.story import Area, Story
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
-from holdfast.model.ports import UnreadableCheckout
+from holdfast.model.ports import Checkout
 from holdfast.model.record import Confidence, Draft, Origin, Record
 from holdfast.model.session import Host
 from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved
@@ -106,7 +106,7 @@ class Seat:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Branch(UnreadableCheckout):
+class Branch(Checkout):
     """A made-up checkout without files."""
 
     name: str

@@ -20,9 +20,8 @@ from holdfast.hosts.cli.main import EXIT_CODES, cli
 from holdfast.hosts.mcp.offer import Json, written_offer
 from holdfast.hosts.mcp.serving import SURFACES
 from holdfast.hosts.setup.clients import CLIENTS, Client
-from holdfast.hosts.setup.places import Machine
-from holdfast.model.config import Config
-from holdfast.model.presets import PRESETS
+from holdfast.hosts.setup.machine import Machine
+from holdfast.model.config import PRESETS, Config
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py from the code; changes here are lost. -->"

@@ -18,7 +18,7 @@ from holdfast.compose.settings import load_settings
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.verbs.exchange.demo import load_demo
-from holdfast.verbs.records.browse import browse
+from holdfast.verbs.records.read import browse
 from holdfast.verbs.records.write import write
 from tests.web.running import HEIGHT, WIDTH, Viewer, checkout, chromium, hook
 

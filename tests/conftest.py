@@ -22,6 +22,7 @@ from holdfast.model.ids import Clock, instant
 from holdfast.model.record import Draft, Record
 from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.write import Written, write
+from holdfast.verbs.upkeep import erasing
 from tests import engines
 from tests.rows import WHOLE
 
@@ -183,6 +184,7 @@ def make_memory(folder: Path, time: Time, **changed: Any) -> Memory:
         config=Config(project="example.org/acme/shop", **changed.pop("config", {})),
         checkout=GitCheckout(folder),
         context=Context(actor=changed.pop("actor", Actor(kind="agent", name="claude", session="s1"))),
+        on_erased=erasing.commit,
         embedder=changed.pop("embedder", None),
         classifier=changed.pop("classifier", CLASSIFIER),
         clock=Clock(time),

@@ -92,6 +92,11 @@ def modules(folder: str) -> list[Path]:
     return sorted((SOURCE / folder).rglob("*.py"))
 
 
+def templates(folder: str) -> list[Path]:
+    """Return the templates of texts in a folder."""
+    return [file for name in ("pages.txt", "commands.txt") for file in sorted((SOURCE / folder).rglob(name))]
+
+
 @each("folder", FOLDERS)
 def test_docstrings_and_messages_keep_to_their_budget(folder: str) -> None:
     found = [
@@ -99,6 +104,11 @@ def test_docstrings_and_messages_keep_to_their_budget(folder: str) -> None:
         for path in modules(folder)
         for line, text in texts_in(path)
         for word in found_in(text)
+    ]
+    found += [
+        f"{path.relative_to(SOURCE)}: {word}"
+        for path in templates(folder)
+        for word in found_in(re.sub(r"{%.*?%}", "", path.read_text(encoding="utf-8")))
     ]
     assert len(found) <= BUDGET[folder][0], "\n".join(found)
 

@@ -81,26 +81,26 @@ def test_the_model_needs_only_the_standard_library_and_the_id_library() -> None:
 # Modules that parse JSON of our own making, from our own tables and package data, or the parser itself.
 OWN_JSON = {
     "model/foreign_json.py",
-    "model/places.py",
+    "model/files.py",
     "engine/database.py",
-    "engine/raw/trail.py",
     "engine/views/records.py",
     "engine/views/words.py",
     "verbs/exchange/demo.py",
-    "verbs/records/branches.py",
+    "verbs/records/freshness.py",
     "verbs/upkeep/erasing.py",
     "verbs/exchange/replicas.py",
     "verbs/capture/observer.py",
     "verbs/records/quarantine.py",
-    "verbs/records/undo.py",
+    "verbs/records/lifecycle.py",
     "surfaces/contract.py",
+    "surfaces/maps.py",
     "adapters/embedders/wordpiece.py",
-    "adapters/replicas/manifest.py",
+    "adapters/replicas/states.py",
     "hosts/hooks/answers.py",
+    "hosts/hooks/current.py",
     "hosts/mcp/offer.py",
     "hosts/mcp/stdio.py",
     "hosts/setup/checks.py",
-    "hosts/setup/remove.py",
 }
 
 
@@ -121,14 +121,14 @@ def test_hosts_ask_verbs_or_compose_and_never_the_engine() -> None:
 
 
 def test_only_the_engine_and_who_opens_a_store_handle_its_database() -> None:
-    """What a view answers is asked of the store. Doctor and upkeep report on the database itself: its place, size and damage."""
+    """What a view answers is asked of the store. The doctor reports on the database itself: its place, size and damage."""
     using = set()
     for folder in ("verbs", "surfaces", "hosts", "integrations"):
         for path in (SOURCE / folder).rglob("*.py"):
             nodes = ast.walk(ast.parse(path.read_text()))
             if any(isinstance(node, ast.Attribute) and node.attr == "db" for node in nodes):
                 using.add(path.relative_to(SOURCE).as_posix())
-    assert using == {"verbs/upkeep/doctor.py", "verbs/upkeep/maintain.py"}
+    assert using == {"verbs/upkeep/doctor.py"}
 
 
 # Where the SQL of the two engines differs: how words and vectors are searched. All else is a method of `Database`.
@@ -138,7 +138,7 @@ BY_ENGINE = {
     "engine/postgres/database.py",
     "engine/views/words.py",
     "engine/views/vectors.py",
-    "engine/raw/transcript_words.py",
+    "engine/raw/transcripts.py",
     "engine/search/postgres_vectors.py",
 }
 
@@ -153,19 +153,21 @@ def test_only_the_searches_of_words_and_vectors_know_which_engine_they_run_on() 
 # Modules that read only files of the package itself, and the two that make or check files the user listed here.
 OWN_FILES = {
     "model/files.py",
-    "model/places.py",
-    "engine/short_forms.py",
+    "model/kinds.py",
+    "model/patterns.py",
     "engine/store.py",
     "engine/locks.py",
     "engine/languages.py",
     "engine/recovery/backup.py",
     "verbs/exchange/demo.py",
     "surfaces/contract.py",
+    "surfaces/maps.py",
     "surfaces/pages.py",
     "adapters/embedders/wordpiece.py",
     "adapters/observers/modes.py",
     "hosts/web/render.py",
     "hosts/web/guard.py",
+    "hosts/cli/commands.py",
     "hosts/setup/shapes.py",
     "hosts/mcp/offer.py",
 }

@@ -14,6 +14,7 @@ hooks import this package at every tool call.
 TYPE_CHECKING = False  # typing is not imported for it
 if TYPE_CHECKING:
     from holdfast.hosts.python import Memory, Saved, Shown, open  # noqa: A004
+    from holdfast.model.anchor import Freshness
     from holdfast.model.errors import (
         Ambiguous,
         Conflict,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         StoreError,
     )
     from holdfast.model.event import Event
-    from holdfast.model.freshness import Freshness
     from holdfast.model.query import Hit, Recalled
     from holdfast.model.record import Link, Record
     from holdfast.verbs.records.read import Listed
@@ -58,7 +58,7 @@ __all__ = [
 _MODULES = {
     "hosts.python": ("Memory", "Saved", "Shown", "open"),
     "model.event": ("Event",),
-    "model.freshness": ("Freshness",),
+    "model.anchor": ("Freshness",),
     "model.query": ("Hit", "Recalled"),
     "model.record": ("Link", "Record"),
     "verbs.records.read": ("Listed",),

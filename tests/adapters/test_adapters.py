@@ -131,14 +131,16 @@ class Endpoint(BaseHTTPRequestHandler):
 
     asked: list[dict[str, Any]]
     reply: Any = None
+    status = 200
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         type(self).asked.append({"path": self.path, "key": self.headers.get("authorization"), **asked})
         rows = [{"index": place, "embedding": [3.0, 4.0 * len(text)]} for place, text in enumerate(asked["input"])]
         body = json.dumps(self.reply if self.reply is not None else {"data": rows[::-1]}).encode()
-        self.send_response(200)
+        self.send_response(self.status)
         self.send_header("content-length", str(len(body)))
+        self.send_header("location", "/v2/embeddings")
         self.end_headers()
         self.wfile.write(body)
 
@@ -180,6 +182,14 @@ def test_an_endpoint_that_answers_nonsense_is_an_error_with_a_hint(
     handler.reply = reply
     with pytest.raises(EmbedderError):
         HttpEmbedder(url, "small", "", floor=0.2, ceiling=0.8).embed(["a"])
+
+
+def test_a_key_is_not_sent_where_an_endpoint_redirects_to(endpoint: tuple[str, type[Endpoint]]) -> None:
+    url, handler = endpoint
+    handler.status = 302
+    with pytest.raises(EmbedderError, match="302"):
+        HttpEmbedder(url, "small", "k", floor=0.2, ceiling=0.8).embed(["a"])
+    assert [call["path"] for call in handler.asked] == ["/v1/embeddings"]
 
 
 def test_an_endpoint_that_is_not_there_is_an_error_with_a_hint() -> None:

@@ -1,13 +1,15 @@
 """Exports that the originals read: a folder of bettermemory with its tombstones, notes of git-notes-memory."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.importers.front_matter import front_matter
-from holdfast.compose.adapters import foreign_items, write_git_notes, write_markdown
+from holdfast.adapters.importers.files import front_matter
+from holdfast.compose.adapters import foreign_items, write_foreign
 from holdfast.model.errors import Invalid
-from holdfast.model.foreign import Foreign
+from holdfast.model.foreign import Exported, Foreign
 from holdfast.model.record import Record
 from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import records_of
@@ -17,11 +19,12 @@ from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.compatible.conftest import git
 from tests.conftest import Time, keep, make_memory
+from tests.importing import copied
 
 
 def written(memory: Memory, folder: Path) -> dict[str, Path]:
     """Export, and give the files by the id in front of them."""
-    write_markdown(records_of(memory), folder)
+    write_foreign("bettermemory", records_of(memory), folder)
     return {str(front_matter(path.read_text())[0]["id"]): path for path in sorted(folder.rglob("*.md"))}
 
 
@@ -98,7 +101,7 @@ def test_a_file_whose_title_changed_is_replaced(memory: Memory, tmp_path: Path) 
 def test_a_folder_can_be_taken_in_again(memory: Memory, tmp_path: Path, time: Time) -> None:
     scar, thought = a_scar(memory), keep(memory, "Ports are in the readme.", scopes=("docs",))
     retire(memory, thought.id, "moved")
-    write_markdown(records_of(memory), tmp_path / "out")
+    write_foreign("bettermemory", records_of(memory), tmp_path / "out")
     other = make_memory(tmp_path / "other", time)
     import_items(other, "bettermemory", foreign_items("bettermemory", tmp_path / "out"))
     found = {record.extra["imported"]["id"]: record for record in records_of(other)}
@@ -153,9 +156,9 @@ def a_decision(memory: Memory) -> Record:
 def test_a_record_becomes_a_note_git_notes_memory_reads(memory: Memory, tmp_path: Path) -> None:
     folder = a_repository(tmp_path)
     a_decision(memory)
-    assert write_git_notes(records_of(memory), folder) == (1, 0, 0)
+    assert write_foreign("git-notes", records_of(memory), folder) == Exported(written=1, known=0, left_out=0)
     assert git(folder, "notes", "--ref=refs/notes/mem/decisions", "show", "HEAD") == NOTE
-    assert write_git_notes(records_of(memory), folder) == (0, 1, 0)
+    assert write_foreign("git-notes", records_of(memory), folder) == Exported(written=0, known=1, left_out=0)
     [item] = foreign_items("git-notes", folder)
     assert isinstance(item, Foreign)
     assert (item.draft.kind, item.draft.title, item.draft.tags) == ("decision", "Use PostgreSQL", ("database",))
@@ -167,11 +170,11 @@ def test_notes_get_no_private_memory_and_keep_what_they_had(memory: Memory, tmp_
     secret = keep(memory, "Ana prefers short meetings.", kind="decision", visibility="private")
     scar = keep(memory, "The staging host is full.", kind="blocker", visibility="team")
     retire(memory, scar.id, "it was cleaned up")
-    assert write_git_notes(records_of(memory), folder) == (1, 0, 1)
+    assert write_foreign("git-notes", records_of(memory), folder) == Exported(written=1, known=0, left_out=1)
     assert git(folder, "notes", "--ref=refs/notes/mem/decisions", "show", "HEAD") == "not an entry\n"
     assert "status: resolved" in git(folder, "notes", "--ref=refs/notes/mem/blockers", "show", "HEAD")
     a_decision(memory)
-    write_git_notes(records_of(memory), folder)
+    write_foreign("git-notes", records_of(memory), folder)
     shown = git(folder, "notes", "--ref=refs/notes/mem/decisions", "show", "HEAD")
     assert shown == f"not an entry\n\n{NOTE}"
     assert secret.body not in shown
@@ -188,3 +191,44 @@ def test_a_note_is_found_by_the_id_it_had(memory: Memory, tmp_path: Path) -> Non
     assert find(memory, f"decisions:{commit}:0").record.title == "Decision 0"
     with pytest.raises(Invalid, match="is not an id"):
         find(memory, "decisions:0000000:7")
+
+
+@pytest.mark.parametrize("system", ["gitmem", "memory-mcp", "bettermemory", "claude-mem"])
+def test_what_came_from_a_system_goes_back_whole(memory: Memory, tmp_path: Path, time: Time, system: str) -> None:
+    """Imported, written back and imported into an empty store, every memory is what it was; a second export adds nothing."""
+    source, target = copied(tmp_path) / system, tmp_path / "out"
+    if not source.is_dir():
+        source = target = source.with_suffix(".db")
+    import_items(memory, system, foreign_items(system, source))
+    if target.is_file():
+        emptied(target)
+    done = write_foreign(system, records_of(memory), target)
+    files = {path: path.read_text() for path in target.rglob("*") if path.is_file()}
+    repeated = write_foreign(system, records_of(memory), target)
+    assert files == {path: path.read_text() for path in target.rglob("*") if path.is_file()}
+    assert repeated.known == done.written or target.is_dir()
+    other = make_memory(tmp_path / "other", time)
+    import_items(other, system, foreign_items(system, target))
+    before, after = ({_origin(record): record for record in records_of(each)} for each in (memory, other))
+    other.close()
+    assert len(after) == done.written > 3
+    for key, again in after.items():
+        assert _content(again) == _content(before[key])
+
+
+def emptied(database: Path) -> None:
+    """Leave the tables of a database as its program makes them."""
+    with closing(sqlite3.connect(database)) as db, db:
+        for (table,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
+            db.execute(f"delete from {table}")
+
+
+def _origin(record: Record) -> str:
+    return str(record.extra["imported"]["id"])
+
+
+def _content(record: Record) -> dict[str, object]:
+    # `mined` is where another table mentions it.
+    extra = {name: value for name, value in record.extra.items() if name not in ("imported", "mined")}
+    names = "kind title body fields tags scopes anchors project state confidence created_at by".split()
+    return {name: getattr(record, name) for name in names} | {"extra": extra}

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.adapters.source.cited_places import Absent, Unreadable, look, only
-from holdfast.adapters.source.normalise import essence
+from holdfast.adapters.source.spans import essence
 from holdfast.model.anchor import (
     Anchor,
     CodeMark,

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.hosts.hooks.places import FOREIGN_HOMES
 from holdfast.hosts.setup.shapes import instructions
-from holdfast.model.presets import PRESETS
+from holdfast.model.config import PRESETS
 from tests.compatible.conftest import Place
 
 promise = pytest.mark.promise

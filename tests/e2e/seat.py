@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.hosts.setup.installation import check_lasting
+from holdfast.hosts.setup.machine import check_lasting
 from holdfast.model.errors import Invalid
 from tests.hosts.running import preloaded
 

@@ -3,6 +3,7 @@
 import threading
 import time as clock
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,17 +12,19 @@ import pytest
 
 from holdfast.engine.database import Bits, Database, Halves
 from holdfast.engine.opening import open_store
+from holdfast.engine.postgres.database import schema, statement
 from holdfast.engine.search.postgres_vectors import vector_search
 from holdfast.engine.search.sqlite_vectors import code_of
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store
-from holdfast.engine.views import vectors, words
-from holdfast.engine.views.records import span
+from holdfast.engine.views import records, vectors, words
+from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import StoreBusy, StoreError
 from holdfast.model.ids import Clock
 from tests import engines
 from tests.conftest import Time, recorded
+from tests.rows import each
 
 Open = Callable[[], Database]
 
@@ -52,30 +55,20 @@ def test_what_is_undone_is_no_change(database: Open) -> None:
         with pytest.raises(RuntimeError):
             fail()
         assert changed(0.2) is False
+    assert list(store.journal()) == []
 
 
 def test_writers_take_turns_and_no_number_is_skipped_or_given_twice(database: Open) -> None:
     stores = [open_store(database()) for _ in range(3)]
-    problems: list[BaseException] = []
 
-    def write(store: Store, name: str) -> None:
+    def write(store: Store) -> None:
         ids = Clock(clock.time)
-        try:
-            for place in range(15):
-                store.commit([recorded(ids, f"{name} {place}", project="p")])
-        except BaseException as problem:
-            problems.append(problem)
-            raise
+        for place in range(15):
+            store.commit([recorded(ids, f"thing {place}", project="p")])
 
     # Two threads of one process on one store, and two other processes' worth of connections.
-    threads = [
-        threading.Thread(target=write, args=(store, str(name))) for name, store in enumerate([*stores, stores[0]])
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(write, [*stores, stores[0]]))
     assert [seq for seq, _ in stores[0].journal()] == list(range(1, 61))
     numbers = [row[0] & 0xFFFF for row in stores[0].db.query("select number from records order by number")]
     assert numbers == list(range(1, 61))
@@ -120,25 +113,18 @@ def test_threads_of_one_process_read_while_another_writes(database: Open) -> Non
 
 
 def test_many_threads_read_at_once_and_each_sees_what_it_wrote(database: Open) -> None:
-    store, problems = open_store(database()), list[BaseException]()
+    store = open_store(database())
 
-    def work(name: str) -> None:
+    def work(name: int) -> None:
         ids = Clock(clock.time)
-        try:
-            for place in range(10):
-                event = recorded(ids, f"{name} {place}")
-                store.commit([event])
-                assert store.events_about(event.about)
-        except BaseException as problem:
-            problems.append(problem)
-            raise
+        for place in range(10):
+            event = recorded(ids, f"{name} {place}")
+            store.commit([event])
+            assert store.events_about(event.about)
+            assert event.id in {entry.record.id for entry in records.page(store, Filter(), limit=100)}
 
-    threads = [threading.Thread(target=work, args=(str(name),)) for name in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
     assert store.last_seq() == 80
     store.close()
 
@@ -295,4 +281,39 @@ def passage(number: int, values: np.ndarray) -> Passage:
         fingerprint="f",
         code=Bits(code_of(values, 0.0).tobytes()),
         vector=Halves(halves.tobytes()),
+    )
+
+
+@each(
+    ("shared", "native"),
+    [
+        ("select :a, :b_2", "select %(a)s, %(b_2)s"),
+        ("select cast(1 as text)::int, :a::text", "select cast(1 as text)::int, %(a)s::text"),
+        ("select 'at:noon', 'it''s :a', :a", "select 'at:noon', 'it''s :a', %(a)s"),
+        ("select 5 % :a where x like '%:y'", "select 5 %% %(a)s where x like '%%:y'"),
+        (
+            "id in (select value from json_each(:ids))",
+            "id = any (array(select value from json_array_elements_text(cast(%(ids)s as json))))",
+        ),
+        (
+            "n in (select cast(value as bigint) from json_each(:ns))",
+            "n = any (array(select cast(value as bigint) from json_array_elements_text(cast(%(ns)s as json))))",
+        ),
+        (
+            "id not in (select value from json_each(:ids))",
+            "id not in (select value from json_array_elements_text(cast(%(ids)s as json)))",
+        ),
+        ("select json_group_array(n - :low)", "select coalesce(cast(json_agg(n - %(low)s) as text), '[]')"),
+        ("where instr(data, :piece) > 0", "where strpos(data, %(piece)s) > 0"),
+    ],
+)
+def test_a_statement_is_written_with_the_words_of_postgresql(shared: str, native: str) -> None:
+    assert statement(shared).decode() == native
+
+
+def test_a_schema_gets_types_of_the_same_width_and_texts_that_compare_by_bytes() -> None:
+    shared = "create table t (n integer primary key, id text not null, said text, body blob not null, x real);\n"
+    assert schema(shared) == (
+        'create table t (n bigint primary key, id text collate "C" not null, said text, body bytea not null, '
+        "x double precision);\n"
     )

@@ -5,7 +5,6 @@ import os
 import resource
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -110,26 +109,6 @@ def test_a_lock_held_too_long_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     store.commit([recorded(Clock())])
     first.close()
     second.close()
-
-
-def test_threads_share_one_open_store(memory: Memory) -> None:
-    failures: list[BaseException] = []
-
-    def work(name: int) -> None:
-        try:
-            for number in range(20):
-                memory.store.commit([recorded(memory.clock, f"thread {name} thing {number}")])
-                list_records(memory, Query(text="", everywhere=True))
-        except BaseException as problem:  # noqa: BLE001  every failure is a finding here
-            failures.append(problem)
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert list_records(memory, Query(text="", everywhere=True)).total == 80
 
 
 def test_many_processes_may_make_the_same_store_at_once(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ import pytest
 
 from holdfast.engine.opening import open_store
 from holdfast.engine.raw import transcripts
-from holdfast.engine.recovery.pages import Pages, read_pages
-from holdfast.engine.recovery.salvage import Saved, salvage
+from holdfast.engine.recovery.salvage import Pages, Saved, read_pages, salvage
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import ALL_VIEWS, Store
 from holdfast.hosts.cli.main import _run
@@ -112,7 +111,7 @@ def check_saved(new: Path, original: dict[str, Event], saved: Saved) -> None:
 
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
-    tables = [table for view in ALL_VIEWS for table in view.TABLES if table not in ("words", "vectors")]
+    tables = [table for view in ALL_VIEWS for table in view.tables if table not in ("words", "vectors")]
     return {table: sorted(map(tuple, store.db.query(f"select * from {table}"))) for table in tables}
 
 
@@ -174,7 +173,7 @@ def derived_pages(path: Path) -> set[int]:
     pages = read_pages(path)
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         rows = connection.execute("select type, tbl_name, rootpage from sqlite_master where rootpage > 0").fetchall()
-    views = {table for view in ALL_VIEWS for table in view.TABLES}
+    views = {table for view in ALL_VIEWS for table in view.tables}
     roots = [root for kind, table, root in rows if kind == "index" or table.split("_")[0] in views]
     found = set[int]()
     for root in roots:

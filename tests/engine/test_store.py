@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from holdfast.engine import sqlite
 from holdfast.engine import store as store_module
@@ -17,6 +17,7 @@ from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, labels, links, records, usage, vectors
+from holdfast.engine.views.queries import by_foreign_id
 from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import NewerStore
@@ -26,6 +27,15 @@ from holdfast.model.ids import Clock, instant
 from holdfast.model.query import Usage
 from tests.conftest import recorded
 from tests.engine.test_salvage import contents
+
+VERBS: tuple[Verb, ...] = (
+    "recorded", "revised", "verified", "retired", "restored", "linked", "unlinked", "used", "surfaced", "confirmed", "erased",
+)  # fmt: skip
+
+
+def event_about(clock: Clock, about: str, verb: Verb, **data: object) -> Event:
+    """Give the next event about a record."""
+    return Event(id=clock.tick(), about=about, verb=verb, at=clock.now(), data=data)
 
 
 def everything(store: Store) -> dict[str, Any]:
@@ -46,59 +56,27 @@ def some_history(seed: int, size: int = 40) -> list[Event]:
     for _ in range(size):
         now[0] += random.choice([-3600, 0, 0.001, 30])
         born = [event for event in events if event.verb == "recorded"]
-        verb: Verb = (
-            random.choice(
-                [
-                    "recorded",
-                    "revised",
-                    "verified",
-                    "retired",
-                    "restored",
-                    "linked",
-                    "unlinked",
-                    "used",
-                    "surfaced",
-                    "confirmed",
-                    "erased",
-                ]
-            )
-            if len(born) > 2
-            else "recorded"
-        )
-        if verb == "erased" and random.random() < 0.7:
-            verb = "revised"
-        about = "" if verb == "recorded" else random.choice(born).about
+        verb: Verb = random.choice(VERBS) if len(born) > 2 else "recorded"
+        verb = "revised" if verb == "erased" and random.random() < 0.7 else verb
+        about = "session" if verb == "surfaced" else "" if verb == "recorded" else random.choice(born).about
+        arrow = {"relation": "relates_to", "target": born[0].about if born else ""}
+        body, project, pending = f"body {random.random()}", random.choice(["", "p"]), random.random() < 0.2
         said: dict[str, dict[str, Any]] = {
-            "recorded": {
-                "title": "t",
-                "body": f"body {random.random()}",
-                "project": random.choice(["", "p"]),
-                "scopes": ["a"],
-                "pending": random.random() < 0.2,
-            },
-            "revised": {"body": f"other {random.random()}", "scopes": random.choice([["a", "b:c"], []]), "tags": ["x"]},
+            "recorded": {"title": "t", "body": body, "project": project, "scopes": ["a"], "pending": pending},
+            "revised": {"body": f"other {body}", "scopes": random.choice([["a", "b:c"], []]), "tags": ["x"]},
             "retired": {"reason": "old"},
             "used": {"outcome": random.choice(["applied", "ignored", "contradicted", "corrected"])},
             "surfaced": {"ids": [event.about for event in random.sample(born, min(2, len(born)))]},
-            "linked": {"relation": "relates_to", "target": born[0].about if born else ""},
-            "unlinked": {"relation": "relates_to", "target": born[0].about if born else ""},
+            "linked": arrow,
+            "unlinked": arrow,
         }
-        data = said.get(verb, {})
-        event_id = clock.tick()
-        events.append(
-            Event(
-                id=event_id,
-                about="session" if verb == "surfaced" else about or event_id,
-                verb=verb,
-                at=instant(now[0]),
-                by=Actor(name="a", session="s"),
-                data=data,
-            )
-        )
+        by = Actor(name="a", session="s")
+        event = event_about(clock, about, verb, **said.get(verb, {}))
+        events.append(replace(event, about=about or event.id, at=instant(now[0]), by=by))
     return events
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_replaying_the_journal_equals_having_lived_it(store: Store, seed: int) -> None:
     for event in some_history(seed):
         store.commit([event])
@@ -108,7 +86,7 @@ def test_replaying_the_journal_equals_having_lived_it(store: Store, seed: int) -
     assert len(lived["records"]) > 2
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(8))
 def test_any_order_of_arrival_with_repeats_ends_in_the_same_records(store: Store, seed: int) -> None:
     events = some_history(seed)
     random = Random(seed)
@@ -129,24 +107,9 @@ def test_any_order_of_arrival_with_repeats_ends_in_the_same_records(store: Store
         counted["applied"] += event.data.get("outcome") == "applied"
     totals = store.db.query("select coalesce(sum(surfaced), 0), coalesce(sum(applied), 0) from usage")[0]
     assert (totals[0], totals[1]) == (counted["surfaced"], counted["applied"])
-
-
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(seed=st.integers(0, 10_000), size=st.integers(1, 25))
-def test_lived_and_replayed_views_agree_for_any_history(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, size: int
-) -> None:
-    from holdfast.engine.sqlite import SQLite
-
-    store = open_store(SQLite(tmp_path_factory.mktemp("s") / "holdfast.db"))
-    events = some_history(seed, size)
-    Random(seed).shuffle(events)
-    for event in events:
-        store.commit([event])
     lived = everything(store)
     store.rebuild()
     assert everything(store) == lived
-    store.close()
 
 
 def test_a_commit_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +121,7 @@ def test_a_commit_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatc
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(usage, "apply", fail)
+        patch.setattr(usage.usage, "apply", fail)
         with pytest.raises(RuntimeError):
             store.commit([recorded(clock, "lost")])
     assert everything(store) == before
@@ -174,7 +137,7 @@ def test_a_view_of_another_version_is_rebuilt_when_the_store_is_opened(
     store.commit(some_history(1))
     lived = everything(store)
     store.db.execute("delete from labels")
-    monkeypatch.setattr(labels, "VERSION", labels.VERSION + 1)
+    monkeypatch.setattr(labels.labels, "version", labels.labels.version + 1)
     assert everything(open_store(database())) == lived
 
 
@@ -205,10 +168,8 @@ def test_the_journal_is_read_in_order_of_arrival_and_from_any_point(
 def test_erasure_scrubs_every_payload_and_whatever_arrives_late(store: Store) -> None:
     clock = Clock(lambda: 1_700_000_000.0)
 
-    def event(verb: Verb, **data: object) -> Event:
-        return Event(id=clock.tick(), about=told.id, verb=verb, at=clock.now(), data=data)
-
     told = recorded(clock, "the secret plan", project="p")
+    event = partial(event_about, clock, told.id)
     used = event("used", outcome="applied", note="a secret note", variant="secret words", observed="a secret seen")
     spoken = (
         event("revised", body="the secret plan B"),
@@ -261,18 +222,7 @@ def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store)
             scopes=["a:b"] if number < 3 else ["ab"],
             tags=["odd"] if number % 2 else [],
         )
-        store.commit(
-            [
-                Event(
-                    id=event.id,
-                    about=event.about,
-                    verb="recorded",
-                    at=event.at,
-                    by=Actor(session=f"s{number // 3}"),
-                    data=event.data,
-                )
-            ]
-        )
+        store.commit([replace(event, by=Actor(session=f"s{number // 3}"))])
 
     def titles(**chosen: Any) -> list[str]:
         return [entry.record.title for entry in records.page(store, Filter(**chosen), limit=10)]
@@ -293,13 +243,10 @@ def test_lists_are_filtered_by_project_kind_label_session_and_time(store: Store)
 def test_links_are_seen_from_both_ends_and_supersession_only_while_it_stands(store: Store) -> None:
     clock = Clock(lambda: 1_700_000_000.0)
     old, new = recorded(clock, "old"), recorded(clock, "new")
-    link = Event(
-        id=clock.tick(), about=new.id, verb="linked", at=clock.now(), data={"relation": "supersedes", "target": old.id}
-    )
-    store.commit([old, new, link])
+    store.commit([old, new, event_about(clock, new.id, "linked", relation="supersedes", target=old.id)])
     assert [arrow.relation for arrow in links.around(store, old.id)] == ["supersedes"]
     assert links.superseded(store, [old.id, new.id]) == {old.id: new.id}
-    store.commit([Event(id=clock.tick(), about=new.id, verb="retired", at=clock.now(), data={"reason": "wrong"})])
+    store.commit([event_about(clock, new.id, "retired", reason="wrong")])
     assert links.superseded(store, [old.id]) == {}
 
 
@@ -314,25 +261,12 @@ def test_vectors_wait_until_made_and_again_when_the_text_changes(store: Store) -
     )
     vectors.store(store, [entry.number], [made])
     assert vectors.lag(store) == 0
-    store.commit([Event(id=clock.tick(), about=event.id, verb="revised", at=clock.now(), data={"tags": ["x"]})])
+    store.commit([event_about(clock, event.id, "revised", tags=["x"])])
     assert vectors.lag(store) == 0
-    store.commit([Event(id=clock.tick(), about=event.id, verb="revised", at=clock.now(), data={"body": "two"})])
+    store.commit([event_about(clock, event.id, "revised", body="two")])
     assert vectors.waiting(store, None, 10) == [entry.number]
-    store.commit([Event(id=clock.tick(), about=event.id, verb="erased", at=clock.now())])
+    store.commit([event_about(clock, event.id, "erased")])
     assert vectors.lag(store) == 0
-
-
-def test_transactions_nest_and_fail_as_one(store: Store) -> None:
-    clock = Clock(lambda: 1_700_000_000.0)
-
-    def fail_after_an_inner_commit() -> None:
-        with store.db.transaction():
-            store.commit([recorded(clock, "inner")])
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail_after_an_inner_commit()
-    assert list(store.journal()) == []
 
 
 def test_a_store_outlives_any_number_of_erasures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,3 +282,22 @@ def test_a_store_outlives_any_number_of_erasures(tmp_path: Path, monkeypatch: py
     assert (5 < max(levels) < 9, min(levels[3:]) < 5) == (True, True), levels
     assert store.db.query("select count(*) from words where words match 'limit'")[0][0] == 160
     store.close()
+
+
+def test_a_foreign_id_is_found_whole_or_by_its_beginning(store: Store) -> None:
+    clock = Clock()
+    ids = ("learning:a1b2c3d4-1", "a1b2c3d4-2", "50%_off", 7, "observation:s-1:17", "summary:s-1:17")
+    store.commit([recorded(clock, f"thing {one}", extra={"imported": {"system": "x", "id": one}}) for one in ids])
+    store.commit([recorded(clock, "mentions imported a1b2c3d4-1")])
+
+    def found(reference: str, *, whole: bool = False, system: str = "") -> list[str]:
+        return [entry.record.body for entry in by_foreign_id(store, reference, whole=whole, system=system)]
+
+    assert found("A1B2C3D4") == ["thing learning:a1b2c3d4-1", "thing a1b2c3d4-2"]
+    assert found("a1b2c3d4-2") == ["thing a1b2c3d4-2"]
+    assert found("50%_o") == ["thing 50%_off"]
+    assert (found("7"), found("7", whole=True), found("a1b2", whole=True)) == ([], ["thing 7"], [])
+    assert found("b2c3") == []
+    assert found("17", whole=True, system="x") == ["thing observation:s-1:17", "thing summary:s-1:17"]
+    assert found("observation:s-1:17") == ["thing observation:s-1:17"]
+    assert found("17", whole=True, system="y") == []

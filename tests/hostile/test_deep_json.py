@@ -50,7 +50,7 @@ def test_json_that_is_too_long_or_broken_is_refused() -> None:
             parse_json(broken)
 
 
-@pytest.mark.parametrize("depth", [DEEPEST + 1, 900, 10_000])
+@pytest.mark.parametrize("depth", [DEEPEST + 1, 10_000])
 @pytest.mark.parametrize(
     "command",
     [

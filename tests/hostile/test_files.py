@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from holdfast.hosts.hooks import client
 from tests.hosts.conftest import environment_of
+from tests.hosts.running import preloaded
 from tests.replicas.seats import git
 
 HUGE = 200_000_000  # bytes
@@ -60,16 +62,18 @@ def environment(work: Path) -> dict[str, str]:
 
 
 def holdfast(work: Path, *command: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "holdfast", *command],
-        cwd=work,
-        env=environment(work),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=AT_ONCE,
-    )
+    """Run a command that must end at once: what waits for a pipe waits for ever."""
+    before = signal.signal(signal.SIGALRM, _late)
+    signal.alarm(AT_ONCE)
+    try:
+        return preloaded(command, work, environment(work))
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _late(*_: object) -> None:
+    raise TimeoutError
 
 
 @pytest.mark.parametrize("what", PIPES)

@@ -20,8 +20,8 @@ from starlette.types import Message
 from holdfast.compose import database_at, open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.hosts import loopback
-from holdfast.hosts.web.api import ENDPOINTS
 from holdfast.hosts.web.app import ACTS, PAGES
+from holdfast.hosts.web.endpoints import ENDPOINTS
 from holdfast.hosts.web.guard import LONGEST_BODY
 from holdfast.hosts.web.render import differences
 from holdfast.model.record import Draft

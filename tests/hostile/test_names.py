@@ -12,8 +12,7 @@ from holdfast.model.event import Actor, Event
 from holdfast.policy.admission.sharing import with_team
 from holdfast.verbs.exchange.incoming import keep_events, passed
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.branches import lost
-from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.freshness import freshness, lost
 from holdfast.verbs.records.read import get
 from holdfast.verbs.truth.check_change import check_change
 from holdfast.verbs.truth.hydrate import hydrate

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.replicas import note_trees
-from holdfast.adapters.replicas.event_lines import line_of
+from holdfast.adapters.replicas.note_trees import line_of
 from holdfast.model.errors import ReplicaError
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock
@@ -58,34 +58,31 @@ def refs(seat: Seat) -> str:
     return git(seat.folder, "for-each-ref", "refs/heads", "refs/tags", "refs/remotes")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "zz\nreset refs/heads/owned\nfrom {head}\n\ncommit refs/heads/other\ncommitter x <x> now\ndata 0\n",
-        "zz\n\nreset refs/heads/owned\nfrom {head}\n\ncommit refs/heads/other\ncommitter x <x> now\ndata 0\n",
-        'ab/"quoted',
-        "ab/ with spaces",
-        "ab/\x1b[2J",
-        "deep/" * 30 + "er",
-        "ab/cd",
-        "-",
-    ],
+NAMES = (
+    "zz\nreset refs/heads/owned\nfrom {head}\n\ncommit refs/heads/other\ncommitter x <x> now\ndata 0\n",
+    "zz\n\nreset refs/heads/owned\nfrom {head}\n\ncommit refs/heads/other\ncommitter x <x> now\ndata 0\n",
+    *('ab/"quoted', "ab/ with spaces", "ab/\x1b[2J", "deep/" * 30 + "er", "ab/cd", "-"),
 )
-def test_the_name_of_a_note_is_never_taken_for_a_command(seats: Seats, path: str) -> None:
+
+
+def test_the_name_of_a_note_is_never_taken_for_a_command(seats: Seats) -> None:
     ada, eve = seats("ada"), seats("eve")
     record = keep(ada.memory, "Refunds go through the ledger.", visibility="team")
     ada.sync()
     eve.sync()
-    pushed(eve, path.format(head=git(eve.folder, "rev-parse", "HEAD")), erasing())
-    before = refs(ada)
-    keep(ada.memory, "Something else to tell.", visibility="team")
-    ada.sync()
+    head, before = git(eve.folder, "rev-parse", "HEAD"), refs(ada)
+    for place, path in enumerate(NAMES):
+        pushed(eve, path.format(head=head), erasing())
+        keep(ada.memory, f"Something else to tell: {place}.", visibility="team")
+        ada.sync()
+        assert refs(ada) == before, path
     ada.sync()
     assert refs(ada) == before
     assert ada.records()[record.id].body == "Refunds go through the ledger."
     bob = seats("bob")
     bob.sync()
-    assert {one.body for one in bob.records().values()} >= {"Something else to tell."}
+    told = {one.body for one in bob.records().values()}
+    assert told >= {f"Something else to tell: {place}." for place in range(len(NAMES))}
 
 
 def test_what_is_no_text_and_no_note_is_left_alone(seats: Seats) -> None:

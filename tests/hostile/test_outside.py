@@ -15,15 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters.replicas.event_lines import event_of
 from holdfast.adapters.replicas.markdown import MarkdownFolder
+from holdfast.adapters.replicas.note_trees import event_of
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.compose.adapters import IMPORTERS, foreign_items
 from holdfast.hosts.mcp import stdio
 from holdfast.hosts.mcp.protocol import INTERNAL
 from holdfast.hosts.mcp.serving import serving
 from holdfast.model.errors import HoldfastError
-from holdfast.policy.language.statements import keys_of
+from holdfast.policy.language.comparing import merge
 from holdfast.policy.ranking.salience import importance
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.import_foreign import import_items
@@ -310,6 +310,6 @@ def test_texts_made_to_take_minutes_are_read_at_once() -> None:
     for run in runs:
         text = "x" + run * (90_000 // len(run)) + "x"
         importance(text)
-        keys_of(text)
+        merge([("a", text), ("b", text)])
         masked({"text": text})
     assert time.process_time() - started < 30

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -12,7 +11,8 @@ import pytest
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.hosts.web.freshness import cited_by
-from holdfast.hosts.web.pages.files import source_of
+from holdfast.hosts.web.pages.code import source_of
+from holdfast.model import files
 from holdfast.model.files import read_inside, read_regular, write_whole
 from holdfast.model.record import Draft
 from holdfast.policy.admission.sharing import own
@@ -122,14 +122,11 @@ def test_writing_a_file_follows_no_link_that_lies_at_its_temporary_name(tmp_path
     folder, profile = tmp_path / "memories", tmp_path / "profile"
     folder.mkdir()
     profile.write_text("mine")
-    for count in range(2_000):
-        for name in (f".a.md.{os.getpid()}.tmp", f".a.md.{count}.{os.getpid()}.tmp"):
-            with suppress(FileExistsError):
-                (folder / name).symlink_to(profile)
+    used = next(files._COUNT)
+    for count in range(used, used + 50):
+        (folder / f".a.md.{count}.{os.getpid()}.tmp").symlink_to(profile)
     (folder / "a.md").symlink_to(profile)
     write_whole(folder / "a.md", "theirs")
-    assert (profile.read_text(), (folder / "a.md").read_text(), (folder / "a.md").is_symlink()) == (
-        "mine",
-        "theirs",
-        False,
-    )
+    written = folder / "a.md"
+    assert (profile.read_text(), written.read_text(), written.is_symlink()) == ("mine", "theirs", False)
+    assert len(list(folder.iterdir())) == 50  # one of the links was in the way

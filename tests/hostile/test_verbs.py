@@ -24,8 +24,7 @@ from holdfast.verbs.records.read import get, history, list_records
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.close import close
-from holdfast.verbs.sessions.judge import VERDICTS, judge
-from holdfast.verbs.sessions.scars import Answer
+from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge
 from holdfast.verbs.sessions.session import find_session, start
 from holdfast.verbs.sessions.thread import open_thread, open_threads, reopen, resolve, touch
 from holdfast.verbs.truth.trust import change_trust, trust_of

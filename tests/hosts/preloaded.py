@@ -24,7 +24,6 @@ LEFT_OUT = (
     "holdfast.__main__",
     "holdfast.adapters.embedders.",
     "holdfast.engine.search.late_interaction",
-    "holdfast.engine.search.near_duplicate_vectors",
     "holdfast.engine.search.postgres_vectors",
     "holdfast.engine.search.sqlite_vectors",
     "holdfast.hosts.mcp.http",

@@ -1,7 +1,5 @@
 """Contradictions, near-duplicates and mining from the command line."""
 
-import pytest
-
 from holdfast.model.ids import short
 from tests.hosts.running import Run, answer, kept
 
@@ -9,31 +7,21 @@ OLD, NEW = "The rate limit is 100 requests per minute.", "The rate limit is 500 
 PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns."
 
 
-def test_a_write_names_what_it_contradicts_and_resolving_ends_it(run: Run) -> None:
+def test_a_contradiction_is_found_and_resolving_ends_it(run: Run) -> None:
     old = kept(run, OLD)
-    told = run("remember", NEW)
-    assert f"seems to contradict {short(old)}: About rate limit" in told.stdout
-    assert "holdfast review resolve" in told.stdout
-    listed = answer(run("review", "contradictions", "--json"))
-    (one,) = listed["found"]
-    new = one["newer"]["id"]
-    assert (one["older"]["id"], one["why"]["reason"], listed["looked_at"]) == (old, "value", 2)
+    new = kept(run, NEW)
+    (one,) = answer(run("review", "contradictions", "--json"))["found"]
+    assert (one["older"]["id"], one["newer"]["id"], one["marked_by"]) == (old, new, "comparison")
     shown = run("review", "contradictions").stdout
-    assert "1 contradiction may be open. Looked at 2 memories." in shown
-    assert "the older text says 100, the newer 500" in shown
+    assert "1 contradiction may be open." in shown
+    assert f"The older says “{OLD}”, the newer “{NEW}”." in " ".join(shown.split())
     assert short(old) in run("review", "contradictions", new).stdout
     assert "marked" in run("review", "mark", old, new, "--note", "cannot be").stdout
     done = answer(run("review", "resolve", old, new, "--note", "raised in May", "--json"))
     assert (done["kept"]["id"], done["other"]["id"]) == (new, old)
-    assert "No contradiction is open. Looked at 2 memories." in run("review", "contradictions").stdout
+    assert run("review", "contradictions").stdout == "No contradiction is open.\n"
     assert "Nothing near" in run("review", "contradictions", new).stdout
     assert "raised in May" in run("history", new).stdout
-
-
-def test_a_conflict_is_in_the_json_of_a_write(run: Run) -> None:
-    old = kept(run, OLD)
-    (one,) = answer(run("remember", NEW, "--json"))["conflicts"]
-    assert (one["id"], one["reason"], one["older"], one["newer"]) == (old, "value", "100", "500")
 
 
 def test_the_other_ways_to_resolve(run: Run) -> None:
@@ -49,7 +37,7 @@ def test_near_duplicates_are_shown_merged_and_split(run: Run) -> None:
     first = kept(run, "Access tokens expire after 15 minutes and are signed with RS256 by the gateway. Ask Noor.")
     second = kept(run, "Access tokens are signed with RS256 by the gateway and expire after 15 minutes. See Redis.")
     shown = run("review", "duplicates").stdout
-    assert "1 group of near-duplicates; nothing was changed. Looked at 2 memories." in shown
+    assert "1 group of near-duplicates; nothing was changed." in shown
     assert "added from" in shown
     assert "→" in run("review", "merge", first, second, "--dry-run").stdout
     merged = answer(run("review", "merge", first, second, "--json"))["record"]["id"]
@@ -80,8 +68,3 @@ def test_output_is_logged_mined_and_decided_on(run: Run) -> None:
     run("ingest", "mine", "log", other, "--session", "s2")
     assert "Read 1 output: 1 pattern found, 0 counted." in run("ingest", "mine", "run").stdout
     assert "Dropped 2 outputs." in run("ingest", "mine", "drop").stdout
-
-
-@pytest.mark.parametrize("command", ["review contradictions", "review duplicates", "ingest mine"])
-def test_the_commands_explain_themselves(run: Run, command: str) -> None:
-    assert f"holdfast {command}" in run(*command.split(), "--help").stdout

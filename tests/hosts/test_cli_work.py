@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from holdfast.model.ids import short
 from tests.hosts.running import Run, answer, kept
 from tests.hosts.test_check import run as run_here
@@ -153,11 +151,3 @@ def test_knowledge_is_kept_from_the_command_line(run: Run) -> None:
     assert "Issue: SHOP-12" in run("stats", "graph", "SHOP-12").stdout
     assert "connection" in run("stats", "graph").stdout
     assert run("stats", "graph", two, "--lens", "provenance").returncode == 0
-
-
-@pytest.mark.parametrize(
-    "command", ["session", "thread", "brief", "ingest absorb", "judge", "stats learnings", "stats analyze"]
-)
-def test_every_command_explains_itself(run: Run, command: str) -> None:
-    shown = run(*command.split(), "--help")
-    assert (shown.returncode, "Usage: holdfast" in shown.stdout) == (0, True)

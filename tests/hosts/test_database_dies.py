@@ -19,14 +19,14 @@ import pytest
 
 from holdfast.compose import open_memory, refresh_copy
 from holdfast.engine.opening import open_store
-from holdfast.engine.postgres import timeouts
+from holdfast.engine.postgres import connection
 from holdfast.engine.postgres.database import Postgres
 from holdfast.engine.recovery.copy_store import journal_hash
 from holdfast.engine.sqlite import SQLite
-from holdfast.hosts.mcp.serving import join, steady
+from holdfast.hosts.mcp.serving import Opened, join
 from holdfast.model.errors import Unreachable
 from holdfast.model.query import Query
-from holdfast.surfaces.tool import Acting
+from holdfast.surfaces.tool import Acting, Client
 from holdfast.verbs.search.recall import recall
 from tests import engines
 from tests.conftest import keep
@@ -42,9 +42,9 @@ pytestmark = pytest.mark.xdist_group("serve")
 DOUBT, CONNECT = 2.0, 2  # seconds; no driver connects with less than two
 IMPATIENT = f"""
 from holdfast.engine.opening import open_store
-from holdfast.engine.postgres import timeouts
+from holdfast.engine.postgres import connection
 from holdfast.hosts.cli.entry import main
-timeouts.DOUBT_SECONDS = {DOUBT}
+connection.DOUBT_SECONDS = {DOUBT}
 main()
 """
 
@@ -123,7 +123,7 @@ def team(tmp_path_factory: pytest.TempPathFactory, database: Database) -> Iterat
 
 def real_seconds(took: float, connections: int) -> float:
     """Return how long it would have taken with the limits of the product, where it waited for so many connections."""
-    return took + timeouts.DOUBT_SECONDS - DOUBT + connections * (timeouts.CONNECT_SECONDS - CONNECT)
+    return took + connection.DOUBT_SECONDS - DOUBT + connections * (connection.CONNECT_SECONDS - CONNECT)
 
 
 @pytest.mark.whole
@@ -220,13 +220,13 @@ def test_requests_end_with_a_clear_error_while_the_database_hangs(team: Team, da
 def test_the_copy_answers_while_the_database_hangs(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = steady(lambda: open_memory(settings(tmp_path, database.url), folder=tmp_path), Acting())
+    opened = Opened(lambda: open_memory(settings(tmp_path, database.url), folder=tmp_path), Client("test"), Acting())
     memory = join(opened(), "test")
     keep(memory, "The ferry leaves from pier nine.", visibility="team")
     refresh_copy(memory)
     time.sleep(1.1)  # it is asked at most once a second whether its database is there
     limit = 40 - real_seconds(0, connections=4)
-    monkeypatch.setattr(timeouts, "DOUBT_SECONDS", DOUBT)
+    monkeypatch.setattr(connection, "DOUBT_SECONDS", DOUBT)
     with database.hung():
         began = time.monotonic()
         here = opened()
@@ -251,7 +251,7 @@ def test_one_hung_connection_is_given_up_where_somebody_waits(
         assert time.monotonic() - began < 10
     finally:
         os.kill(pid, signal.SIGCONT)
-    monkeypatch.setattr(timeouts, "DOUBT_SECONDS", 0.5)
+    monkeypatch.setattr(connection, "DOUBT_SECONDS", 0.5)
     with pytest.raises(Unreachable, match="does not answer"), db.transaction():
         db.query("select pg_sleep(5)")  # in the middle of something it is an error
     db.close()

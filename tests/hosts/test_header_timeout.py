@@ -4,14 +4,10 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import uvicorn
 
-from holdfast.hosts import loopback
-from holdfast.hosts.header_timeout import heads_within
-from holdfast.hosts.server import run
-from tests.rows import each
+from holdfast.hosts.loopback import heads_within
 
 HALVES = (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: x\r\n", b"POST /mcp HTTP/1.1\r\nContent-Le")
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -83,8 +79,3 @@ def test_one_address_keeps_only_so_many_waiting() -> None:
         with socket.create_connection(address, timeout=120) as again:
             again.sendall(WHOLE)
             assert again.recv(12) == b"HTTP/1.1 200"
-
-
-@each("module", [loopback, run])
-def test_every_server_of_ours_uses_it(module: object) -> None:
-    assert "http=heads_within()" in Path(str(module.__file__)).read_text(encoding="utf-8")  # type: ignore[attr-defined]

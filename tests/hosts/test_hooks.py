@@ -20,8 +20,8 @@ from holdfast.hosts.worker import work
 from holdfast.model.trail import EVENTS
 from tests import engines
 from tests.hosts.running import Run, answer, hold_worker, kept, release_worker
-from tests.policy.test_policy import SECRETS
 from tests.policy.test_secrets import PLANTED
+from tests.policy.test_secrets_elsewhere import SECRETS
 from tests.rows import WHOLE
 
 CLIENT = Path(client.__file__)
@@ -90,7 +90,7 @@ def text_of(reply: Any) -> str:
     return str(reply["hookSpecificOutput"]["additionalContext"])
 
 
-@pytest.mark.parametrize(("event", "parts"), [("PostToolUse", ()), ("PreToolUse", ("answers",))])
+@pytest.mark.parametrize(("event", "parts"), [("PostToolUse", ()), ("PreToolUse", ("answers", "current"))])
 def test_it_imports_next_to_nothing(tmp_path: Path, event: str, parts: tuple[str, ...]) -> None:
     home = tmp_path / "store"
     home.mkdir()
@@ -114,7 +114,7 @@ exec(open({str(CLIENT)!r}).read(), {{"__name__": "__main__", "__file__": {str(CL
     assert {name for name in shown if name.startswith("holdfast")} == {
         *("holdfast", "holdfast.hosts", "holdfast.hosts.hooks", "holdfast.policy", "holdfast.policy.secrets"),
         *(f"holdfast.policy.secrets.{part}" for part in ("find", "places", "rules", "unwrap", "words")),
-        *(f"holdfast.model{part}" for part in ("", ".files", ".foreign_json", ".patterns", ".places")),
+        *(f"holdfast.model{part}" for part in ("", ".files", ".foreign_json", ".patterns")),
         *(f"holdfast.hosts.hooks.{name}" for name in used),
     }
     heavy = (
@@ -380,35 +380,24 @@ def test_a_session_begins_with_the_brief_that_was_prepared(
 ) -> None:
     kept(memories, "Never run `git push` before `make check`.", *SCAR)
     answer(memories("thread", "open", "Write the runbook", "--json"))
-    assert hook("SessionStart", source="startup") is None
     worked(home, project)
-    brief = text_of(hook("UserPromptSubmit", prompt="hello"))
+    brief = text_of(hook("SessionStart", source="startup"))
     assert "Never run `git push`" in brief
     assert "Write the runbook" in brief
-    assert hook("UserPromptSubmit", prompt="again") is None
+    assert hook("UserPromptSubmit", prompt="hello") is None
     assert text_of(hook("SessionStart", source="resume")) == brief
     kept(memories, "Another lesson about `git tag`.", *SCAR)
     worked(home, project)
     assert "git tag" in text_of(hook("SessionStart", source="compact"))
 
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [
-        ("codex", "hookSpecificOutput"),
-        ("gemini", "hookSpecificOutput"),
-        ("copilot", "additionalContext"),
-        ("opencode", "additionalContext"),
-        ("cursor", "additional_context"),
-    ],
-)
-def test_every_client_gets_the_shape_it_takes(
-    hook: Hook, memories: Run, home: Path, project: Path, name: str, key: str
-) -> None:
+def test_every_client_gets_the_shape_it_takes(hook: Hook, memories: Run, home: Path, project: Path) -> None:
     kept(memories, "Never run `git push` before `make check`.", *SCAR)
     worked(home, project)
-    reply = hook("SessionStart", name, source="startup")
-    assert list(reply) == [key]
+    shapes = dict.fromkeys(("codex", "gemini"), "hookSpecificOutput") | {"cursor": "additional_context"}
+    shapes |= dict.fromkeys(("copilot", "opencode"), "additionalContext")
+    replies = {name: hook("SessionStart", name, session_id=name, source="startup") for name in shapes}
+    assert {name: next(iter(reply)) for name, reply in replies.items()} == shapes
 
 
 def test_a_command_and_a_file_are_warned_of_once(hook: Hook, memories: Run, home: Path, project: Path) -> None:
@@ -565,76 +554,58 @@ def told_a_scar(hook: Hook, memories: Run, home: Path, project: Path) -> None:
     hook("UserPromptSubmit", prompt="Please push the release.")
 
 
-def test_what_came_back_in_a_reply_or_command_was_used(hook: Hook, memories: Run, home: Path, project: Path) -> None:
-    told_a_scar(hook, memories, home, project)
-    hook("PostToolUse", tool_name="Bash", tool_input={"command": "make check && python release_gate.py --dry-run"})
-    hook("Stop", last_assistant_message="I ran release_gate.py and what it rolls back in the nightly, then pushed.")
-    worked(home, project)
-    assert outcomes(memories) == ["applied"]
-    hook("SessionEnd", reason="logout")
-    worked(home, project)
-    assert outcomes(memories) == ["applied"]  # once, however often the trail is read
-    assert "applied" in memories("status").stdout
-
-
-def test_what_never_came_back_was_ignored_once_the_session_is_over(
-    hook: Hook, memories: Run, home: Path, project: Path
-) -> None:
-    told_a_scar(hook, memories, home, project)
-    hook("PostToolUse", tool_name="Read", tool_input={"file_path": "a.py"}, tool_response="release_gate.py nightly")
-    hook("Stop", last_assistant_message="Pushed.")
-    worked(home, project)
-    assert outcomes(memories) == []
-    hook("SessionEnd", reason="logout")
-    worked(home, project)
-    assert outcomes(memories) == ["ignored"]
-
-
-def test_a_reply_that_denies_what_was_told_contradicts_it(hook: Hook, memories: Run, home: Path, project: Path) -> None:
-    told_a_scar(hook, memories, home, project)
-    hook("Stop", last_assistant_message="The note about the nightly release_gate.py is outdated. I pushed.")
-    worked(home, project)
-    assert outcomes(memories) == ["contradicted"]
-
-
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        ("Read", {"file_path": ".env"}),
-        ("Read", {"file_path": "deploy/.env.production"}),
-        ("Bash", {"command": "cat ~/.ssh/id_ed25519"}),
-        ("Bash", {"command": "printenv | sort"}),
-        ("Bash", {"command": "cd x && grep KEY .env"}),
-        ("Bash", {"command": "gh auth token"}),
-    ],
+CHECKED = ("PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "make check && python release_gate.py"}})
+READ = (
+    "PostToolUse",
+    {"tool_name": "Read", "tool_input": {"file_path": "a.py"}, "tool_response": "release_gate.py nightly"},
 )
-def test_the_guard_warns_of_what_would_show_credentials(
-    hook: Hook, memories: Run, home: Path, tool: str, given: dict[str, str]
+OUTCOMES: dict[
+    str, tuple[tuple[Any, ...], str, list[str], list[str]]
+] = {  # what it did and said, and the outcome then and at the end
+    "used in a command": (
+        (CHECKED,),
+        "I ran release_gate.py and what it rolls back in the nightly, then pushed.",
+        ["applied"],
+        ["applied"],
+    ),
+    "read, never used": ((READ,), "Pushed.", [], ["ignored"]),
+    "denied": ((), "The note about the nightly release_gate.py is outdated.", ["contradicted"], ["contradicted"]),
+}
+
+
+@pytest.mark.parametrize("case", OUTCOMES)
+def test_what_became_of_a_memory_is_seen_in_replies_and_commands_once(
+    hook: Hook, memories: Run, home: Path, project: Path, case: str
 ) -> None:
+    did, said, at_once, at_the_end = OUTCOMES[case]
+    told_a_scar(hook, memories, home, project)
+    for event, parts in did:
+        hook(event, **parts)
+    hook("Stop", last_assistant_message=said)
+    worked(home, project)
+    assert outcomes(memories) == at_once
+    hook("SessionEnd", reason="logout")
+    worked(home, project)
+    assert outcomes(memories) == at_the_end
+
+
+def test_the_guard_warns_of_what_would_show_credentials(hook: Hook, memories: Run, home: Path) -> None:
     release_worker(home)
     assert answer(memories("work", "--json", HOLDFAST_GUARD_SECRETS="true"))["problems"] == []
     hold_worker(home)
-    assert "credentials" in text_of(hook("PreToolUse", tool_name=tool, tool_input=given))
-    assert hook("PreToolUse", tool_name=tool, tool_input=given) is None  # once a session and place
-
-
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        ("Read", {"file_path": ".env.example"}),
-        ("Read", {"file_path": "src/env.py"}),
-        ("Bash", {"command": "env FOO=1 make test"}),
-        ("Bash", {"command": "cat README.md"}),
-        ("Bash", {"command": "set -e; make"}),
-    ],
-)
-def test_the_guard_leaves_ordinary_work_alone(
-    hook: Hook, memories: Run, home: Path, tool: str, given: dict[str, str]
-) -> None:
-    release_worker(home)
-    assert answer(memories("work", "--json", HOLDFAST_GUARD_SECRETS="true"))["problems"] == []
-    hold_worker(home)
-    assert hook("PreToolUse", tool_name=tool, tool_input=given) is None
+    shown = (
+        "Read .env",
+        "Read deploy/.env.production",
+        "cat ~/.ssh/id_ed25519",
+        "printenv | sort",
+        "cd x && grep KEY .env",
+    )
+    ordinary = ("Read .env.example", "Read src/env.py", "env FOO=1 make test", "cat README.md", "set -e; make")
+    for asked in (*shown, "gh auth token", *ordinary):
+        tool, given = ("Read", {"file_path": asked[5:]}) if asked.startswith("Read") else ("Bash", {"command": asked})
+        reply = hook("PreToolUse", tool_name=tool, tool_input=given)
+        assert (asked, reply is not None and "credentials" in text_of(reply)) == (asked, asked not in ordinary)
+        assert hook("PreToolUse", tool_name=tool, tool_input=given) is None  # once a session and place
 
 
 def test_the_guard_stops_only_where_the_user_said_so(hook: Hook, memories: Run, home: Path) -> None:

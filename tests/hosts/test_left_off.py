@@ -10,7 +10,7 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.query import Query
 from holdfast.policy.sessions.left_off import asks_for_it
-from holdfast.surfaces.core import session_text
+from holdfast.surfaces.core import text as core
 from holdfast.surfaces.gitmem.tools import page
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
@@ -110,7 +110,7 @@ def test_starting_a_session_mentions_interrupted_work(tmp_path: Path) -> None:
     with opened(desktop) as memory:
         memory, begun = start(memory, title="something else")
         for text in (
-            session_text.opening_of(begun),
+            core.page("opening", begun),
             page("opening", opened=begun, word="started", now=memory.clock.now()),
         ):
             assert "interrupted" in text

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.compose import open_memory, refresh_copy
 from holdfast.compose.settings import COPY, Settings, load_settings
-from holdfast.hosts.mcp.serving import in_session, steady
+from holdfast.hosts.mcp.serving import Opened
 from holdfast.model.query import Query
 from holdfast.surfaces.tool import Acting, Call, Client
 from holdfast.verbs.memory import Memory
@@ -98,7 +98,7 @@ def test_a_running_server_goes_on_with_the_copy_and_back_again(tmp_path: Path, t
         return open_memory(settings(tmp_path, places[0]), folder=tmp_path)
 
     acting = Acting()
-    opened = in_session(steady(open_one, acting, lambda: now[0]), Client("claude"), acting)
+    opened = Opened(open_one, Client("claude"), acting, clock=lambda: now[0])
     call = Call(open=opened, acting=acting)
     before = call.memory
     session = before.actor.session

@@ -18,9 +18,8 @@ from holdfast.adapters.process import is_alive
 from holdfast.hosts.hooks import hook
 from holdfast.hosts.setup import shapes
 from holdfast.hosts.setup.clients import CLIENTS
-from holdfast.hosts.setup.installation import Installation
-from holdfast.hosts.setup.places import Machine
-from holdfast.model import places
+from holdfast.hosts.setup.machine import Installation, Machine
+from holdfast.model import files
 from holdfast.model.scope import project_of_remote
 from tests.rows import each
 
@@ -47,7 +46,7 @@ def test_hooks_and_commands_agree_on_the_folder_of_the_store(
     by_variables = platformdirs.windows.get_win_folder_from_env_vars
     monkeypatch.setattr(platformdirs.windows, "get_win_folder", by_variables)  # the registry is not here
     monkeypatch.setattr(sys, "platform", system)
-    assert places.data_folder() == str(folders("holdfast", appauthor=False).user_data_path)
+    assert files.data_folder() == str(folders("holdfast", appauthor=False).user_data_path)
 
 
 class Kernel:
@@ -101,6 +100,7 @@ def test_the_worker_is_started_detached_on_windows(monkeypatch: pytest.MonkeyPat
     hook.wake(str(tmp_path), str(tmp_path))
     ((command, how),) = started
     assert command == [sys.executable, "-P", "-m", "holdfast", "--home", str(tmp_path), "work"]
+    assert how.pop("env") == dict(os.environ)
     assert how == {"cwd": str(tmp_path), "creationflags": 0x208, "close_fds": True}  # detached, its own group
 
 

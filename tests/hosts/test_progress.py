@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.hosts.mcp.progress import Progress, reporting
+from holdfast.hosts.mcp.protocol import Progress, reporting
 from tests.hosts.test_mcp import Peer
 from tests.hosts.toy import most_told
 from tests.rows import each

@@ -99,10 +99,10 @@ def test_a_guess_about_a_person_is_pending_until_it_is_confirmed(memory: holdfas
     assert memory.confirm(saved.id).record.state == "active"
 
 
-def test_a_contradiction_is_named(memory: holdfast.Memory) -> None:
+def test_a_related_memory_is_named(memory: holdfast.Memory) -> None:
     first = memory.remember("The API listens on port 8080.")
     second = memory.remember("The API listens on port 9090.")
-    assert any(first.id in warning for warning in second.warnings)
+    assert [record.id for record in second.related] == [first.id]
 
 
 def test_briefs_are_texts(memory: holdfast.Memory) -> None:
@@ -186,3 +186,11 @@ def test_the_programs_of_the_page_are_typed(tmp_path: Path) -> None:
     environment = {**os.environ, "MYPYPATH": "src"}
     done = subprocess.run(checker, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.embedded
+def test_new_memories_are_searched_by_meaning_however_many_there_are(memory: holdfast.Memory) -> None:
+    for number in range(20):
+        memory.remember(f"Shelf {number} of the archive holds boxes of paper.", force=True)
+    memory.remember("Deploys need the VPN.")
+    assert memory.recall("how do I ship a release").lagging == 0

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from holdfast.hosts.server.limits import Buckets
+from holdfast.hosts.server.app import Buckets
 from holdfast.hosts.server.metrics import Metrics
 from tests import engines
 from tests.hosts.conftest import environment_of
@@ -125,7 +125,7 @@ def test_what_is_private_stays_with_its_user(served: Served, keys: dict[str, str
 
 
 def test_a_key_to_read_writes_nothing(served: Served, keys: dict[str, str]) -> None:
-    assert "change nothing" in call(served, keys["rita"], "remember", text="Readers cannot keep this at all.")
+    assert "read-only" in call(served, keys["rita"], "remember", text="Readers cannot keep this at all.")
     assert "cannot keep" not in call(served, keys["anna"], "recall", query="readers cannot keep this")
 
 

@@ -17,11 +17,10 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
 from holdfast.hosts.server.app import Limits, app
-from holdfast.hosts.server.members import Members
+from holdfast.hosts.server.members import Members, Site
 from holdfast.hosts.server.run import server_of
-from holdfast.hosts.server.site import Site
-from holdfast.hosts.web.api import ENDPOINTS
 from holdfast.hosts.web.app import ACTS, PAGES
+from holdfast.hosts.web.endpoints import ENDPOINTS
 from holdfast.model.access import Role
 from holdfast.model.ids import Clock
 from holdfast.verbs.records.actions import ACTIONS as RECORD_ACTS

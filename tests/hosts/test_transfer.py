@@ -83,8 +83,22 @@ def test_an_export_imported_again_says_that_nothing_is_new(tmp_path: Path) -> No
     assert second.stdout == "Nothing new: 1 event read, and all were here already.\n"
 
 
-def test_memories_go_out_as_a_folder(run: Run, tmp_path: Path) -> None:
+def test_memories_go_out_as_other_systems_keep_them(run: Run, tmp_path: Path) -> None:
+    gone = kept(run, "The staging database is reset every night.")
     kept(run, "Deploys wait for the backup.")
-    done = run("store", "export", "--as", "bettermemory", str(tmp_path / "folder"))
-    assert done.stdout == f"1 file written to {tmp_path / 'folder'}.\n"
-    assert len(list((tmp_path / "folder").glob("*.md"))) == 1
+    run("forget", gone, "--reason", "no longer")
+    here = copied(tmp_path)
+    for system, place, said in (
+        ("bettermemory", tmp_path / "folder", "2 files written to {}.\n"),
+        ("gitmem", tmp_path / ".gitmem", "2 memories written to {}.\n"),
+        ("memory-mcp", here / "memory-mcp.db", "1 memory written to {}.\n1 memory left out: "),
+        ("claude-mem", here / "claude-mem.db", "1 memory written to {}.\n1 memory left out: "),
+    ):
+        assert run("store", "export", "--as", system, str(place)).stdout.startswith(said.format(place))
+        elsewhere = {"HOLDFAST_HOME": str(tmp_path / f"from {system}")}
+        assert run("store", "import", "--from", system, str(place), **elsewhere).returncode == 0
+        found = [record["body"] for record in answer(run("store", "export", "--as", "json", **elsewhere))]
+        assert "Deploys wait for the backup." in found
+    again = run("store", "export", "--as", "memory-mcp", str(here / "memory-mcp.db")).stdout
+    assert again.startswith(f"0 memories written to {here / 'memory-mcp.db'}. 1 were there already.")
+    assert run("store", "export", "--as", "claude-mem", str(tmp_path / "nowhere.db")).returncode == 64

@@ -22,6 +22,8 @@ from holdfast.hosts import worker
 from holdfast.hosts.hooks import client, hook
 from holdfast.hosts.hooks.places import OF_A_SESSION
 from holdfast.model.ids import instant
+from holdfast.model.record import Link
+from holdfast.verbs.memory import find
 from tests.conftest import keep
 from tests.hosts.running import Run, answer, hold_worker, release_worker
 from tests.rows import each, sampled
@@ -339,14 +341,9 @@ def test_of_an_event_that_is_too_long_what_comes_first_is_kept(home: Path, place
     assert not (home / "hooks.log").exists()
 
 
-def test_the_worker_compares_a_large_project_ahead(home: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "LARGE", 2)
+def test_the_worker_compares_what_is_new(home: Path, place: Path) -> None:
     flags = {"home": str(home), "embedder": "none"}
     with open_memory(load_settings(flags=flags), folder=place) as memory:
-        keep(memory, "Deploys take ten minutes.")
+        older, newer = keep(memory, "The API listens on port 8080."), keep(memory, "The API listens on port 9090.")
         assert worker.work(flags, home, place, environment={}) is not None
-        assert not memory.store.setting(f"scan of contradictions {memory.project}")  # a small one when someone asks
-        keep(memory, "The kitchen is closed on Sundays.")
-        assert worker.work(flags, home, place, environment={}) is not None
-        assert memory.store.setting(f"scan of contradictions {memory.project}")
-        assert memory.store.setting(f"scan of duplicates {memory.project}")
+        assert find(memory, newer.id).record.links == (Link(relation="contradicts", target=older.id),)

@@ -10,8 +10,7 @@ from typing import Annotated
 
 from holdfast.compose import open_memory
 from holdfast.hosts.mcp import stdio
-from holdfast.hosts.mcp.progress import APART_SECONDS, QUIET_SECONDS
-from holdfast.hosts.mcp.protocol import server_of
+from holdfast.hosts.mcp.protocol import APART_SECONDS, QUIET_SECONDS, server_of
 from holdfast.model.errors import NotFound, StoreBusy
 from holdfast.surfaces.tool import Call, Surface, once
 from holdfast.verbs.memory import Memory

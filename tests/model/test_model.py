@@ -1,5 +1,6 @@
 """Ids, instants, scopes, kinds and texts."""
 
+import re
 from itertools import permutations
 from random import Random
 from typing import Any
@@ -24,6 +25,7 @@ from holdfast.model.ids import (
     short,
 )
 from holdfast.model.kinds import KINDS, check_fields, check_kind
+from holdfast.model.patterns import lazy
 from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
 from holdfast.model.session import apply_event
 from holdfast.model.text import check_keepable, check_text, flat, headline, plotted, shorten, tokens_of
@@ -257,3 +259,15 @@ def test_a_new_id_is_short_in_lists() -> None:
     letters = int("01011" * 16, 2)  # eighty bits that spell BBBBBBBBBBBBBBBB
     made = Clock(lambda: 1_700_000_000.0, lambda _: letters).tick()
     assert (made[-8:-1], made[-1].isdigit(), len(short(made))) == ("BBBBBBB", True, 8)
+
+
+def test_a_pattern_is_compiled_at_its_first_use() -> None:
+    found = lazy(r"(?P<word>[a-z]+)", re.IGNORECASE)
+    assert [match["word"] for match in found.finditer("Two words")] == ["Two", "words"]
+    assert (found.sub("x", "a b"), found.pattern, found.search("1")) == ("x x", r"(?P<word>[a-z]+)", None)
+
+
+def test_an_invalid_pattern_fails_when_it_is_used() -> None:
+    broken = lazy("(")
+    with pytest.raises(re.error):
+        broken.search("")

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import pytest
 
 from holdfast.model.errors import Invalid
+from holdfast.model.ids import ago
 from holdfast.model.query import LONGEST_QUESTION, MODES, Query
 from holdfast.model.record import Draft, Link
 from holdfast.model.request import REQUIRED, Fields, parameters_of
-from holdfast.model.times import ago
 from tests.rows import each
 
 

@@ -11,7 +11,7 @@ from holdfast.policy.activity.commands import (
     read_by,
     written_by,
 )
-from holdfast.policy.activity.tools import VOCABULARY, command_argument, is_ours, path_arguments, role_of
+from holdfast.policy.activity.tools import BY_CLIENT, command_argument, is_ours, path_arguments, role_of
 from holdfast.policy.activity.written_files import patched
 from tests.rows import each
 
@@ -74,7 +74,7 @@ def test_files_that_commands_read_and_write_are_found() -> None:
         ("git commit -m 'a: b'", "[main 1a2b3c4] a: b\n 1 file changed", Commit(hash="1a2b3c4", subject="a: b")),
         ("git commit -m x", "[main (root-commit) 1a2b3c4] x", Commit(hash="1a2b3c4", subject="x")),
         ("git commit -m x", "[detached HEAD 1a2b3c4] x", Commit(hash="1a2b3c4", subject="x")),
-        ('git -c a=b commit -q -m "say \\"hi\\""', "", Commit(hash="", subject='say \\"hi\\"')),
+        ('git -c a=b commit -q -m "say \\"hi\\""', "", Commit(hash="", subject='say "hi"')),
         ("git commit -F - <<'EOF'\nx\nEOF", "[feat/x 1234567] x", Commit(hash="1234567", subject="x")),
         ("git commit -m \"$(cat <<'EOF'\nadd it\n\nbody\nEOF\n)\"", "", Commit(hash="", subject="add it")),
         ("git commit -m x", "nothing to commit, working tree clean", None),
@@ -127,9 +127,9 @@ def test_the_telling_line_of_an_output_is_found(output: str, line: str) -> None:
 
 
 def test_every_client_has_tools_that_read_change_and_run() -> None:
-    for client, roles in VOCABULARY.items():
-        assert {"read", "run"} <= roles.keys(), client
-        assert {"create", "edit", "patch"} & roles.keys(), client
+    for client, roles in BY_CLIENT.items():
+        assert {"read", "run"} <= set(roles.values()), client
+        assert {"create", "edit", "patch"} & set(roles.values()), client
     assert role_of("Edit", "claude-code") == "edit"
     assert role_of("REPLACE", "gemini") == "edit"
     assert role_of("apply_patch") == "patch"

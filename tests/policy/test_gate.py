@@ -1,50 +1,60 @@
 """Which candidates of a recall are answers."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
 from holdfast.model.event import Actor, ActorKind
-from holdfast.model.query import Hit, Query
+from holdfast.model.query import Hit, Mode, Query
 from holdfast.model.record import Record, Source
-from holdfast.policy.ranking.gate import current_first, labelled, passing, rivals
+from holdfast.policy.ranking.gate import Evidence, chances, current_first, labelled, passing
 from tests.rows import each
 
 ASKED = Query(text="how do I run a migration on the orders table?")
 
 
+def likely(fits: Sequence[float], coverages: Sequence[float] = (), *, words: int = 6) -> list[float]:
+    whole = [*coverages, *(0.5 for _ in fits[len(coverages) :])]
+    return chances(Evidence(search="hybrid", fits=fits, coverages=whole, words=words))
+
+
+def test_who_stands_out_from_the_others_is_likelier_right() -> None:
+    alone, first, background = likely([0.6])[0], likely([0.6, 0.55])[0], likely([0.6, *[0.3] * 20])[0]
+    assert alone > background > first > likely([0.6, 0.55])[1]
+
+
+def test_a_store_of_any_size_is_judged_alike() -> None:
+    few, many = likely([0.6, *[0.05] * 4])[0], likely([0.6, *[0.05] * 400])[0]
+    assert few == pytest.approx(many)
+
+
+def test_who_has_every_word_of_the_question_is_likelier_right() -> None:
+    assert likely([0.6, 0.3], [1.0])[0] > likely([0.6, 0.3], [0.9])[0]
+
+
 def test_a_record_is_no_answer_only_because_its_session_has_one() -> None:
-    """In a small store the bar is low, and the session lifts every record of it almost half as high as the best."""
-    assert passing(ASKED, 4, [0.90, 0.09, 0.07], [1.59, 0.72, 0.63]) == [0]
-    assert passing(ASKED, 4, [0.90, 0.15, 0.07], [1.59, 0.72, 0.63]) == [0, 1]
+    """The session lifts every record of it almost half as high as the best."""
+    assert passing(ASKED, "hybrid", [0.90, 0.09, 0.07], [1.59, 0.72, 0.63], [0.9, 0.1, 0.1]) == [0]
+    assert passing(ASKED, "hybrid", [0.90, 0.15, 0.07], [1.59, 0.72, 0.63], [0.9, 0.1, 0.1]) == [0, 1]
 
 
-def test_next_to_a_weak_answer_a_weaker_one_counts() -> None:
-    assert passing(ASKED, 4, [0.30, 0.15, 0.02], [0.50, 0.30, 0.10]) == [0, 1]
+@each(("mode", "expected"), [("precision", []), ("balanced", [0, 1]), ("exploratory", [0, 1, 2])])
+def test_the_mode_says_how_likely_right_an_answer_must_be(mode: Mode, expected: list[int]) -> None:
+    asked, fits = replace(ASKED, mode=mode), [0.50, 0.30, 0.16]
+    assert passing(asked, "hybrid", fits, [0.5, 0.3, 0.1], [0.4, 0.1, 0.1]) == expected
+    assert passing(asked, "hybrid", fits, [0.5, 0.3, 0.1], [0.01, 0.01, 0.01]) == []
 
 
-def test_nothing_is_answered_if_none_of_the_leaders_fits() -> None:
-    assert passing(ASKED, 1_000, [0.20, 0.19, 0.18], [0.50, 0.45, 0.40]) == []
-    assert passing(ASKED, 4, [0.10, 0.02], [0.50, 0.45]) == [0]  # a small store shows its best
+def test_several_that_fit_equally_well_share_one_chance() -> None:
+    assert passing(ASKED, "hybrid", [0.5, 0.49], [0.5, 0.49], [0.08, 0.08]) == [0, 1]
+    assert passing(ASKED, "hybrid", [0.5, 0.3], [0.5, 0.3], [0.08, 0.08]) == []
 
 
-def test_a_store_that_is_not_small_answers_nothing_with_what_barely_fits() -> None:
-    assert passing(ASKED, 40, [0.27, 0.26], [0.50, 0.45]) == []
-    assert passing(ASKED, 40, [0.30, 0.26], [0.50, 0.45]) == [0, 1]
-
-
-@each(("fit", "english", "foreign"), [(0.7, "strong", "strong"), (0.6, "strong", "fair"), (0.3, "weak", "weak")])
-def test_a_strong_answer_in_another_language_fits_better(fit: float, english: str, foreign: str) -> None:
-    hits = [
-        Hit(record=Record(id=str(place), title="t", body="b"), score=score, confidence="weak", why={}, fit=fit)
-        for place, score in enumerate((1.0, 0.5))
-    ]
-    assert labelled(hits)[0].confidence == english
-    assert labelled(hits, is_foreign=True)[0].confidence == foreign
-
-
-def test_only_a_first_hit_that_leads_is_strong() -> None:
-    hits = [
-        Hit(record=Record(id=str(place), title="t", body="b"), score=score, confidence="weak", why={}, fit=0.9)
-        for place, score in enumerate((1.0, 0.9))
-    ]
-    assert [hit.confidence for hit in labelled(hits)] == ["fair", "fair"]
+@each(("chance", "expected"), [(0.98, ["strong", "fair"]), (0.7, ["fair", "fair"]), (0.2, ["weak", "weak"])])
+def test_labels_say_how_likely_right_a_hit_is_and_only_the_first_is_strong(chance: float, expected: list[str]) -> None:
+    hits = [replace(made(place, 1.0, "2026-01-01"), chance=chance) for place in range(2)]
+    assert [hit.confidence for hit in labelled(hits)] == expected
 
 
 def made(
@@ -70,22 +80,6 @@ def test_of_versions_the_newest_that_was_said_comes_first() -> None:
     assert current_first([older, concluded]) == [older, concluded]
 
 
-def test_a_newer_hit_that_answers_about_as_well_may_have_replaced_the_first() -> None:
-    best = made(1, 1.0, "2026-01-01")
-    newer, newest = made(2, 0.9, "2026-02-01"), made(3, 0.85, "2026-03-01")
-    assert rivals([best, newer, newest]) == [newest, newer]
-    assert rivals([newest, best]) == []
-    assert rivals([]) == []
-
-
-@each(
-    "other",
-    [
-        made(2, 0.7, "2026-02-01"),
-        made(2, 0.9, "2026-02-01", fit=0.5),
-        made(2, 0.9, "2026-02-01", kind="observation"),
-        made(2, 0.9, "2026-02-01", by="agent", source="inferred"),
-    ],
-)
-def test_others_leave_the_first_hit_where_it_is(other: Hit) -> None:
-    assert rivals([made(1, 1.0, "2026-01-01"), other]) == []
+def test_a_newer_version_that_fits_less_well_stays_where_it_is() -> None:
+    older, newer = made(1, 1.0, "2026-01-01", contradicted_by="2"), made(2, 0.9, "2026-02-01", fit=0.5)
+    assert current_first([older, newer]) == [older, newer]

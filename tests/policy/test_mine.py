@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bench.labelled import LEAST_PRECISION, LEAST_RECALL, SPLITS, every_sentence, rows_of, score_passages
 from holdfast.policy.language.mine import FAMILIES, Found, mine, pattern_key, score
-from holdfast.policy.language.prose import passages
+from holdfast.policy.language.reading import passages
 from tests.rows import each
 
 

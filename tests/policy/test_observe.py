@@ -33,21 +33,6 @@ def test_a_recorded_session_gives_the_observations_a_reader_would_write(name: st
         assert any(wanted.get("error", "") in fact for fact in draft.fields.get("facts", [""]))
 
 
-def test_most_titles_and_types_are_right() -> None:
-    right = {"title": 0, "type": 0}
-    wanted = [(name, place, want) for name, wants in EXPECTED.items() for place, want in enumerate(wants)]
-    for name, place, want in wanted:
-        found = observations(session(name), reader=READER)[place]
-        right["type"] += found.fields["type"] == want["type"]
-        right["title"] += all(word.lower() in found.title.lower() for word in want["words"])
-    print(
-        f"{len(EXPECTED)} sessions, {len(wanted)} observations: {right['type']} types and {right['title']} titles right"
-    )
-    assert len(wanted) >= 35
-    assert right["type"] >= 0.95 * len(wanted)
-    assert right["title"] >= 0.95 * len(wanted)
-
-
 @each("name", EXPECTED)
 def test_an_observation_can_be_kept_as_it_is_and_is_the_same_each_time(name: str) -> None:
     hook_events = session(name)
@@ -188,17 +173,12 @@ def test_hostile_texts_are_read_in_no_time(piece: str) -> None:
 
 
 def test_sessions_that_run_at_once_are_kept_apart() -> None:
-    one = (
-        Trail(session="a")
-        .ask("add a header")
-        .use("Write", file_path="/repo/header.ts", content="x")
-        .stop("Added a header.")
-    )
-    two = (
-        Trail(session="b")
-        .ask("add a footer")
-        .use("Write", file_path="/repo/footer.ts", content="x")
-        .stop("Added a footer.")
+    one, two = (
+        Trail(session=name)
+        .ask(f"add a {part}")
+        .use("Write", file_path=f"/repo/{part}.ts", content="x")
+        .stop(f"Added a {part}.")
+        for name, part in (("a", "header"), ("b", "footer"))
     )
     mixed = [happening for pair in zip(one.events, two.events, strict=True) for happening in pair]
     assert brief(observations(mixed)) == [("feature", "Added a header"), ("feature", "Added a footer")]
@@ -212,15 +192,7 @@ def test_scratch_files_are_not_part_of_the_work() -> None:
 def test_any_happenings_can_be_read() -> None:
     chance = random.Random(7)
     tools = ["Bash", "Edit", "Write", "Read", "apply_patch", "Task", "nope", ""]
-    events = [
-        "UserPromptSubmit",
-        "PostToolUse",
-        "PostToolUseFailure",
-        "Stop",
-        "SubagentStop",
-        "SessionEnd",
-        "PreCompact",
-    ]
+    events = "UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop SessionEnd PreCompact".split()
     values = [
         "",
         "x",

@@ -21,63 +21,13 @@ from holdfast.policy.admission.admit import (
 )
 from holdfast.policy.ranking.trust import trust
 from holdfast.policy.ranking.weight import freshness, use, weigh
-from holdfast.policy.secrets.find import drop_private, find_secrets, mask_secrets, masked
+from holdfast.policy.secrets.find import drop_private, masked
 from tests.rows import each
-
-# Put together here, so that no scanner takes this file for a leak.
-SECRETS = {
-    "private key": "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE " + "KEY-----",
-    "AWS access key": "AKIA" + "IOSFODNN7EXAMPLQ",
-    "GitHub token": "ghp_" + "a1B2" * 9,
-    "GitLab token": "glpat-" + "xYz12_" * 4,
-    "Anthropic key": "sk-ant-" + "api03-abcDEF123456" * 2,
-    "OpenAI key": "sk-proj-" + "abcDEF123456" * 3,
-    "Slack token": "xoxb-" + "123456789012-abcdefABCDEF",
-    "Slack webhook": "https://hooks.slack.com/" + "services/T00000000/B00000000/XXXXyyyyXXXXyyyyXXXXyyyy",
-    "Stripe key": "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc",
-    "Google API key": "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
-    "npm token": "npm_" + "aB1" * 12,
-    "PyPI token": "pypi-" + "AgEIcHlwaS5vcmc" * 5,
-    "Hugging Face token": "hf_" + "abcdEFGH" * 5,
-    "JSON web token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
-    "password in a URL": "postgres://admin:" + "s3cr3tpw@db.internal/prod",
-    "bearer token": "Authorization: Bearer " + "abcdef0123456789ABCDEF",
-    "password or key": 'DB_PASSWORD = "' + 'Xk9!mQ2#vL"',
-}
-INNOCENT = [
-    "The token is read from os.environ['API_TOKEN'].",
-    "password: str = Field(...)",
-    'PASSWORD = "changeme-please"',
-    "secret_name: my-service-credentials",
-    "Use sk-learn for this; see SK and AC in the table.",
-    "The commit 4f2c9a7d1e8b3a6c5d4e3f2a1b0c9d8e7f6a5b4c fixed it.",
-    "api_key=${API_KEY}",
-    "token = get_token(user)",
-    "https://example.org/path?key=value",
-    "The primary key: customer_id",
-    "passwords are hashed with bcrypt",
-]
-
-
-@each("name", SECRETS)
-def test_a_credential_is_found_and_masked(name: str) -> None:
-    text = f"before {SECRETS[name]} after"
-    assert name in {secret.name for secret in find_secrets(text)}
-    clean = mask_secrets(text)
-    assert clean.startswith("before ")
-    assert clean.endswith(" after")
-    assert f"[redacted {name}]" in clean
-    assert mask_secrets(clean) == clean
-
-
-@each("text", INNOCENT)
-def test_what_only_looks_like_a_credential_is_left_alone(text: str) -> None:
-    assert find_secrets(text) == []
 
 
 def test_private_spans_are_dropped_even_when_they_are_not_closed() -> None:
     assert drop_private("a <private>b</private> c <PRIVATE>d") == "a  c "
-    value = {"k": ["x <private>y</private>", 5], "t": f"has {SECRETS['npm token']}"}
+    value = {"k": ["x <private>y</private>", 5], "t": "has npm_" + "aB1" * 12}
     assert masked(value) == {"k": ["x ", 5], "t": "has [redacted npm token]"}
 
 

@@ -9,14 +9,14 @@ from holdfast.model.record import Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.activity.transcript import CHUNK, OVERLAP, chunks, form_of, messages_in
 from holdfast.policy.language.overlap import is_same, overlap, same_issue
-from holdfast.policy.ranking.decay import by_dismissal, by_type, decay, dismissed_share
 from holdfast.policy.ranking.scar_wordings import VARIANTS, variant_of, wording
 from holdfast.policy.ranking.vitality import Life, class_of, stage, vitality
+from holdfast.policy.ranking.weight import by_dismissal, by_type, decay, dismissed_share
 from holdfast.policy.sessions import closing
 from holdfast.policy.sessions.closing import Conduct, Payload, read_payload, refusals, remarks
 from holdfast.policy.sessions.evidence import problem_with
 from holdfast.policy.sessions.plan_brief import brief, clipped
-from holdfast.verbs.sessions.absorb import lesson_cue
+from holdfast.verbs.sessions.scars import lesson_cue
 from tests.rows import each
 
 DAY = 86_400.0

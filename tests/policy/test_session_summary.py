@@ -3,9 +3,9 @@
 from bench.labelled import READER
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.text import tokens_of
-from holdfast.policy.activity.prompts import conditions
 from holdfast.policy.activity.session_summary import ahead_in, handover, summary
 from holdfast.policy.language.foreign import own_part
+from holdfast.policy.language.headlines import conditions
 from tests.policy.trails import EXPECTED, Trail, session
 from tests.rows import each
 
@@ -16,7 +16,7 @@ def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
         "Bash", "[main abc1234] mail: retry three times", command="git commit -am 'mail: retry three times'"
     )
     trail.stop(
-        "Done. Turns out the SMTP server answers 451 when it is busy.\n\nNext steps:\n- cap the pause\n- tell the docs\n\nShall I go on?"
+        "Done. Lesson: never treat a 451 of the SMTP server as final, it is only busy.\n\nNext steps:\n- cap the pause\n- tell the docs\n\nShall I go on?"
     )
     trail.ask("yes").use("Read", file_path="/repo/docs/mail.md").use(
         "Bash", "E   AssertionError: 3 != 4", failed=True, command="pytest -q"
@@ -27,7 +27,7 @@ def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
     assert found.fields == {
         "request": "Add retries to the mailer",
         "investigated": "Looked for “send_mail”\npytest fails: AssertionError: 3 != 4",
-        "learned": "Turns out the SMTP server answers 451 when it is busy.",
+        "learned": "Lesson: never treat a 451 of the SMTP server as final, it is only busy.",
         "completed": "Retry three times (abc1234)",
         "next_steps": "cap the pause\ntell the docs",
         "notes": "pytest fails: AssertionError: 3 != 4\nShall I go on?",
@@ -63,7 +63,7 @@ def test_a_session_in_which_nothing_happened_has_no_summary_and_no_hand_over() -
 def test_a_hand_over_never_exceeds_its_budget_and_begins_with_the_request(name: str) -> None:
     hook_events = session(name)
     whole = handover(hook_events, 5_000)
-    for budget in range(1, 300, 7):
+    for budget in (1, 12, 40, 80, 120, 200, 299):
         text = handover(hook_events, budget)
         assert tokens_of(text) <= budget
         assert text == whole or tokens_of(whole) > budget
@@ -117,7 +117,7 @@ def test_a_handover_keeps_every_constraint_of_a_long_session() -> None:
     [
         ("Port it.\n1. per key, not per IP\n2. no Redis", ["per key, not per IP", "no Redis"]),
         ("Bau das um. Die API darf sich nicht ändern.", ["Die API darf sich nicht ändern."]),
-        ("给登录接口加上限流。不要引入新的依赖。", []),  # all of it is the request
+        ("给登录接口加上限流。不要引入新的依赖。", ["不要引入新的依赖。"]),
         ("Speed it up. It must run on Python 3.9. Thanks!", ["It must run on Python 3.9."]),
         (
             "It fails:\n```\nRuntimeError: must not happen\n```\nDon't touch the base image.",

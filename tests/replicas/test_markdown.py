@@ -1,6 +1,8 @@
 """Markdown files: what people do to them by hand, and what must never happen to a person's text."""
 
+import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.adapters.replicas.git import Repository
+from holdfast.adapters.git import Repository
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.adapters.replicas.record_file import file_name, file_parts, file_text
 from holdfast.model.record import Record
@@ -349,20 +351,25 @@ def test_a_damaged_manifest_is_begun_anew(ada: Seat) -> None:
     assert ada.records()[record.id].revision == 1
 
 
-def test_a_scan_opens_no_file_that_nobody_touched(ada: Seat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_opens_only_files_that_were_touched(ada: Seat) -> None:
     for number in range(20):
         keep(ada.memory, f"Thing number {number} of {number * 31}.")
     ada.sync()
-    opened: list[Path] = []
-    read_text = Path.read_text
+    touched = files(ada)[7]
+    opened, is_on = list[Path](), True
 
-    def noting(path: Path, **options: Any) -> str:
-        opened.append(path)
-        return read_text(path, **options)
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        """Python reports every file here that it opens, in whatever way."""
+        if is_on and event == "open" and str(arguments[0]).endswith(".md"):
+            opened.append(Path(arguments[0]))
 
-    monkeypatch.setattr(Path, "read_text", noting)
+    sys.addaudithook(note)  # it cannot be removed
+    os.utime(touched)
     ada.sync()
-    assert opened == []
+    assert opened == [touched]
+    ada.sync()
+    assert opened == [touched]
+    is_on = False
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)

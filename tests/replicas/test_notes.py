@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.replicas.event_lines import event_of, line_of
-from holdfast.adapters.replicas.git_notes import BASE, NAMESPACES, GitNotes
+from holdfast.adapters.importers.git_notes import NAMESPACES, namespace_of
+from holdfast.adapters.replicas.git_notes import BASE, GitNotes
+from holdfast.adapters.replicas.note_trees import event_of, line_of
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock, short
 from holdfast.model.record import Record
@@ -55,11 +56,10 @@ def test_each_line_begins_with_its_id_and_can_be_read_by_people(ada: Seat) -> No
 
 
 def test_every_kind_has_one_of_the_ten_namespaces() -> None:
-    from holdfast.adapters.replicas.git_notes import namespace_of
     from holdfast.model.kinds import KINDS
 
     found = {kind: namespace_of(Record(id="x", kind=kind)) for kind in (*KINDS, "something of a later version")}
-    assert set(found.values()) <= NAMESPACES
+    assert set(found.values()) <= set(NAMESPACES)
     assert len(NAMESPACES) == 10
     assert found["decision"] == "decisions"
 

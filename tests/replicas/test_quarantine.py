@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.adapters.git import Repository
 from holdfast.adapters.replicas.authors import committed_files
-from holdfast.adapters.replicas.git import Repository
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.model.errors import Conflict, NotFound
 from holdfast.model.query import Query

@@ -37,8 +37,8 @@ DAY = 86_400
 # A release whose views are older than those of the store: it must be refused and change nothing.
 OLDER = """
 from holdfast.engine.views import records, words
-for view in (records, words):
-    view.VERSION -= 1
+for view in (records.records, words.words):
+    view.version -= 1
 from holdfast.hosts.cli.entry import main
 main()
 """

@@ -28,8 +28,8 @@ GROWTH = 1.25  # times what a process had after a quarter of the time
 SLACK = 12_000  # kilobytes: caches that fill once
 NEWER = """
 from holdfast.engine.views import records, words
-for view in (records, words):
-    view.VERSION += 1
+for view in (records.records, words.words):
+    view.version += 1
 from holdfast.hosts.cli.entry import main
 main()
 """
@@ -132,7 +132,7 @@ _RECORDED = "select data from events where verb = 'recorded'"
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
     """Give what every view holds."""
-    tables = [table for view in ALL_VIEWS for table in view.TABLES if table not in ("words", "vectors", "unembedded")]
+    tables = [table for view in ALL_VIEWS for table in view.tables if table not in ("words", "vectors", "unembedded")]
     return {table: sorted(map(tuple, store.db.query(f"select * from {table}")), key=repr) for table in tables}
 
 

@@ -13,12 +13,8 @@ from collections import Counter
 from pathlib import Path
 
 WRITERS = 3
-# A project is compared by the worker from its size on (LARGE), and old memories are found in pairs behind the newest.
 _WORKER = """
 import sys
-from holdfast.engine.search import near_duplicates
-from holdfast.hosts import worker
-worker.LARGE, near_duplicates.NEWEST = 10, 20
 from holdfast.hosts.cli.entry import main
 sys.argv = ["holdfast", "work"]
 main()

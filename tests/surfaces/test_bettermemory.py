@@ -13,7 +13,7 @@ from holdfast.surfaces.bettermemory import verbs as listing
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.upkeep.maintain import quality
+from holdfast.verbs.upkeep.health import quality
 from tests.conftest import Time, keep, make_memory
 
 AGENT = Actor(kind="agent", name="claude")

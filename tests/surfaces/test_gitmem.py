@@ -15,8 +15,7 @@ from holdfast.surfaces.gitmem import surface
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import draft_event
-from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.sessions.starters import plant
+from holdfast.verbs.sessions.session import begin, plant
 from tests.conftest import Time, keep, make_memory
 
 UUID = "393adb34-5f6e-4b1c-9d2a-8f0e1c2d3b4a"
@@ -153,13 +152,6 @@ def test_a_learning_is_kept_once_unless_one_insists(tools: Tools) -> None:
     tools("archive_learning", id=told(tools("create_learning", **other), "learning_id"), reason="went out of fashion")
     assert "went out of fashion" in tools.errors("create_learning", **other)[0]
     assert "Created medium win: Small diffs" in tools("create_learning", **other, allow_duplicate=True)
-
-
-def test_what_a_learning_seems_to_contradict_is_named(tools: Tools) -> None:
-    given = {"learning_type": "pattern", "title": "Ports"}
-    first = told(tools("create_learning", **given, description="The API listens on port 8080."), "learning_id")
-    later = tools("create_learning", **given, description="The API listens on port 9090.")
-    assert f"seems to contradict {short(first)}" in later
 
 
 def test_everything_a_learning_holds_can_be_read_again(tools: Tools) -> None:

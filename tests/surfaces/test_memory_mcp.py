@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine.views import trusts
+from holdfast.engine.views import signals
 from holdfast.model.event import Actor
 from holdfast.surfaces.memory_mcp import surface
 from holdfast.surfaces.tool import Call
@@ -87,7 +87,7 @@ def test_asking_changes_neither_trust_nor_the_hot_cache(memory: Memory, tools: T
         tools("recall", query="when do deploys happen")
     [found] = tools("list_memories")
     assert (found["trust_score"], found["is_hot"], found["access_count"]) == (1.0, False, 5)
-    assert trusts.of(memory.store, [found["ref"]]) == {}
+    assert signals.trust_changes(memory.store, [found["ref"]]) == {}
     for _ in range(3):
         tools("mark_memory_used", memory_id=number)
     assert tools("list_memories")[0]["promotion_source"] == "auto_threshold"

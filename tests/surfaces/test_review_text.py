@@ -42,26 +42,17 @@ def forced(memory: Memory, body: str) -> Record:
     return outcome.record
 
 
-def test_a_write_tells_what_it_contradicts_and_how_to_say_which_holds(memory: Memory, time: Time) -> None:
+def test_what_a_write_contradicts_is_shown_when_asked_for_and_settled_by_a_link(memory: Memory, time: Time) -> None:
     old = keep(memory, OLD)
     time.pass_days(1)
-    told = said(memory, "remember", text=NEW)
-    assert f"seems to contradict {short(old.id)}" in told
-    new = told.split()[2].rstrip(":")
-    assert f"revise({short(new)}, links=[supersedes:{short(old.id)}])" in told
-    assert f"links=[relates_to:{short(old.id)}]" in told
+    answer = said(memory, "remember", text=NEW)
+    assert f"related: {short(old.id)}" in answer
+    new = answer.split()[2].rstrip(":")
     shown = said(memory, "explore", view="contradictions")
-    assert "the older text says 100, the newer 500" in shown
+    assert f"The older says “{OLD}”, the newer “{NEW}”." in shown
     assert short(old.id) in said(memory, "explore", view="contradictions", about=new)
     said(memory, "revise", id=new, links=[f"supersedes:{old.id}"])
     assert said(memory, "explore", view="contradictions").startswith("No contradiction is open.")
-
-
-def test_a_write_that_reports_a_change_suggests_to_replace(memory: Memory) -> None:
-    old = keep(memory, "Support tickets are tracked in Zendesk.")
-    told = said(memory, "remember", text="Support tickets moved from Zendesk to Linear.")
-    assert f"seems to replace {short(old.id)}" in told
-    assert f"links=[supersedes:{short(old.id)}])" in told
 
 
 def test_a_marked_contradiction_is_shown_with_its_history(memory: Memory, time: Time) -> None:
@@ -74,15 +65,15 @@ def test_a_marked_contradiction_is_shown_with_its_history(memory: Memory, time: 
 
 
 def test_near_duplicates_are_shown_with_what_would_become_of_them(memory: Memory, time: Time) -> None:
-    first = forced(memory, "Access tokens expire after 15 minutes. Access tokens are signed with RS256 by the gateway.")
+    forced(memory, "Access tokens are signed with RS256 by the gateway. Ask Noor for the key.")
     time.pass_days(1)
-    forced(memory, "Access tokens expire after 30 minutes. Access tokens are signed with RS256 by the gateway.")
+    forced(memory, "Access tokens are signed by the gateway with RS256. See the wiki.")
     shown = said(memory, "explore", view="duplicates")
     assert "1 group of near-duplicates; nothing was changed." in shown
-    assert f"left out as outdated, from {short(first.id)}: Access tokens expire after 15 minutes." in shown
+    assert ": See the wiki." in shown
     (proposal,) = proposals(memory).found
-    links = [f"supersedes:{first.id}"]
-    said(memory, "revise", id=proposal.base, text=proposal.text, links=links)
+    (other,) = (source.id for source in proposal.sources if source.id != proposal.base)
+    said(memory, "revise", id=proposal.base, text=proposal.text, links=[f"supersedes:{other}"])
     assert said(memory, "explore", view="duplicates").startswith("No near-duplicates.")
 
 
@@ -106,11 +97,9 @@ def test_long_lists_keep_to_their_budget(memory: Memory) -> None:
         assert tokens_of(said(memory, "explore", view=view, limit=100)) <= 1_500, view
 
 
-def test_the_policies_of_text_are_imported_only_when_they_are_asked() -> None:
+def test_numpy_is_imported_only_where_meaning_is_asked_for() -> None:
     code = (
         "import sys, holdfast.surfaces.core, holdfast.hosts.cli.ingest, holdfast.hosts.cli.review\n"
-        "late = ('contradict', 'mine', 'merge')\n"
-        "assert not [one for one in late if f'holdfast.policy.language.{one}' in sys.modules], sys.modules\n"
         "assert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

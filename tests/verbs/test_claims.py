@@ -109,6 +109,14 @@ def test_an_echo_of_a_memory_is_not_captured_again(memory: Memory) -> None:
     assert lessons(memory) == [known.body]
 
 
+def test_a_rule_said_again_in_other_words_is_one_memory_with_a_receipt(memory: Memory) -> None:
+    trail = talk(memory, "we never deploy on fridays", "Ok.", "don't ever deploy on fridays, please")
+    derive(memory, trail.events)
+    assert lessons(memory) == ["we never deploy on fridays"]
+    receipts = [event for _, event in memory.store.journal() if event.verb == "used"]
+    assert [event.data["note"] for event in receipts] == ["don't ever deploy on fridays, please"]
+
+
 def test_what_instructions_of_the_project_say_is_not_captured(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text("# Rules\n\n- Never mock the database in tests, use the test container.\n")
     talk(

@@ -16,9 +16,18 @@ from holdfast.policy.admission.sharing import with_team
 from holdfast.verbs.exchange.incoming import keep_events, passed
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import demote, hot_set, pin, promote, unpin
-from holdfast.verbs.records.lifecycle import Revision, link, record_use, restore, retire, revise, unlink
+from holdfast.verbs.records.lifecycle import (
+    Revision,
+    link,
+    record_use,
+    restore,
+    retire,
+    revert,
+    revise,
+    unlink,
+    version_at,
+)
 from holdfast.verbs.records.quarantine import accept, reject
-from holdfast.verbs.records.undo import revert, version_at
 from holdfast.verbs.records.write import confirm, draft_event
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.close import close
@@ -27,8 +36,8 @@ from holdfast.verbs.sessions.session import list_sessions, start
 from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads, reopen, resolve, touch
 from holdfast.verbs.truth.trust import change_trust, trust_of
 from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.upkeep.doctor import back_up_store
 from holdfast.verbs.upkeep.erasing import erase
-from holdfast.verbs.upkeep.recovery import back_up_store
 from tests.conftest import START, Time, keep, make_memory
 from tests.replicas.seats import seating
 

@@ -1,4 +1,4 @@
-"""Contradictions: found by what texts say, named when something is written, and ended by somebody."""
+"""Contradictions: found by comparing what is new with its neighbours, and resolved by a person."""
 
 from pathlib import Path
 
@@ -13,19 +13,19 @@ from holdfast.model.event import Actor
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link, Record
-from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Transient, Waivers
+from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved
 from holdfast.verbs.memory import Context, Memory
-from holdfast.verbs.records.lifecycle import link, retire
+from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
 from holdfast.verbs.records.read import get, history
-from holdfast.verbs.records.write import Written, WrittenPending, confirm, write
+from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.truth import contradictions
+from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
-from holdfast.verbs.truth.contradictions import conflicts, find_all, mark, open_contradictions, resolve
-from holdfast.verbs.truth.scans import Scan
+from holdfast.verbs.truth.contradictions import conflicts, mark, open_contradictions, resolve
 from holdfast.verbs.truth.trust import trust_of
-from tests.conftest import Time, keep, make_memory
+from holdfast.verbs.upkeep import erasing
+from tests.conftest import CLASSIFIER, Time, keep, make_memory
 
 OLD, NEW = "The rate limit is 100 requests per minute.", "The rate limit is 500 requests per minute."
 
@@ -42,58 +42,61 @@ def two(memory: Memory, time: Time) -> tuple[Record, Record]:
     return older, keep(memory, NEW)
 
 
-def test_a_write_names_what_it_seems_to_contradict_and_is_kept_all_the_same(memory: Memory) -> None:
+def found(memory: Memory) -> list[tuple[str, str]]:
+    """Compare what is new, as the worker does, and return the contradictions, older and newer."""
+    compare(memory)
+    return [(one.older.id, one.newer.id) for one in open_contradictions(memory).found]
+
+
+def test_a_contradiction_is_linked_after_the_write_and_names_both_sentences(memory: Memory) -> None:
     older = keep(memory, "The API server listens on port 8080.")
     outcome = written(memory, "The API server listens on port 9090.")
-    assert [(one.record.id, one.found.reason, one.replaced) for one in outcome.conflicts] == [
-        (older.id, "value", False)
-    ]
-    assert "the older text says 8080, the newer 9090" in outcome.conflicts[0].found.explain
-    assert outcome.related == ()
-    assert outcome.record.state == "active"
+    assert [near.record.id for near in outcome.related] == [older.id]
+    assert (open_contradictions(memory).found, open_contradictions(memory).waiting) == ((), 2)
+    assert found(memory) == [(older.id, outcome.record.id)]
+    (dispute,) = open_contradictions(memory).found
+    assert (dispute.marked_by, open_contradictions(memory).waiting) == ("comparison", 0)
+    assert dispute.explain == f"The older says “{older.body}”, the newer “{outcome.record.body}”."
+    assert get(memory, outcome.record.id).record.links == (Link(relation="contradicts", target=older.id),)
 
 
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
-        ("Indent with tabs in this repository.", "We use four spaces for indentation."),
-        ("We host everything on AWS.", "Production runs on Google Cloud."),
-        ("The API listens on port 8080 in every environment.", "The API uses port 9090 in production."),
+def test_contradictions_in_other_words_are_found_among_neighbours(memory: Memory) -> None:
+    rows = (
+        ("We host everything on AWS.", "Everything is hosted on Google Cloud."),
         ("Never deploy on Fridays.", "We deploy every Friday."),
         ("Die Tests dürfen die Datenbank nicht mocken.", "Die Tests dürfen die Datenbank mocken."),
-    ],
-)
-def test_a_contradiction_in_other_words_is_named_when_it_is_written(memory: Memory, older: str, newer: str) -> None:
-    first = keep(memory, older)
-    for n in range(12):
-        keep(memory, f"Neighbour {n} of the memory about subject {n} has nothing to do with it.")
-    outcome = written(memory, newer)
-    assert [one.record.id for one in outcome.conflicts] == [first.id]
-    assert outcome.conflicts[0].found.strength >= 0.75
-    assert [one.older.id for one in find_all(memory).found] == [first.id]
+    )
+    pairs = [(keep(memory, older).id, keep(memory, newer).id) for older, newer in rows]
+    for body in (
+        "The office closes at six on Fridays.",
+        "AWS invoices go to finance.",
+        "Die Tests dauern vier Minuten.",
+    ):
+        keep(memory, body)
+    assert sorted(found(memory)) == sorted(pairs)
 
 
-def test_a_write_that_reports_a_change_is_known_to_replace(memory: Memory) -> None:
-    older = keep(memory, "Support tickets are tracked in Zendesk.")
-    outcome = written(memory, "Support tickets moved from Zendesk to Linear.")
-    assert [(one.record.id, one.replaced) for one in outcome.conflicts] == [(older.id, True)]
+def test_what_is_numbered_alike_all_holds(memory: Memory) -> None:
+    for n in range(8):
+        keep(memory, f"Shard number {n} of the ledger is on host db{n}0.")
+    assert found(memory) == []
 
 
 def test_texts_that_are_only_alike_contradict_nothing(memory: Memory) -> None:
-    keep(memory, "Database migrations run before the seed script starts.")
-    keep(memory, "The staging database is Postgres 14.")
     for body in (
+        "Database migrations run before the seed script starts.",
         "Database migrations run before the seed script and take ten minutes.",
+        "The staging database is Postgres 14.",
         "The production database is Postgres 15.",
     ):
-        assert written(memory, body).conflicts == ()
-    assert find_all(memory).found == ()
+        keep(memory, body)
+    assert found(memory) == []
 
 
 def test_the_opposite_is_no_duplicate_though_it_shares_every_word(memory: Memory) -> None:
     older = keep(memory, "The worker runs as root inside the container.")
-    outcome = written(memory, "The worker does not run as root inside the container.")
-    assert [one.record.id for one in outcome.conflicts] == [older.id]
+    newer = written(memory, "The worker does not run as root inside the container.").record
+    assert found(memory) == [(older.id, newer.id)]
     again = write(memory, Draft(body="The worker runs as root inside the container."))
     assert isinstance(again, Duplicate)
     assert [one.record.id for one in again.matches] == [older.id]
@@ -101,50 +104,68 @@ def test_the_opposite_is_no_duplicate_though_it_shares_every_word(memory: Memory
 
 def test_the_opposite_of_what_was_retired_may_be_said(memory: Memory) -> None:
     retire(memory, keep(memory, "The worker runs as root inside the container.").id, "changed")
-    assert written(memory, "The worker does not run as root inside the container.").conflicts == ()
+    written(memory, "The worker does not run as root inside the container.")
     again = write(memory, Draft(body="The worker runs as root inside the container."))
     assert isinstance(again, PreviouslyRemoved)
 
 
-def test_other_refusals_stand(memory: Memory) -> None:
-    keep(memory, "The rate limit is 100 requests per minute.")
-    assert isinstance(write(memory, Draft(body="For now the rate limit is 500 requests per minute.")), Transient)
+def test_only_what_changed_is_compared_again(memory: Memory, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    older, newer = two(memory, time)
+    assert found(memory) == [(older.id, newer.id)]
+    monkeypatch.setattr("holdfast.verbs.truth.compare.judged", None)
+    assert compare(memory) == 0
+    monkeypatch.undo()
+    revise(memory, newer.id, Revision(body="The rate limit is 100 requests per minute."))
+    assert found(memory) == []
+    revise(memory, newer.id, Revision(body=NEW))
+    assert found(memory) == [(older.id, newer.id)]
+    record_use(memory, [older.id], "applied")
+    assert compare(memory) == 0
+    revise(memory, older.id, Revision(body=NEW))
+    assert found(memory) == []
 
 
-def test_a_yes_names_what_it_contradicts(memory: Memory) -> None:
-    held = write(memory, Draft(body="Use pnpm for installs.", kind="preference", source="inferred"))
-    assert isinstance(held, WrittenPending)
-    other = keep(memory, "Use npm for installs.", kind="preference")
-    told = confirm(memory, held.record.id)
-    assert isinstance(told, Written)
-    assert [one.record.id for one in told.conflicts] == [other.id]
+def test_a_link_of_a_person_stays_whatever_the_texts_say(memory: Memory) -> None:
+    first, second = keep(memory, "Deploys take ten minutes."), keep(memory, "The office is in Lisbon.")
+    mark(memory, first.id, second.id)
+    revise(memory, second.id, Revision(body="The office is in Porto."))
+    assert found(memory) == [(first.id, second.id)]
 
 
-def test_what_a_draft_says_it_replaces_is_not_asked_about(memory: Memory) -> None:
+def test_what_was_settled_is_not_asked_about_again(memory: Memory, time: Time) -> None:
     older = keep(memory, OLD)
-    outcome = written(memory, NEW, links=(Link(relation="supersedes", target=older.id),))
-    assert outcome.conflicts == ()
+    newer = written(memory, NEW, links=(Link(relation="supersedes", target=older.id),)).record
+    assert found(memory) == []
+    time.pass_days(1)
+    third = keep(memory, "The rate limit is 900 requests per minute.")
+    assert found(memory) == [(newer.id, third.id)]
+    resolve(memory, newer.id, third.id, "both")
+    revise(memory, third.id, Revision(tags=("api",)))
+    assert found(memory) == []
 
 
-def test_what_was_replaced_already_is_not_asked_about(memory: Memory) -> None:
-    older = keep(memory, OLD)
-    newer = written(memory, NEW).record
-    resolve(memory, older.id, newer.id, "supersede")
-    third = written(memory, "The rate limit is 900 requests per minute.")
-    assert [one.record.id for one in third.conflicts] == [newer.id]
-
-
-def test_moments_and_lasting_claims_are_not_held_against_each_other(memory: Memory) -> None:
-    keep(memory, "The cleanup job runs on the blue cluster.", kind="observation")
-    assert written(memory, "The cleanup job does not run on the blue cluster.", kind="observation").conflicts == ()
-    assert find_all(memory).found == ()
-
-
-def test_arguments_against_a_scar_do_not_contradict_it(memory: Memory) -> None:
+def test_moments_arguments_and_parts_of_a_document_are_not_compared(memory: Memory) -> None:
     fields = {"severity": "high", "counter_arguments": ["Deploys do not need a dry run.", "There is a backup."]}
     keep(memory, "Deploys need a dry run of the migrations.", kind="scar", fields=fields)
-    assert written(memory, "Deploys of the shop take ten minutes.").conflicts == ()
-    assert find_all(memory).found == ()
+    keep(memory, "The cleanup job runs on the blue cluster.", kind="observation")
+    keep(memory, "The cleanup job does not run on the blue cluster.", kind="observation")
+    for body in (OLD, NEW):
+        keep(memory, body, extra={"document": "README.md"})
+    assert found(memory) == []
+
+
+def test_without_a_classifier_nothing_is_compared_and_nothing_fails(tmp_path: Path, time: Time) -> None:
+    with make_memory(tmp_path, time, classifier=None) as memory:
+        two(memory, time)
+        assert (compare(memory), found(memory), open_contradictions(memory).waiting) == (0, [], 0)
+
+
+def test_on_a_server_only_what_all_members_see_is_compared(memory: Memory) -> None:
+    keep(memory, OLD)
+    newer = keep(memory, NEW, visibility="team")
+    third = keep(memory, "The rate limit is 900 requests per minute.", visibility="team")
+    compare(memory, team=True)
+    assert [(one.older.id, one.newer.id) for one in open_contradictions(memory).found] == [(newer.id, third.id)]
 
 
 def test_conflicts_of_one_record_are_found_by_words_and_by_meaning(tmp_path: Path, time: Time) -> None:
@@ -153,47 +174,22 @@ def test_conflicts_of_one_record_are_found_by_words_and_by_meaning(tmp_path: Pat
         keep(memory, "The kitchen is closed on Sundays.")
         catch_up(memory)
         assert [one.record.id for one in conflicts(memory, newer.id)] == [older.id]
-        (told,) = conflicts(memory, older.id)
-        assert (told.record.id, told.found.older, told.found.newer) == (
-            newer.id,
-            "100",
-            "500",
-        )
+        (clash,) = conflicts(memory, older.id)
+        assert (clash.record.id, clash.explain) == (newer.id, f"The older says “{OLD}”, the newer “{NEW}”.")
 
 
 def test_other_projects_are_never_looked_at_but_what_holds_everywhere_is(tmp_path: Path, time: Time) -> None:
     with make_memory(tmp_path, time) as memory:
         elsewhere = keep(memory, OLD, project="example.org/acme/other")
         here = keep(memory, NEW)
-        assert conflicts(memory, here.id) == []
-        assert conflicts(memory, elsewhere.id) == []
-        assert find_all(memory).found == ()
+        assert (found(memory), conflicts(memory, here.id), conflicts(memory, elsewhere.id)) == ([], [], [])
         with pytest.raises(Invalid, match="different projects"):
             mark(memory, here.id, elsewhere.id)
         with pytest.raises(Invalid, match="different projects"):
             resolve(memory, here.id, elsewhere.id, "remove")
         time.pass_days(1)
         everywhere = keep(memory, "The rate limit is 900 requests per minute.", project="")
-        assert [one.record.id for one in conflicts(memory, here.id)] == [everywhere.id]
-        assert [(one.older.id, one.newer.id) for one in find_all(memory).found] == [(here.id, everywhere.id)]
-
-
-def test_a_project_is_looked_through_and_says_how_far(
-    memory: Memory, time: Time, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    older, newer = two(memory, time)
-    keep(memory, "Deploys take ten minutes on a good day.")
-    found = find_all(memory)
-    assert [(one.older.id, one.newer.id) for one in found.found] == [(older.id, newer.id)]
-    assert (found.looked_at, found.not_looked_at, found.not_compared) == (3, 0, 0)
-    monkeypatch.setattr("holdfast.engine.search.near_duplicates.NEWEST", 1)
-    found = find_all(memory)
-    assert (found.found, found.looked_at, found.not_looked_at) == ((), 1, 2)
-    monkeypatch.setattr("holdfast.engine.search.near_duplicates.NEWEST", 2)
-    assert len(find_all(memory).found) == 1
-    monkeypatch.setattr("holdfast.verbs.truth.contradictions.MOST_CHARACTERS", 50)
-    found = find_all(memory)
-    assert (found.found, found.not_compared) == ((), 1)
+        assert (here.id, everywhere.id) in found(memory)
 
 
 def test_open_contradictions_tell_how_they_came_about(memory: Memory, time: Time) -> None:
@@ -202,16 +198,20 @@ def test_open_contradictions_tell_how_they_came_about(memory: Memory, time: Time
     tabs = keep(memory, "Indent with tabs.")
     spaces = keep(memory, "Four blanks are how we indent.")
     mark(memory, tabs.id, spaces.id, note="both cannot be right")
-    marked, found = open_contradictions(memory).found
+    compare(memory)
+    marked, by_comparison = open_contradictions(memory).found
     assert (marked.older.id, marked.newer.id, marked.marked_by) == (tabs.id, spaces.id, "claude")
     assert [(moment.record, moment.verb) for moment in marked.timeline] == [
         (tabs.id, "recorded"),
         (spaces.id, "recorded"),
         (spaces.id, "linked"),
     ]
-    assert (found.older.id, found.newer.id) == (older.id, newer.id)
-    assert found.marked_at  # when it was written
-    assert [moment.verb for moment in found.timeline] == ["recorded", "recorded", "linked"]
+    assert (by_comparison.older.id, by_comparison.newer.id, by_comparison.marked_by) == (
+        older.id,
+        newer.id,
+        "comparison",
+    )
+    assert [moment.verb for moment in by_comparison.timeline] == ["recorded", "recorded", "linked"]
     assert history(memory, spaces.id)[-1].data["note"] == "both cannot be right"
 
 
@@ -268,7 +268,7 @@ def test_both_may_hold_after_all(memory: Memory, time: Time) -> None:
 def test_a_link_that_says_how_two_go_together_settles_them(memory: Memory, time: Time) -> None:
     older, newer = two(memory, time)
     link(memory, newer.id, "refines", older.id)
-    assert find_all(memory).found == ()
+    assert found(memory) == []
     assert conflicts(memory, newer.id) == []
 
 
@@ -285,16 +285,9 @@ def test_a_resolution_is_all_or_nothing(memory: Memory, time: Time) -> None:
 
 
 def test_an_imported_older_text_is_read_as_the_older_word(memory: Memory) -> None:
-    newer = keep(memory, "Support tickets moved from Zendesk to Linear.")
-    outcome = write(
-        memory,
-        Draft(body="Support tickets are tracked in Zendesk.", at="2020-01-01"),
-        waivers=Waivers(duplicate=True),
-    )
-    assert isinstance(outcome, Written)
-    assert [(one.record.id, one.found.newer) for one in outcome.conflicts] == [
-        (newer.id, "Support tickets moved from Zendesk to Linear")
-    ]
+    newer = keep(memory, NEW)
+    older = keep(memory, OLD, at="2020-01-01")
+    assert found(memory) == [(older.id, newer.id)]
 
 
 def test_contradictions_are_found_marked_and_resolved_on_either_engine(store: Store, time: Time) -> None:
@@ -306,11 +299,12 @@ def test_contradictions_are_found_marked_and_resolved_on_either_engine(store: St
         checkout=GitCheckout(Path()),
         embedder=None,
         context=Context(actor=actor),
+        on_erased=erasing.commit,
+        classifier=CLASSIFIER,
         clock=Clock(time),
     )
     older, newer = two(memory, time)
-    found = find_all(memory)
-    assert (len(found.found), found.looked_at, found.not_looked_at) == (1, 2, 0)
+    assert found(memory) == [(older.id, newer.id)]
     mark(memory, older.id, newer.id)
     assert len(open_contradictions(memory).found) == 1
     assert proposals(memory).found == ()
@@ -318,21 +312,3 @@ def test_contradictions_are_found_marked_and_resolved_on_either_engine(store: St
     assert len(split(memory, merged.id)) == 2
     resolve(memory, older.id, newer.id, "supersede")
     assert open_contradictions(memory).found == ()
-
-
-def test_all_texts_are_compared_once_and_again_with_another_encoder(
-    memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keep(memory, "The API allows 60 requests a minute.")
-    compared, runs = contradictions._compared, list[int]()
-
-    def counting(memory: Memory, seq: int) -> Scan:
-        runs.append(seq)
-        return compared(memory, seq)
-
-    monkeypatch.setattr(contradictions, "_compared", counting)
-    open_contradictions(memory)
-    keep(memory, "The API allows 120 requests a minute.")
-    assert (len(open_contradictions(memory).found), len(runs)) == (1, 1)
-    memory.store.note("embedder", "another/8")
-    assert (len(open_contradictions(memory).found), len(runs)) == (1, 2)

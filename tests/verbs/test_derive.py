@@ -1,7 +1,5 @@
 """What becomes of the trail of a session: observations, a summary, and what somebody wanted kept."""
 
-import pytest
-
 from holdfast.model.record import Record
 from holdfast.policy.activity.session_summary import handover
 from holdfast.verbs.capture.derive import Derived, derive, summarise
@@ -11,13 +9,14 @@ from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
 from tests.policy.trails import EXPECTED, Trail, session
+from tests.rows import each
 
 
 def titles(found: tuple[Record, ...]) -> list[str]:
     return [record.title for record in found]
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@each("name", EXPECTED)
 def test_a_recorded_session_is_kept_once_however_often_it_is_derived(memory: Memory, name: str) -> None:
     first = derive(memory, session(name))
     assert len(first.observations) == len(EXPECTED[name])
@@ -92,7 +91,7 @@ PASTES = (
 )
 
 
-@pytest.mark.parametrize("paste", PASTES)
+@each("paste", PASTES)
 def test_what_is_pasted_is_never_the_users_word(memory: Memory, paste: str) -> None:
     trail = Trail().ask(paste).use("Bash", command="make test").stop("I looked at it. Nothing is left.")
     found = derive(memory, trail.events)

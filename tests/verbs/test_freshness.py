@@ -14,10 +14,9 @@ from holdfast.model.ports import RemoteCheckout
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.policy.freshness import details, freshness_text
-from holdfast.surfaces.core.reports import health_of
+from holdfast.surfaces.core.text import page
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.branches import lost, note_tips
-from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.freshness import freshness, lost, note_tips
 from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.search.recall import recall
@@ -111,31 +110,31 @@ def test_a_change_elsewhere_is_no_change_and_one_to_the_span_is(here: Memory, co
     assert "Add instead" in details(judged)[0]
 
 
-def test_what_is_not_committed_counts_too(here: Memory, code: Path) -> None:
-    record = keep(here, "Payments are multiplied.", anchors=("app.py::pay",))
-    (code / "app.py").write_text(APP.replace("amount * LIMIT", "amount"))
-    assert state_of(here, record) == "changed"
+MOVED = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n"
+# What is cited, the files afterwards (None is gone), whether that is committed, the state, and where the code went.
+FATES: dict[str, tuple[str, dict[str, str | None], bool, str, str]] = {
+    "not committed": ("app.py::pay", {"app.py": APP.replace("* LIMIT", "")}, False, "changed", ""),
+    "a renamed file": ("app.py::pay", {"app.py": None, "shop.py": APP}, True, "fresh", "shop.py::pay"),
+    "a moved symbol": ("app.py::pay", {"app.py": "def other():\n    return 0\n", "money.py": MOVED}, True, "fresh", "money.py::pay"),
+    "a symbol that is gone": ("app.py::pay", {"app.py": "def other():\n    return 0\n"}, True, "missing", ""),
+    "a file that is gone": ("app.py", {"app.py": None}, True, "missing", ""),
+}  # fmt: skip
 
 
-def test_a_file_is_followed_when_it_is_renamed(here: Memory, git: Git) -> None:
-    record = keep(here, "Payments are multiplied.", anchors=("app.py::pay",))
-    git("mv", "app.py", "shop.py")
-    git("commit", "-qm", "rename")
+@pytest.mark.parametrize("fate", FATES)
+def test_cited_code_is_followed_wherever_it_went(here: Memory, code: Path, git: Git, fate: str) -> None:
+    anchor, files, committed, state, moved_to = FATES[fate]
+    record = keep(here, "Payments are multiplied.", anchors=(anchor,))
+    for name, text in files.items():
+        (code / name).unlink() if text is None else (code / name).write_text(text)
+    if committed:
+        git("add", "-A")
+        git("commit", "-qm", "a change")
     judged = freshness(here, [record])[record.id]
-    assert (judged.state, judged.findings[0].moved_to) == ("fresh", "shop.py::pay")
-    again = verify(here, record.id)
-    assert again.anchors == ("shop.py::pay",)
-    assert state_of(here, again) == "fresh"
-
-
-def test_a_symbol_is_found_where_it_went(here: Memory, code: Path, git: Git) -> None:
-    record = keep(here, "Payments are multiplied.", anchors=("app.py::pay",))
-    (code / "money.py").write_text("LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n")
-    (code / "app.py").write_text("def other():\n    return 0\n")
-    git("add", "-A")
-    git("commit", "-qm", "move pay")
-    judged = freshness(here, [record])[record.id]
-    assert (judged.state, judged.findings[0].moved_to) == ("fresh", "money.py::pay")
+    assert (judged.state, judged.findings[0].moved_to) == (state, moved_to)
+    if moved_to:
+        again = verify(here, record.id)
+        assert (again.anchors, state_of(here, again)) == ((moved_to,), "fresh")
 
 
 def test_a_cited_commit_is_part_of_the_history_or_is_said_not_to_be(here: Memory, code: Path, git: Git) -> None:
@@ -147,16 +146,6 @@ def test_a_cited_commit_is_part_of_the_history_or_is_said_not_to_be(here: Memory
     git("checkout", "-q", "main")
     assert state_of(here, record) == "missing"
     assert state_of(here, keep(here, "Somebody said so elsewhere.", anchors=("commit:feedface",))) == "unknown"
-
-
-def test_what_is_gone_is_missing(here: Memory, code: Path, git: Git) -> None:
-    symbol = keep(here, "Payments are multiplied.", anchors=("app.py::pay",))
-    file = keep(here, "The shop is one file, which is handy for tests.", anchors=("app.py",))
-    change(code, git, "def pay(amount):\n    return amount * LIMIT\n", "")
-    assert state_of(here, symbol) == "missing"
-    git("rm", "-q", "app.py")
-    git("commit", "-qm", "away")
-    assert state_of(here, file) == "missing"
 
 
 def test_unknown_and_unverified_are_never_fresh(here: Memory, time: Time) -> None:
@@ -178,36 +167,39 @@ def test_files_that_a_rule_named_are_only_asked_to_exist(here: Memory, code: Pat
     assert state_of(here, record) == "exists"
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("`pay()` in app.py may not print.", "app.py::pay"),
-        ("Payments go through pay(), never around it.", "app.py::pay"),
-        ("Careful: `pay` swallows errors.", "app.py::pay"),
-        ("The function pay (app.py) is called twice.", "app.py::pay"),
-        ("Override Shop.close() for new shops.", "lib/shop.py::Shop.close"),
-        ("`shop.Shop` is cached.", "lib/shop.py::Shop"),
-        ("LIMIT = 5 in app.py, more times out.", "app.py::LIMIT=5"),
-        ("`LIMIT = 5` is the most.", "app.py::LIMIT=5"),
-        ("The most is `LIMIT`, see `app.py`.", "app.py::LIMIT"),
-        ("The rules are in lib/shop.py.", "lib/shop.py"),
-        ("The rules are in shop.py, by habit.", "lib/shop.py"),
-    ],
-)
-def test_what_a_text_names_in_its_own_words_is_found_when_it_is_written(
-    here: Memory, code: Path, git: Git, text: str, place: str
-) -> None:
+NAMED = {
+    "`pay()` in app.py may not print.": "app.py::pay",
+    "Payments go through pay(), never around it.": "app.py::pay",
+    "Careful: `pay` swallows errors.": "app.py::pay",
+    "The function pay (app.py) is called twice.": "app.py::pay",
+    "Override Shop.close() for new shops.": "lib/shop.py::Shop.close",
+    "`shop.Shop` is cached.": "lib/shop.py::Shop",
+    "LIMIT = 5 in app.py, more times out.": "app.py::LIMIT=5",
+    "`LIMIT = 5` is the most.": "app.py::LIMIT=5",
+    "The most is `LIMIT`, see `app.py`.": "app.py::LIMIT",
+    "The rules are in lib/shop.py.": "lib/shop.py",
+    "Customs are in shop.py, by habit.": "lib/shop.py",
+}
+
+
+def test_what_a_text_names_in_its_own_words_is_found_when_it_is_written(here: Memory, code: Path, git: Git) -> None:
     (code / "lib").mkdir()
     (code / "lib" / "shop.py").write_text("class Shop:\n    def close(self):\n        return 1\n")
     git("add", "-A")
     git("commit", "-qm", "a shop")
-    record = keep(here, text)
-    assert record.seen is not None
-    assert set(record.seen.marks) == {place}
-    assert state_of(here, record) == ("fresh" if "::" in place else "exists")
+    records = [keep(here, text) for text in NAMED]
+    assert {record.body: set(record.seen.marks) if record.seen else None for record in records} == {
+        text: {place} for text, place in NAMED.items()
+    }
+    exact = {record.body: "::" in NAMED[record.body] for record in records}
+    assert {record.body: state_of(here, record) for record in records} == {
+        text: "fresh" if is_exact else "exists" for text, is_exact in exact.items()
+    }
     (code / "app.py").write_text("LIMITS = {}\n\n\ndef payments():\n    return 1\n")
     (code / "lib" / "shop.py").write_text("class Shops:\n    pass\n")
-    assert state_of(here, record) == ("missing" if "::" in place else "exists")
+    assert {record.body: state_of(here, record) for record in records} == {
+        text: "missing" if is_exact else "exists" for text, is_exact in exact.items()
+    }
 
 
 def test_a_name_that_may_mean_several_things_or_is_only_partly_found_is_never_fresh(
@@ -386,6 +378,7 @@ def test_a_repository_without_commits_or_git_is_no_error(tmp_path: Path, time: T
         assert lost(memory) == {}
 
 
+@pytest.mark.whole
 def test_verdicts_are_right_on_a_history_whose_every_change_is_known(tmp_path: Path) -> None:
     assert verdicts(tmp_path)
 
@@ -416,8 +409,8 @@ def test_health_says_how_many_it_could_not_compare(here: Memory, monkeypatch: py
     monkeypatch.setattr("holdfast.verbs.upkeep.health.MOST_CHECKED", 1)
     found = health(here)
     assert found.unlooked == 1
-    assert "1 memory citing code not verified: `holdfast verify --all` checks them." in health_of(found)
+    assert "1 memory citing code not verified: `holdfast verify --all` checks them." in page("health", found)
     here = replace(here, checkout=RemoteCheckout("example.org/acme/other"))
     elsewhere = health(here)
     assert (elsewhere.drifted, elsewhere.unlooked) == (None, 2)
-    assert "2 memories citing code not verified: another project is checked out." in health_of(elsewhere)
+    assert "2 memories citing code not verified: another project is checked out." in page("health", elsewhere)

@@ -17,11 +17,21 @@ from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.actions import ACTIONS, act_on
 from holdfast.verbs.records.hot import hot_set
-from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
-from holdfast.verbs.records.read import history
-from holdfast.verbs.records.undo import act, revert, undo, undo_last, version_at
-from holdfast.verbs.records.usage_log import uses_of
+from holdfast.verbs.records.lifecycle import (
+    Revision,
+    act,
+    link,
+    record_use,
+    retire,
+    revert,
+    revise,
+    undo,
+    undo_last,
+    version_at,
+)
+from holdfast.verbs.records.read import history, uses_of
 from holdfast.verbs.records.write import WrittenPending, draft_event, write
+from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.truth.trust import trust_of
 from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, choices, decide, decide_all, decide_by_name, waiting_items
 from tests.conftest import Time, keep, make_memory
@@ -63,6 +73,7 @@ def contradicting(memory: Memory, _: Path, time: Time) -> None:
     keep(memory, "The rate limit is 100 requests per minute.")
     time.pass_days(1)
     keep(memory, "The rate limit is 500 requests per minute.")
+    compare(memory)
 
 
 def repeated(memory: Memory, _: Path, time: Time) -> None:
@@ -70,6 +81,7 @@ def repeated(memory: Memory, _: Path, time: Time) -> None:
     time.pass_days(1)
     again = Draft(body="Run the backend tests with uv run pytest before each push.")
     write(memory, again, waivers=Waivers(duplicate=True))
+    compare(memory)
 
 
 def doubted(memory: Memory, _: Path, time: Time) -> None:

@@ -17,25 +17,32 @@ from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import keyed
-from holdfast.verbs.records.browse import browse, census, facets, known_on, latest
 from holdfast.verbs.records.hot import hot_set, suggested
 from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.records.project import move
-from holdfast.verbs.records.read import list_records, list_scopes, waiting_records
+from holdfast.verbs.records.read import (
+    browse,
+    census,
+    facets,
+    known_on,
+    latest,
+    list_records,
+    list_scopes,
+    waiting_records,
+)
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.timeline import timeline
-from holdfast.verbs.sessions.analyze import activity
+from holdfast.verbs.sessions.analyze import activity, patterns
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import begin, saved_in
-from holdfast.verbs.sessions.topics import patterns
+from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.truth.consolidate import proposals
-from holdfast.verbs.truth.contradictions import find_all, open_contradictions
+from holdfast.verbs.truth.contradictions import open_contradictions
 from holdfast.verbs.upkeep.doctor import status
-from holdfast.verbs.upkeep.health import health
+from holdfast.verbs.upkeep.health import health, projects, saved_by_day
 from holdfast.verbs.upkeep.inbox import waiting_counts, waiting_items
-from holdfast.verbs.upkeep.overview import projects, saved_by_day
 from tests import engines
 from tests.conftest import Time, keep, make_memory
 from tests.verbs.test_recall import Topics
@@ -91,7 +98,7 @@ def reports(memory: Memory, known: str, folder: Path) -> dict[str, Callable[[], 
         ),
         "latest": lambda: latest(memory, here),
         "counts": lambda: (census(memory, everywhere), facets(memory), list_scopes(memory, everywhere=True)),
-        "contradictions": lambda: (find_all(memory), open_contradictions(memory)),
+        "contradictions": lambda: (compare(memory), open_contradictions(memory))[1],
         "duplicates": lambda: proposals(memory),
         "hot set": lambda: (hot_set(memory), suggested(memory)),
         "pending": lambda: (waiting_records(memory), list_records(memory, everywhere, states=("pending",))),

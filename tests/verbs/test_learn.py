@@ -2,18 +2,22 @@
 
 import os
 import subprocess
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
 
 from holdfast.adapters.history import GitHistory
 from holdfast.model.errors import Invalid
+from holdfast.model.ports import Commit
+from holdfast.policy.activity.commits import learnable
 from holdfast.verbs.capture.learn import Learned, learn, learned_up_to
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, retire, revise
 from holdfast.verbs.records.write import Written, confirm
-from holdfast.verbs.sessions.absorb import candidates
+from holdfast.verbs.sessions.scars import candidates
 from tests.conftest import keep
+from tests.rows import each
 
 
 class Repository:
@@ -92,17 +96,6 @@ def test_fixes_of_the_same_file_within_days_may_become_a_scar(
     assert [one.record.id for one in candidates(memory)] == [found.id]
 
 
-def test_fixes_far_apart_or_of_common_files_teach_nothing(
-    memory: Memory, repository: Repository, history: GitHistory
-) -> None:
-    repository.commit("fix: one", "src/a.py", "CHANGELOG.md", "package-lock.json")
-    repository.commit("fix: two", "src/b.py", "CHANGELOG.md", "package-lock.json")
-    repository.commit("fix: one again", "src/a.py", days=9)
-    repository.commit("fix: colours of the menu", "src/a.py")
-    repository.commit("fix: typo in one", "src/a.py")
-    assert learn(memory, history) == Learned(commits=5)
-
-
 def test_a_revert_tells_what_was_taken_back_and_why(
     memory: Memory, repository: Repository, history: GitHistory
 ) -> None:
@@ -123,93 +116,94 @@ def test_a_revert_tells_what_was_taken_back_and_why(
     assert found.anchors == ("src/products.py",)
 
 
-def test_a_revert_that_says_why_is_told_with_its_reason(
-    memory: Memory, repository: Repository, history: GitHistory
-) -> None:
-    repository.commit('Revert "Use HTTP/2 upstream"\n\nThis reverts commit 1234567890abcdef1234567890abcdef12345678.\n\nThe balancer drops idle streams.', "nginx.conf")  # fmt: skip
-    (found,) = learn(memory, history).kept
-    assert found.body.startswith("“Use HTTP/2 upstream” was reverted. Why: The balancer drops idle streams.\n(commit ")
+CHOICE = "Use UUIDs for orders\n\nCounters told competitors how much we sell, so that had to end; because shops merge, ids must not collide."
+BROKE = "“Cache the schema of tables” broke something: Fix stale columns"
 
 
-def bodies(found: Learned) -> list[str]:
-    return [record.body.rpartition("\n(")[0] for record in found.kept]
-
-
-def test_the_subject_of_a_revert_may_say_why(memory: Memory, repository: Repository, history: GitHistory) -> None:
-    first = repository.commit("Support generated columns, closes #1116", "src/columns.py")
-    repository.commit(
-        f'Revert "Support generated columns, closes #1116" - it failed CI\n\nThis reverts commit {first}.',
-        "src/columns.py",
-    )
-    assert bodies(learn(memory, history)) == ["“Support generated columns” was reverted. Why: it failed CI."]
-
-
-def test_a_change_that_came_back_was_not_reverted(memory: Memory, repository: Repository, history: GitHistory) -> None:
-    for subject, again in (
-        ("Cache product queries", "Cache product queries (#12)"),
-        ("Pin the pool size of workers", 'Reapply "Pin the pool size of workers"'),
-        ("Read settings of the user lazily", "Load them late\n\nReintroduces what was reverted in {revert}."),
-    ):
-        first = repository.commit(subject, "src/a.py")
-        revert = repository.commit(f'Revert "{subject}"\n\nThis reverts commit {first}.', "src/a.py", days=0)
-        repository.commit(again.format(revert=revert), "src/a.py", days=0)
-    assert learn(memory, history).kept == ()
-
-
-def test_a_line_of_a_squashed_list_reverts_nothing(memory: Memory, repository: Repository, history: GitHistory) -> None:
-    repository.commit(
-        'Change the type of extensions (#2803)\n\n* Update the changelog\n\n* Revert "install from git"\n\n'
-        "This reverts commit 1813c6aff178cce3b63d7458ec9a8337542de9dd.\n\n* bump",
-        "src/a.py",
-    )
-    repository.commit("Say how\n\nThe phrase this reverts commit 1813c6aff178 stands in a sentence.", "src/a.py")
-    assert learn(memory, history).kept == ()
-
-
-def test_a_patch_on_two_branches_counts_once(memory: Memory, repository: Repository, history: GitHistory) -> None:
-    repository.commit("fix: leak of the pool #7", "src/pool.py")
-    repository.git("checkout", "-q", "-b", "stable", "HEAD")
-    fix = repository.commit("fix: leak of the pool at exit #7", "src/pool.py", days=8)
-    repository.git("checkout", "-q", "-b", "next", "HEAD~1")
-    repository.git("cherry-pick", "--allow-empty", "-x", fix)
-    repository.git("merge", "-q", "--no-edit", "-s", "ours", "stable")
-    assert learn(memory, history).kept == ()
-
-
-def test_a_change_that_broke_something_is_named_by_its_fix(
-    memory: Memory, repository: Repository, history: GitHistory
-) -> None:
-    first = repository.commit("Stop facet counts from wrapping", "src/facets.py")
-    other = repository.commit("Cache the schema of tables", "src/schema.py")
-    repository.commit(f"Fix for test I broke in {first[:8]} refs #2754", "tests/test_facets.py")
-    repository.commit(
-        f"schema: reload after a migration\n\nThe tests of {other[:9]} were moved.\n\nFixes: {other[:12]}",
-        "src/schema.py",
-    )
-    repository.commit(f"Fix stale columns\n\nRegression introduced in {other[:10]}.", "src/schema.py")
-    repository.commit(f"Add a page about facets\n\nIt was introduced in {first[:8]}.", "docs/facets.md")
-    assert bodies(learn(memory, history)) == [
+@each(
+    ("commits", "titles"),
+    [
+        # Messages with their file, one a day; {0} is the hash of the first, and {-1} of the one before.
+        # Fixes far apart, of common files, or of other things.
+        (["fix: one|CHANGELOG.md", "fix: two|package-lock.json", "fix: two|CHANGELOG.md"], []),
+        (["fix: one|src/a.py", *["Add a footer|x.txt"] * 8, "fix: one again|src/a.py"], []),
+        (["fix: one|src/a.py", "fix: colours of the menu|src/a.py", "fix: typo in one|src/a.py"], []),
+        # Reverts, with the reason in the body or in the subject.
         (
-            f"“Stop facet counts from wrapping” ({first[:8]}, 2026-03-02) broke something. "
-            f"Fixed by “Fix for test I broke in {first[:8]} refs #2754”."
+            ['Revert "Use HTTP/2 upstream"\n\nThis reverts commit 1234567890abcdef.\n\nThe balancer drops streams.|a.conf'],
+            ["Reverted: Use HTTP/2 upstream / Why: The balancer drops streams."],
         ),
         (
-            f"“Cache the schema of tables” ({other[:8]}, 2026-03-03) broke something. "
-            f"Fixed by “Fix stale columns”. Regression introduced in {other[:10]}."
+            [
+                "Support columns that are generated, closes #1116|src/a.py",
+                'Revert "Support columns that are generated, closes #1116" - it failed CI\n\nThis reverts commit {0}.|src/a.py',
+            ],
+            ["Reverted: Support columns that are generated / Why: it failed CI."],
         ),
+        # A change that came back was not reverted; a line of a squashed list reverts nothing.
+        *(
+            (
+                [f"{subject}|src/a.py", f'Revert "{subject}"\n\nThis reverts commit {{0}}.|src/a.py', f"{again}|src/a.py"],
+                [],
+            )
+            for subject, again in (
+                ("Cache product queries", "Cache product queries (#12)"),
+                ("Pin the pool size of workers", 'Reapply "Pin the pool size of workers"'),
+                ("Read settings of the user lazily", "Load them late\n\nReintroduces what was reverted in {-1}."),
+            )
+        ),
+        (['Change types (#2803)\n\n* Update the log\n\n* Revert "x"\n\nThis reverts commit 1813c6aff178.\n\n* bump|src/a.py'], []),
+        (["Say how\n\nThe phrase this reverts commit 1813c6aff178 stands in a sentence.|src/a.py"], []),
+        # What broke something is named by its fix.
+        (["Cache the schema of tables|src/a.py", "Fix stale columns\n\nRegression introduced in {0}.|src/a.py"], [BROKE]),
+        (["Cache the schema of tables|src/a.py", "Fix for test I broke in {0} refs #2754|src/b.py"], ["“Cache the schema of tables” broke something: Fix for test I broke in {0} refs #2754"]),
+        (["Cache the schema of tables|src/a.py", "Fix stale columns\n\nIt is late.\n\nFixes: {0}|src/a.py"], [BROKE]),
+        (["Cache the schema of tables|src/a.py", "schema: reload\n\nThe tests of {0} were moved.|src/a.py"], []),
+        (["Add facets|src/a.py", "Add a page about facets\n\nIt was introduced in {0}.|docs/facets.md"], []),
+        (
+            ["Switch back to the full image\n\nTurns out slim has no gcc, so dependencies could not be built.|Dockerfile"],
+            ["Changed back: Switch back to the full image"],
+        ),
+        # Decisions, in any style; one that was reverted is none.
+        *(
+            ([f"{message}|src/a.py"], [title])
+            for message, title in (
+                ("feat: switch queue from Celery to arq because workers share one loop", "Switch queue from Celery to arq because workers share one loop"),
+                ("Python version\n\nWe decided to pin Python 3.11 since the build of numpy fails on 3.12.", "Python version"),
+                ("Drop support for MySQL, due to its missing arrays", "Drop support for MySQL, due to its missing arrays"),
+                ("build: require node 22\n\nOtherwise the test runner does not find the config file.", "Require node 22"),
+            )
+        ),
+        ([f"{CHOICE}|src/a.py", 'Revert "Use UUIDs for orders"\n\nThis reverts commit {0}.|src/a.py'], ["Reverted: Use UUIDs for orders"]),
+        # Ordinary commits.
+        *(
+            ([f"{message}|src/a.py"], [])
+            for message in (
+                "Add a footer",
+                "Update docs\n\nMore words about the same thing, to make it clear for everybody.",
+                "Use a better name",
+                "chore(deps): bump urllib3 because of a hole\n\nIt is safer to use the newer one instead of the old one.",
+                "wip",
+                "Move the button\n\nIt looks nicer there.",
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_what_commits_teach(commits: list[str], titles: list[str]) -> None:
+    made = list[Commit]()
+    for day, (message, file) in enumerate((commit.rsplit("|", 1) for commit in commits), start=1):
+        hashes = {name: made[place].hash[:12] for name, place in (("{0}", 0), ("{-1}", -1)) if made}
+        for name, hash_ in hashes.items():
+            message = message.replace(name, hash_)
+        subject, _, body = message.partition("\n\n")
+        hash_ = blake2b(f"{day} {message}".encode(), digest_size=20).hexdigest()
+        at = f"2026-03-{day:02}T12:00:00.000Z"
+        made.append(Commit(hash=hash_, author="Ada", at=at, subject=subject, body=body, files=(file,)))
+    found = [
+        draft.title + (f" / Why: {why.partition(chr(10))[0]}" if (why := draft.body.partition("Why: ")[2]) else "")
+        for draft in learnable(made)
     ]
-
-
-def test_a_revert_in_other_words_waits_for_approval(
-    memory: Memory, repository: Repository, history: GitHistory
-) -> None:
-    repository.commit(
-        "Switch back from slim to the full image\n\nTurns out slim has no gcc, so dependencies could not be built.",
-        "Dockerfile",
-    )
-    assert told(learn(memory, history)) == [
-        ("observation", "pending", "Changed back: Switch back from slim to the full image")
-    ]
+    assert found == [title.replace("{0}", made[0].hash[:12]) for title in titles]
 
 
 def test_regressions_that_a_changelog_names_are_learned_once(
@@ -230,32 +224,6 @@ def test_regressions_that_a_changelog_names_are_learned_once(
     )
     repository.commit("Add a header")
     assert learn(memory, history) == Learned(commits=1, known=1)
-
-
-@pytest.mark.parametrize(
-    ("message", "title"),
-    [
-        (
-            "feat: switch job queue from Celery to arq because workers must share one event loop",
-            "Switch job queue from Celery to arq",
-        ),
-        ("Python version\n\nWe decided to pin Python 3.11 since the build of numpy fails on 3.12.", "Python version"),
-        ("Drop support for MySQL, due to its missing arrays", "Drop support for MySQL"),
-        ("build: require node 22\n\nOtherwise the test runner does not find the config file.", "Require node 22"),
-    ],
-)
-def test_a_decision_is_read_in_any_style_of_commit(
-    memory: Memory, repository: Repository, history: GitHistory, message: str, title: str
-) -> None:
-    repository.commit(message, "src/a.py")
-    (found,) = learn(memory, history).kept
-    assert (found.kind, found.state, found.title.startswith(title)) == ("decision", "pending", True)
-
-
-def test_a_decision_that_was_reverted_is_none(memory: Memory, repository: Repository, history: GitHistory) -> None:
-    first = repository.commit(CHOICE, "src/orders.py")
-    repository.commit(f'Revert "Use UUIDs for orders"\n\nThis reverts commit {first}.', "src/orders.py")
-    assert [record.kind for record in learn(memory, history).kept] == ["observation"]
 
 
 def test_a_commit_with_an_impossible_time_zone_is_read(repository: Repository, history: GitHistory) -> None:
@@ -292,27 +260,6 @@ def test_a_commit_that_chooses_with_a_reason_is_a_decision_that_waits(
     assert "Signed-off-by" not in found.body
     assert (found.anchors, found.extra["commits"]) == (("src/store.py",), [commit])
     assert isinstance(confirm(memory, found.id), Written)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Add a footer",
-        "Update docs\n\nMore words about the same thing, to make it clear for everybody.",
-        "Use a better name",
-        "chore(deps): bump urllib3 from 1 to 2 because of a hole\n\nIt is safer to use the newer one instead of the old one.",
-        "wip",
-        "Move the button\n\nIt looks nicer there.",
-    ],
-)
-def test_ordinary_commits_teach_nothing(
-    memory: Memory, repository: Repository, history: GitHistory, message: str
-) -> None:
-    repository.commit(message, "src/a.py")
-    assert learn(memory, history).kept == ()
-
-
-CHOICE = "Use UUIDs for orders\n\nCounters told competitors how much we sell, so that had to end; because shops merge, ids must not collide."
 
 
 def test_learning_again_changes_nothing_and_reads_only_what_is_new(

@@ -33,11 +33,12 @@ from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.read import get, history, waiting_records
 from holdfast.verbs.records.write import Written
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.judge import judge
-from holdfast.verbs.sessions.scars import Answer
+from holdfast.verbs.sessions.scars import Answer, judge
+from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
+from tests.rows import each
 
 PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns."  # confidence 0.9
 RECURRING = "The orders service talks to the billing service over gRPC."  # confidence 0.7
@@ -60,6 +61,7 @@ def anywhere(store: Store, time: Time, tmp_path: Path) -> Memory:
         checkout=GitCheckout(tmp_path),
         embedder=None,
         context=Context(actor=Actor(kind="agent", name="claude", session="s1")),
+        on_erased=erasing.commit,
         clock=Clock(time),
     )
 
@@ -103,19 +105,16 @@ def test_the_rest_has_to_come_back_three_times(anywhere: Memory) -> None:
     assert 0 < one.score < 0.3
 
 
-def test_each_line_is_counted_once_however_often_mining_runs(anywhere: Memory) -> None:
+def test_each_line_of_a_session_is_counted_once_however_often_it_is_logged_and_mined(
+    anywhere: Memory, time: Time
+) -> None:
     said(anywhere, RECURRING)
     for _ in range(5):
         mine_outputs(anywhere)
     assert occurrences(anywhere) == {RECURRING: 1}
     assert mine_outputs(anywhere).outputs == 0
-
-
-def test_the_same_line_logged_again_in_its_session_is_the_same_line(anywhere: Memory, time: Time) -> None:
-    said(anywhere, RECURRING)
-    mine_outputs(anywhere)
     time.pass_days(0.1)
-    said(anywhere, f"Earlier I wrote this.\n{RECURRING}\nAnd now more.")
+    said(anywhere, f"Earlier I wrote this.\n{RECURRING}\nAnd now more.")  # in the same session: the same line
     mine_outputs(anywhere)
     assert occurrences(anywhere) == {RECURRING: 1}
 
@@ -312,18 +311,18 @@ def test_nothing_is_kept_without_a_yes_unless_the_settings_say_so(tmp_path: Path
         assert history(memory, run.approved[0].id)[-1].by.kind == "rule"
 
 
-def test_where_every_write_waits_mining_waits_too(tmp_path: Path, time: Time) -> None:
-    config = {"mined_confidence": 0.5, "mined_occurrences": 1, "confirm_writes": True}
-    with make_memory(tmp_path, time, config=config) as memory:
-        said(memory, PLAIN)
+@each(
+    "config",
+    [
+        {"mined_confidence": 0.1},  # one threshold alone approves nothing
+        {"mined_confidence": 0.5, "mined_occurrences": 1, "confirm_writes": True},  # where every write waits
+    ],
+)
+def test_what_the_settings_do_not_allow_waits(tmp_path: Path, time: Time, config: dict[str, object]) -> None:
+    with make_memory(tmp_path / str(len(config)), time, config=config) as memory:
+        said(memory, PLAIN, "s1", "s2", "s3")
         run = mine_outputs(memory)
         assert (run.approved, len(run.offered)) == ((), 1)
-
-
-def test_one_threshold_alone_approves_nothing(tmp_path: Path, time: Time) -> None:
-    with make_memory(tmp_path, time, config={"mined_confidence": 0.1}) as memory:
-        said(memory, PLAIN, "s1", "s2", "s3")
-        assert mine_outputs(memory).approved == ()
 
 
 def test_projects_are_mined_apart(tmp_path: Path, time: Time) -> None:

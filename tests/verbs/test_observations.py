@@ -6,8 +6,7 @@ from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.record import Record
 from holdfast.policy.activity.claude_mem_types import TYPES, concepts_of, facts_of, files_read, touches, type_of
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.numbers import GLOBAL_FROM, called
-from holdfast.verbs.records.read import get
+from holdfast.verbs.records.read import GLOBAL_FROM, called, get
 from holdfast.verbs.search import observations
 from holdfast.verbs.search.observations import (
     Wanted,

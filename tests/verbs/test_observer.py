@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.observers.anthropic import AnthropicObserver
+from holdfast.adapters.observers.http import AnthropicObserver, OpenAIObserver
 from holdfast.adapters.observers.modes import load_mode
-from holdfast.adapters.observers.openai import OpenAIObserver
 from holdfast.engine.opening import open_store
 from holdfast.engine.raw import counters
 from holdfast.engine.sqlite import SQLite
@@ -47,13 +46,12 @@ def memory(tmp_path: Path, time: Time, stub: Stub) -> Iterator[Memory]:
 
 
 def work(name: str = "s1") -> list[Any]:
-    return (
-        Trail(session=name)
-        .ask("fix it")
-        .use("Edit", file_path="/repo/a.py", old_string="", new_string="")
-        .stop("Fixed the sum.")
-        .events
-    )
+    return fixing(name).events
+
+
+def fixing(name: str = "s1") -> Trail:
+    edited = Trail(session=name).ask("fix it").use("Edit", file_path="/repo/a.py", old_string="", new_string="")
+    return edited.stop("Fixed the sum.")
 
 
 def test_what_an_observer_saw_takes_the_place_of_what_rules_tell(memory: Memory, stub: Stub) -> None:
@@ -227,9 +225,7 @@ def test_an_answer_of_nothing_is_an_answer_and_not_asked_for_again(memory: Memor
 
 
 def test_the_end_of_a_session_is_summed_up_from_what_it_came_to(memory: Memory, stub: Stub) -> None:
-    trail = (
-        Trail().ask("fix it").use("Edit", file_path="/repo/a.py", old_string="", new_string="").stop("Fixed the sum.")
-    )
+    trail = fixing()
     derive(memory, trail.events)
     stub.text = "<summary><request>Sums</request></summary>"
     trail.tell("SessionEnd")
@@ -244,9 +240,7 @@ def test_the_end_of_a_session_is_summed_up_from_what_it_came_to(memory: Memory, 
 
 def test_a_summary_that_was_told_stands_until_the_session_goes_on(memory: Memory, stub: Stub) -> None:
     stub.text = f"{ANSWER}<summary><request>Why sums differ</request><completed>Fixed</completed></summary>"
-    trail = (
-        Trail().ask("fix it").use("Edit", file_path="/repo/a.py", old_string="", new_string="").stop("Fixed the sum.")
-    )
+    trail = fixing()
     trail.tell("SessionEnd")
     found = derive(memory, trail.events)
     assert isinstance(found.observer, Observed)

@@ -15,6 +15,7 @@ from holdfast.verbs.records.hot import pin
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.sessions.opening_brief import brief_of
+from holdfast.verbs.truth.compare import compare
 from tests.conftest import Time, keep
 
 SCAR = {"counter_arguments": ["it was only once", "there is a backup"]}
@@ -97,6 +98,7 @@ def test_a_superseded_memory_is_left_out_and_a_contradicted_one_is_marked(memory
     time.pass_days(30)
     keep(memory, "The worker listens on port 9090.", links=(Link(relation="supersedes", target=old.id),))
     newer = keep(memory, "The public API rate limit is 100 requests per minute.")
+    compare(memory)
     brief = brief_of(memory).text
     assert "8080" not in brief
     assert "9090" in brief

@@ -1,19 +1,23 @@
 """The store from above: projects, days, pictures of links, uses of one record."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from holdfast.engine.raw import trail
+from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Link
+from holdfast.model.trail import HookEvent
 from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.browse import latest
 from holdfast.verbs.records.lifecycle import link, record_use, retire
+from holdfast.verbs.records.read import get, latest, uses_of
 from holdfast.verbs.records.subgraph import subgraph
-from holdfast.verbs.records.usage_log import uses_of
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.receipts import injections_into
+from holdfast.verbs.sessions.receipts import deliveries_in, deliveries_of
 from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.upkeep.overview import day_by_day, projects, timings
+from holdfast.verbs.upkeep.health import day_by_day, projects, timings
 from tests.conftest import Time, keep
 from tests.verbs.test_stream import told
 
@@ -98,11 +102,42 @@ def test_uses_of_one_record_are_told_with_what_was_said(memory: Memory) -> None:
     ]
 
 
-def test_what_one_session_was_told_unasked_is_told_with_what_became_of_it(memory: Memory) -> None:
-    record = keep(memory, "Refunds go through the ledger.")
-    memory.commit([memory.event("injected", "s1", data={"ids": [record.id], "why": "brief", "tokens": 90})])
-    record_use(memory, [record.id], "applied")
-    assert [(one.why, one.tokens, one.outcomes) for one in injections_into(memory, "s1")] == [
-        ("brief", 90, ("applied",))
+def test_what_a_session_got_is_listed_with_its_occasion_its_words_and_what_followed(memory: Memory) -> None:
+    fields = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
+    scar = keep(memory, "`git push --force` lost two commits.", kind="scar", fields=fields)
+    fact = keep(memory, "Refunds go through the ledger.")
+    common: dict[str, Any] = {"session": "s1", "client": "claude-code"}
+    text = f"Holdfast: scar {short(scar.id)}: never force."
+    given = {"ids": [scar.id], "why": "action site", "tokens": 9}
+    trail.add(
+        memory.store,
+        [
+            HookEvent(
+                id="1",
+                at="2026-09-21T09:00:00.000Z",
+                event="PreToolUse",
+                tool="Bash",
+                given={"command": "git push --force"},
+                **common,
+            ),
+            HookEvent(
+                id="2", at="2026-09-21T09:00:01.000Z", event="Injected", text=f"x\n{text}", given=given, **common
+            ),
+        ],
+    )
+    event = memory.event("injected", "s1", data=given)
+    memory.commit([replace(event, at="2026-09-21T09:00:01.000Z", by=replace(event.by, session="s1"))])
+    recall(memory, Query(text="refunds ledger"))
+    record_use(memory, [scar.id], "applied")
+    seen = [
+        (one.record.id, one.channel, one.occasion, one.match, one.text, one.outcome)
+        for one in deliveries_in(memory, "s1")
     ]
-    assert injections_into(memory, "s2") == []
+    assert seen == [
+        (scar.id, "action site", "git push --force", "git push --force", text, "applied"),
+        (fact.id, "recall", "refunds ledger", "1 of 1", "", ""),
+    ]
+    assert [one.channel for one in deliveries_of(memory, scar)] == ["action site"]
+    assert deliveries_in(memory, "s2") == []
+    usage = get(memory, scar.id).usage
+    assert (usage.surfaced, usage.injected, usage.shown) == (0, 1, 1)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.model.freshness import Finding
+from holdfast.model.anchor import Finding
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory

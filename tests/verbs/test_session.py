@@ -23,13 +23,11 @@ from holdfast.verbs.records.read import get, list_records
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.timeline import timeline
+from holdfast.verbs.sessions.analyze import patterns, topics_of
 from holdfast.verbs.sessions.close import Closed, NotClosed, close, payload_file
 from holdfast.verbs.sessions.scars import Answer, answer, effects, unanswered
-from holdfast.verbs.sessions.session import begin, contents_of, current_session, list_sessions, refresh, start
-from holdfast.verbs.sessions.starters import STARTERS, plant
-from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
-from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads
-from holdfast.verbs.sessions.topics import patterns, topics_of
+from holdfast.verbs.sessions.session import begin, contents_of, current_session, list_sessions, plant, refresh, start
+from holdfast.verbs.sessions.thread import Opened, dismiss, open_thread, open_threads, promote, suggestions
 from holdfast.verbs.sessions.transcript import drop_transcript, get_transcript, save_transcript, search_transcripts
 from holdfast.verbs.upkeep.doctor import status
 from tests.conftest import Time, keep, make_memory
@@ -59,6 +57,18 @@ def process(tmp_path: Path, time: Time) -> Open:
         return replace(memory, host=Host(name="laptop", pid=pid, parent=parent, is_alive=alive.__contains__))
 
     return open_as
+
+
+@pytest.fixture
+def memory(process: Open) -> Memory:
+    """Give a memory that acts in a session it started."""
+    return start(process(10))[0]
+
+
+def done(memory: Memory, **given: Any) -> Closed:
+    closed = close(memory, **given)
+    assert isinstance(closed, Closed), closed
+    return closed
 
 
 def die(memory: Memory) -> None:
@@ -133,8 +143,7 @@ def test_sessions_of_another_project_stay_there(process: Open) -> None:
         close(other, session=session.id, close_type="quick")
 
 
-def test_force_begins_anew_and_supersedes(process: Open) -> None:
-    memory = process(10)
+def test_force_begins_anew_and_supersedes(memory: Memory) -> None:
     memory, opening = start(memory)
     old = opening.session
     memory, opening = start(memory, force=True)
@@ -157,8 +166,7 @@ def test_a_refresh_without_a_session_says_to_start_one(process: Open) -> None:
         refresh(process(10))
 
 
-def test_the_next_session_is_told_what_the_last_one_left(process: Open) -> None:
-    memory = process(10)
+def test_the_next_session_is_told_what_the_last_one_left(memory: Memory) -> None:
     memory, _ = start(memory, title="Auth migration")
     payload = {
         "closing_reflection": {**ANSWERS, "collaboration": "wants plans first", "rapport": "terse"},
@@ -168,8 +176,7 @@ def test_the_next_session_is_told_what_the_last_one_left(process: Open) -> None:
         "project_state": "Auth is half migrated.",
         "summary": {"completed": "login", "next_steps": "logout"},
     }
-    closed = close(memory, payload=payload)
-    assert isinstance(closed, Closed)
+    closed = done(memory, payload=payload)
     assert {record.kind for record in closed.kept} == {"decision", "summary", "retrospective", "progress"}
     memory, opened = start(memory)
     assert opened.last is not None
@@ -186,18 +193,16 @@ def test_the_next_session_is_told_what_the_last_one_left(process: Open) -> None:
     assert [record.title for record in opened.decisions] == ["Use JWT"]
 
 
-def test_a_new_project_state_takes_the_place_of_the_old(process: Open) -> None:
-    memory = process(10)
+def test_a_new_project_state_takes_the_place_of_the_old(memory: Memory) -> None:
     for text in ("Half done.", "All done."):
         memory, _ = start(memory)
-        assert isinstance(close(memory, close_type="quick", payload={"project_state": text}), Closed)
+        done(memory, close_type="quick", payload={"project_state": text})
     memory, opening = start(memory)
     assert opening.state.body == "All done."  # type: ignore[union-attr]
     assert [hit.record.body for hit in recall(memory, Query(text="done", weak=True)).hits] == ["All done."]
 
 
-def test_decisions_older_than_five_days_are_not_shown_at_the_start(process: Open, time: Time) -> None:
-    memory = process(10)
+def test_decisions_older_than_five_days_are_not_shown_at_the_start(memory: Memory, time: Time) -> None:
     keep(memory, "We use JWT.", kind="decision")
     memory, opening = start(memory)
     assert len(opening.decisions) == 1
@@ -206,10 +211,8 @@ def test_decisions_older_than_five_days_are_not_shown_at_the_start(process: Open
     assert opening.decisions == ()
 
 
-def test_a_refused_close_writes_nothing(process: Open) -> None:
-    memory = process(10)
-    memory, opening = start(memory)
-    session = opening.session
+def test_a_refused_close_writes_nothing(memory: Memory) -> None:
+    session = refresh(memory).session
     refused = close(memory, payload={"decisions": ["Use JWT"], "closing_reflection": {"what_broke": "x"}})
     assert isinstance(refused, NotClosed)
     assert len(refused.problems) == 4
@@ -217,12 +220,10 @@ def test_a_refused_close_writes_nothing(process: Open) -> None:
     assert current_session(memory) == session
 
 
-def test_a_quick_close_of_a_long_session_is_refused(process: Open, time: Time) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+def test_a_quick_close_of_a_long_session_is_refused(memory: Memory, time: Time) -> None:
     time.pass_days(31 / 1440)
     assert isinstance(close(memory, close_type="quick"), NotClosed)
-    assert isinstance(close(memory, close_type="quick", payload={"what_worked": "pairing"}), Closed)
+    done(memory, close_type="quick", payload={"what_worked": "pairing"})
 
 
 def test_a_closed_session_cannot_be_closed_again_and_several_open_ones_must_be_named(process: Open) -> None:
@@ -231,30 +232,24 @@ def test_a_closed_session_cannot_be_closed_again_and_several_open_ones_must_be_n
     outside = process(12)
     with pytest.raises(Ambiguous, match="2 sessions are active"):
         close(outside, close_type="quick")
-    assert isinstance(close(outside, session=one.id, close_type="quick"), Closed)
+    done(outside, session=one.id, close_type="quick")
     with pytest.raises(Conflict, match="was closed"):
         close(outside, session=one.id, close_type="quick")
-    assert isinstance(close(outside, close_type="quick"), Closed)
+    done(outside, close_type="quick")
     assert [session.is_open for session in list_sessions(outside)] == [False, False]
     assert other.id != one.id
 
 
-def test_an_autonomous_close_needs_no_human_and_a_retroactive_one_no_session(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
-    closed = close(memory, close_type="autonomous", payload={"summary": {"completed": "nightly run"}})
-    assert isinstance(closed, Closed)
+def test_an_autonomous_close_needs_no_human_and_a_retroactive_one_no_session(memory: Memory) -> None:
+    closed = done(memory, close_type="autonomous", payload={"summary": {"completed": "nightly run"}})
     assert closed.compliance["human_asked_for_corrections"] is False
     assert closed.remarks == ()
-    later = close(memory, close_type="retroactive", payload={"summary": {"completed": "yesterday's work"}})
-    assert isinstance(later, Closed)
+    later = done(memory, close_type="retroactive", payload={"summary": {"completed": "yesterday's work"}})
     assert later.session.id != closed.session.id
 
 
-def test_a_payload_left_as_a_file_is_read_merged_and_removed_only_after_success(process: Open) -> None:
-    memory = process(10)
-    memory, opening = start(memory)
-    session = opening.session
+def test_a_payload_left_as_a_file_is_read_merged_and_removed_only_after_success(memory: Memory) -> None:
+    session = refresh(memory).session
     file = payload_file(memory, session.id)
     assert file is not None
     file.parent.mkdir(parents=True)
@@ -264,16 +259,13 @@ def test_a_payload_left_as_a_file_is_read_merged_and_removed_only_after_success(
     file.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "From the file", "human_corrections": ""}))
     assert isinstance(close(memory, payload={"closing_reflection": {"what_broke": "x"}}), NotClosed)
     assert file.exists()
-    closed = close(memory, payload={"title": "Given by hand"})
-    assert isinstance(closed, Closed)
+    closed = done(memory, payload={"title": "Given by hand"})
     assert closed.title == "Given by hand"
     assert not file.exists()
 
 
-def test_a_payload_is_also_read_where_agents_of_gitmem_leave_it(process: Open, time: Time) -> None:
-    memory = process(10)
-    memory, opening = start(memory)
-    session = opening.session
+def test_a_payload_is_also_read_where_agents_of_gitmem_leave_it(memory: Memory, time: Time) -> None:
+    session = refresh(memory).session
     told = payload_file(memory, session.id, "closing-payload.json")
     shared = memory.checkout.top() / ".gitmem" / "closing-payload.json"
     assert told is not None
@@ -284,31 +276,24 @@ def test_a_payload_is_also_read_where_agents_of_gitmem_leave_it(process: Open, t
     assert isinstance(close(memory), NotClosed)
     os.utime(shared, (time.now, time.now))
     told.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "Where it was told to"}))
-    closed = close(memory)
-    assert isinstance(closed, Closed)
+    closed = done(memory)
     assert (closed.title, told.exists(), shared.exists()) == ("Where it was told to", False, True)
     memory, _ = start(memory)
     time.now += 1
     shared.touch()
     os.utime(shared, (time.now, time.now))
-    closed = close(memory)
-    assert isinstance(closed, Closed)
+    closed = done(memory)
     assert (closed.title, shared.exists()) == ("Of an earlier session", False)
 
 
-def test_a_reflection_told_in_one_piece_closes_a_session_and_is_remarked_on(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+def test_a_reflection_told_in_one_piece_closes_a_session_and_is_remarked_on(memory: Memory) -> None:
     assert isinstance(close(memory, payload={"closing_reflection": "Fine."}), NotClosed)
     told = {"closing_reflection": "Most of the time went into the login, which works now.", "human_corrections": ""}
-    closed = close(memory, payload=told)
-    assert isinstance(closed, Closed)
+    closed = done(memory, payload=told)
     assert any("the reflection is one text" in one for one in closed.remarks)
 
 
-def test_threads_of_a_payload_may_be_named_by_id_with_their_text(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+def test_threads_of_a_payload_may_be_named_by_id_with_their_text(memory: Memory) -> None:
     known = open_thread(memory, "Rate limits are missing")
     assert isinstance(known, Opened)
     shown = short(known.thread.record.id)
@@ -318,56 +303,45 @@ def test_threads_of_a_payload_may_be_named_by_id_with_their_text(process: Open) 
         "20260101: rotate the keys",
         "t-ffff2222",
     ]
-    closed = close(memory, close_type="quick", payload={"open_threads": texts})
-    assert isinstance(closed, Closed)
+    closed = done(memory, close_type="quick", payload={"open_threads": texts})
     titles = ["Rate limits are missing", "Write the runbook", "20260101: rotate the keys"]
     assert [one.title for one in closed.threads] == titles
     assert any("t-ffff2222" in one for one in closed.remarks)
 
 
-def test_a_payload_of_another_session_is_refused(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+def test_a_payload_of_another_session_is_refused(memory: Memory) -> None:
     with pytest.raises(Invalid, match="is for session"):
         close(memory, close_type="quick", payload={"session_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"})
 
 
-def test_a_close_that_died_midway_can_be_done_again(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+def test_a_close_that_died_midway_can_be_done_again(memory: Memory) -> None:
     payload = {"decisions": ["Use JWT for the API"], "open_threads": ["Rate limiting"]}
     keep(memory, "Use JWT for the API", kind="decision", title="Use JWT for the API")
-    closed = close(memory, close_type="quick", payload=payload)
-    assert isinstance(closed, Closed)
+    closed = done(memory, close_type="quick", payload=payload)
     assert any(remark.startswith("known already") for remark in closed.remarks)
     assert len(open_threads(memory)) == 1
 
 
-def test_learnings_of_a_payload_are_checked_like_any_other(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+def test_learnings_of_a_payload_are_checked_like_any_other(memory: Memory) -> None:
     learnings = [
         {"learning_type": "scar", "title": "No severity", "description": "Something broke."},
         {"kind": "scar", "text": "Seeding needs migrations.", **SCAR},
         {"kind": "win", "text": "Small commits made review quick."},
     ]
-    closed = close(memory, close_type="quick", payload={"learnings": learnings})
-    assert isinstance(closed, Closed)
+    closed = done(memory, close_type="quick", payload={"learnings": learnings})
     assert [record.kind for record in closed.kept] == ["scar", "win", "summary"]
     assert "severity is required" in closed.remarks[0]
     assert closed.kept[1].fields == {"severity": "medium"}
 
 
-def test_secrets_in_a_closing_are_masked(process: Open) -> None:
-    memory = process(10)
+def test_secrets_in_a_closing_are_masked(memory: Memory) -> None:
     memory, _ = start(memory, title="Key rotation")
     secret = "AKIA" + "IOSFODNN7EXAMPLQ"
-    closed = close(
+    done(
         memory,
         close_type="quick",
         payload={"what_broke": f"the key {secret} leaked", "open_threads": [f"rotate {secret}"]},
     )
-    assert isinstance(closed, Closed)
     journal = json.dumps([dict(event.data) for _, event in memory.store.journal()])
     assert secret not in journal
 
@@ -375,7 +349,7 @@ def test_secrets_in_a_closing_are_masked(process: Open) -> None:
 def test_starters_come_once_and_stay_below_everything_else(process: Open) -> None:
     memory = process(10, starters=True)
     memory, opening = start(memory)
-    assert opening.planted == len(STARTERS) == 12
+    assert opening.planted == 12
     assert plant(memory) == 0
     mine = keep(memory, "Deploys go through the blue pool; verify there.", kind="fact")
     found = recall(memory, Query(text="deploy verify migration database error test", limit=20)).hits
@@ -411,9 +385,7 @@ def test_starters_are_no_memories_of_the_project(process: Open) -> None:
     assert get(memory, starter.id).record.source == "starter"  # by its id it is still there
 
 
-def test_a_recalled_scar_wants_an_answer(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+def test_a_recalled_scar_wants_an_answer(memory: Memory) -> None:
     first = keep(memory, "Migrations need a way back.", kind="scar", fields=SCAR)
     second = keep(memory, "Migrations lock the orders table.", kind="scar", fields=SCAR)
     keep(memory, "Migrations live in db/migrations.", kind="fact")
@@ -449,9 +421,7 @@ def test_answers_survive_a_restart_and_are_credited(process: Open) -> None:
     assert [record.id for record in told.waiting] == [scars[2].id]
 
 
-def test_what_was_not_shown_or_is_no_scar_takes_no_answer(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+def test_what_was_not_shown_or_is_no_scar_takes_no_answer(memory: Memory) -> None:
     hidden = keep(memory, "Queues lose messages on restart.", kind="scar", fields=SCAR)
     fact = keep(memory, "The queue is RabbitMQ.", kind="fact")
     recall(memory, Query(text="RabbitMQ"))
@@ -461,9 +431,7 @@ def test_what_was_not_shown_or_is_no_scar_takes_no_answer(process: Open) -> None
     assert "only scars need an answer" in told.problems[1]
 
 
-def test_closing_settles_what_was_shown(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+def test_closing_settles_what_was_shown(memory: Memory) -> None:
     named = keep(memory, "Seeds need migrations.", kind="scar", fields=SCAR)
     silent = keep(memory, "Seeds need a clean table.", kind="scar", fields=SCAR)
     told = keep(memory, "Seeds need the right locale.", kind="scar", fields=SCAR)
@@ -473,8 +441,7 @@ def test_closing_settles_what_was_shown(process: Open) -> None:
         "scars_to_record": [{"scar_identifier": told.title, "reference_type": "refuted"}, {"scar_id": "nope"}],
         "human_corrections": "",
     }
-    closed = close(memory, payload=payload)
-    assert isinstance(closed, Closed)
+    closed = done(memory, payload=payload)
     assert closed.answered == {told.id: "refuted", named.id: "applied", silent.id: "ignored"}
     outcomes = {use.id: use.outcome for use in usage.in_session(memory.store, closed.session.id)}
     assert outcomes == {named.id: "applied", silent.id: "ignored", told.id: "refuted"}
@@ -502,8 +469,7 @@ def test_a_scar_nobody_heeds_sinks_and_is_called_a_blind_spot(process: Open) -> 
     assert hits[1].why["decay"] == pytest.approx(0.2)
 
 
-def test_recurring_topics_are_suggested_and_three_dismissals_are_final(process: Open) -> None:
-    memory = process(10)
+def test_recurring_topics_are_suggested_and_three_dismissals_are_final(memory: Memory) -> None:
 
     def work() -> Closed:
         nonlocal memory
@@ -527,25 +493,21 @@ def test_recurring_topics_are_suggested_and_three_dismissals_are_final(process: 
     assert suggestions(memory) == []
 
 
-def test_a_promoted_suggestion_is_a_thread_and_not_suggested_again(process: Open) -> None:
-    memory = process(10)
+def test_a_promoted_suggestion_is_a_thread_and_not_suggested_again(memory: Memory) -> None:
     for _ in range(3):
         memory, _ = start(memory, title="Flaky checkout test in CI", force=True)
-        closed = close(memory, close_type="quick", payload={"summary": {"completed": "looked at it"}})
-    assert isinstance(closed, Closed)
+        closed = done(memory, close_type="quick", payload={"summary": {"completed": "looked at it"}})
     assert closed.suggestion is not None
     promote(memory, closed.suggestion.id)
     with pytest.raises(Conflict, match="not a pending suggestion"):
         promote(memory, closed.suggestion.id)
     assert [thread.record.title for thread in open_threads(memory)] == ["Flaky checkout test in CI"]
     memory, _ = start(memory, title="Flaky checkout test in CI", force=True)
-    again = close(memory, close_type="quick", payload={"summary": {"completed": "more"}})
-    assert isinstance(again, Closed)
+    again = done(memory, close_type="quick", payload={"summary": {"completed": "more"}})
     assert again.suggestion is None
 
 
-def test_topics_and_patterns_tell_what_sessions_were_about(process: Open) -> None:
-    memory = process(10)
+def test_topics_and_patterns_tell_what_sessions_were_about(memory: Memory) -> None:
     record = keep(memory, "The limiter counts per API key.", tags=("limits",))
     ids = []
     for word in ("throttling", "throttling", "billing"):
@@ -592,9 +554,7 @@ def test_transcripts_are_kept_found_and_dropped(process: Open) -> None:
         get_transcript(memory, session.id)
 
 
-def test_an_empty_transcript_is_refused(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+def test_an_empty_transcript_is_refused(memory: Memory) -> None:
     with pytest.raises(Invalid, match="contains no messages"):
         save_transcript(memory, "not json", form="json")
     with pytest.raises(Invalid, match="not a transcript format"):
@@ -616,8 +576,7 @@ def test_insight_needs_some_sessions(process: Open) -> None:
     assert insight.blind_spot.id == scar.id
 
 
-def test_sessions_are_the_same_after_a_rebuild(process: Open) -> None:
-    memory = process(10)
+def test_sessions_are_the_same_after_a_rebuild(memory: Memory) -> None:
     memory, _ = start(memory, title="One")
     write(memory, Draft(body="Something learned."))
     close(memory, close_type="quick")

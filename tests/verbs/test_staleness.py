@@ -22,10 +22,9 @@ from holdfast.surfaces.bettermemory.verbs import (
     unmute,
 )
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.amend import amend
-from holdfast.verbs.records.lifecycle import Revision, retire
+from holdfast.verbs.records.lifecycle import Revision, amend, retire
 from holdfast.verbs.truth.verify import verify
-from holdfast.verbs.upkeep.maintain import quality
+from holdfast.verbs.upkeep.health import quality
 from tests.conftest import START, Time, keep
 
 FACTS = ("fact",)

@@ -11,7 +11,7 @@ from holdfast.policy.admission.admit import SecretFound
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import link
 from holdfast.verbs.search.brief import brief
-from holdfast.verbs.sessions.absorb import absorb, candidates
+from holdfast.verbs.sessions.scars import absorb, candidates
 from holdfast.verbs.sessions.thread import (
     Known,
     Opened,
@@ -47,19 +47,26 @@ def test_a_thread_stays_open_until_it_is_resolved(memory: Memory) -> None:
     assert reopen(memory, thread.record.id).touches == 2
 
 
-def test_a_thread_is_named_by_its_place_its_id_or_the_id_it_had_elsewhere(memory: Memory) -> None:
-    first, second = opened(memory, "Write the runbook"), opened(memory, "Rotate the keys")
+def test_a_thread_is_named_by_its_place_its_id_its_text_or_the_id_it_had_elsewhere(memory: Memory) -> None:
+    first, second, third = (opened(memory, text) for text in ("Write the runbook", "Rotate the keys", "Add dark mode"))
     foreign = keep(memory, "Rate limits", kind="thread", extra={"imported": {"id": "t-a1b2c3d4"}})
-    assert {place: one.record.id for place, one in numbered_threads(memory).items()} == {
-        1: first.record.id,
-        2: second.record.id,
-        3: foreign.id,
-    }
+    places = {place: one.record.id for place, one in numbered_threads(memory).items()}
+    assert places == dict(enumerate((first.record.id, second.record.id, third.record.id, foreign.id), start=1))
     assert touch(memory, f"t-{second.record.id[:10]}").record.id == second.record.id
     assert touch(memory, "t-a1b2c3d4").record.id == foreign.id
     assert resolve(memory, "#1").record.id == first.record.id
-    with pytest.raises(NotFound):
-        touch(memory, "t-ffff0000")
+    assert resolve(memory, "DARK mode").record.id == third.record.id
+    fact = keep(memory, "Not a thread.")
+    for verb, reference, error, words in (
+        (touch, "t-ffff0000", NotFound, "There is no memory"),
+        (resolve, "#7", NotFound, "no thread #7"),
+        (resolve, "unheard of", NotFound, "No open thread matches"),
+        (resolve, " ", Invalid, "No thread was named"),
+        (touch, fact.id, Invalid, "is a fact"),
+        (touch, first.record.id, Conflict, "Reopen"),
+    ):
+        with pytest.raises(error, match=words):
+            verb(memory, reference)
 
 
 def test_what_lies_dormant_for_a_month_can_be_archived(memory: Memory, time: Time) -> None:
@@ -106,22 +113,6 @@ def test_threads_fade_and_are_archived_by_time_alone(memory: Memory, time: Time)
     assert [one.record.id for one in open_threads(memory)] == [kept.record.id]
     assert [one.record.id for one in triage(memory)["archived"]] == [fading.record.id]
     assert touch(memory, fading.record.id).stage == "active"
-
-
-def test_a_thread_is_named_by_id_place_or_text(memory: Memory) -> None:
-    one, two = opened(memory, "Add dark mode to settings"), opened(memory, "Add CSV export to reports")
-    assert resolve(memory, "#2").record.id == two.record.id
-    assert resolve(memory, "DARK mode").record.id == one.record.id
-    with pytest.raises(NotFound, match="no thread #7"):
-        resolve(memory, "#7")
-    with pytest.raises(NotFound, match="No open thread matches"):
-        resolve(memory, "unheard of")
-    with pytest.raises(Invalid, match="No thread was named"):
-        resolve(memory, " ")
-    with pytest.raises(Invalid, match="is a fact"):
-        touch(memory, keep(memory, "Not a thread.").id)
-    with pytest.raises(Conflict, match="Reopen"):
-        touch(memory, one.record.id)
 
 
 def test_a_text_that_fits_several_threads_names_them(memory: Memory) -> None:

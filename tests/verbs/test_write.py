@@ -81,7 +81,7 @@ def test_an_id_prefix_works_where_it_is_unambiguous(memory: Memory, time: Time) 
     time.now += 0.001
     keep(memory, "Another thing about oranges.")
     assert find(memory, first.id[:14].lower()).record == first
-    with pytest.raises(Ambiguous, match=r"fits 2 of them: .* The first thing about apples"):
+    with pytest.raises(Ambiguous, match=r"matches 2 memories: .* The first thing about apples"):
         find(memory, first.id[:8])
     with pytest.raises(NotFound):
         find(memory, "0000ABCD")

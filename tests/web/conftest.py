@@ -1,13 +1,14 @@
 """A viewer inside the test's own process, on a real store."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
-from holdfast.compose.settings import load_settings
+from holdfast.compose.settings import Settings, load_settings
 from holdfast.hosts.web.app import make_app
 from holdfast.hosts.web.guard import Keys
 from holdfast.model.event import Actor
@@ -41,18 +42,16 @@ class Site:
         return str(answer.headers.get("location", answer.text))
 
 
-@pytest.fixture
-def site(tmp_path: Path, time: Time) -> Iterator[Site]:
-    seen = make_memory(tmp_path, time)
-    # The viewer makes its memory a person's; an agent works on the same store beside it.
+@contextmanager
+def viewer_of(seen: Memory, folder: Path) -> Iterator[Site]:
+    """Give the viewer of a memory; an agent works on the same store beside the person who looks."""
     agent = seen.acting(actor=Actor(kind="agent", name="claude", session="s1"))
     keys = Keys(token="kept-token")
-    home = str(tmp_path / "store")
 
-    def reload() -> object:
-        return load_settings(flags={"home": home, "project": seen.project, "embedder": "none"})
+    def reload() -> Settings:
+        return load_settings(flags={"home": str(folder / "store"), "project": seen.project, "embedder": "none"})
 
-    app = make_app(seen, reload, keys=keys, port=PORT)  # type: ignore[arg-type]
+    app = make_app(seen, reload, keys=keys, port=PORT)
     with (
         TestClient(app, base_url=ORIGIN) as browser,
         TestClient(app, base_url=ORIGIN) as stranger,
@@ -60,3 +59,9 @@ def site(tmp_path: Path, time: Time) -> Iterator[Site]:
         browser.get(f"/?key={keys.link}")
         yield Site(memory=agent, keys=keys, browser=browser, stranger=stranger)
     seen.close()
+
+
+@pytest.fixture
+def site(tmp_path: Path, time: Time) -> Iterator[Site]:
+    with viewer_of(make_memory(tmp_path, time), tmp_path) as one:
+        yield one

@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from holdfast.hosts.web.api import ENDPOINTS
 from holdfast.hosts.web.app import ACTS, PAGES
+from holdfast.hosts.web.endpoints import ENDPOINTS
 from holdfast.hosts.web.guard import HEADERS, LONGEST_BODY
 from holdfast.model.record import Draft, Link
 from holdfast.verbs.records.lifecycle import Revision, record_use, revise
 from holdfast.verbs.records.read import get
 from holdfast.verbs.records.write import draft_event, write
 from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.sessions.suggest import suggestions
-from holdfast.verbs.sessions.thread import open_thread
+from holdfast.verbs.sessions.thread import open_thread, suggestions
 from tests.conftest import keep
 from tests.rows import each, sampled
 from tests.web.conftest import ORIGIN, PORT, Site

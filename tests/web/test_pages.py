@@ -11,28 +11,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.compose.settings import load_settings
-from holdfast.hosts.web.app import make_app
+from holdfast.hosts.web import render
 from holdfast.hosts.web.freshness import Badge, badge, cited_by
-from holdfast.hosts.web.guard import Keys
-from holdfast.hosts.web.pages import memories
-from holdfast.hosts.web.pages.files import parts_of
-from holdfast.hosts.web.plots import nice
+from holdfast.hosts.web.pages.code import parts_of
+from holdfast.hosts.web.pages.insights import nice
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import find
-from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.freshness import Citation, freshness
 from holdfast.verbs.records.hot import hot_set
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
 from holdfast.verbs.records.quarantine import standing
 from holdfast.verbs.records.read import get, history
-from holdfast.verbs.records.repository import Citation
 from holdfast.verbs.records.write import WrittenPending, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
@@ -40,7 +35,7 @@ from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads
 from holdfast.verbs.truth.contradictions import mark
 from holdfast.verbs.truth.trust import trust_of
 from tests.conftest import Time, keep, make_memory
-from tests.web.conftest import ORIGIN, PORT, Site
+from tests.web.conftest import ORIGIN, Site, viewer_of
 
 SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
 
@@ -99,14 +94,16 @@ def test_search_says_why_each_hit_is_there_and_counts_what_is_no_answer(site: Si
     assert "No memory matches." in site.get("/memories/hits?q=quantum+chromodynamics")
 
 
-def test_search_goes_back_in_time(site: Site, time: Time) -> None:
+def test_search_and_list_go_back_to_the_end_of_a_day(site: Site, time: Time) -> None:
+    site.browser.cookies.set("holdfast-zone", "UTC")
     record = keep(site.memory, "Releases happen on Fridays.")
-    time.pass_days(10)
+    day = record.created_at[:10]
+    time.pass_days(3)
     retire(site.memory, record.id, "never again")
     assert "No memory matches" in site.get("/memories/hits?q=releases+fridays")
-    found = site.get(f"/memories/hits?q=releases+fridays&as_of={record.created_at[:10]}T23:59")
-    assert "Releases happen on Fridays." in found
-    assert "As of" in found
+    for path in (f"/memories?q=releases+fridays&as_of={day}", f"/memories?as_of={day}"):
+        assert "Releases happen on Fridays." in site.get(path), path
+    assert "As of 21 Sep 2026, 23:59" in site.get(f"/memories?q=releases+fridays&as_of={day}")
 
 
 def test_a_list_goes_on_where_it_ended_and_repeats_nothing(site: Site) -> None:
@@ -277,7 +274,7 @@ def test_contradictions_stand_side_by_side_and_are_resolved(site: Site, time: Ti
     assert "port 9090" in said
     site.post(f"/review/{newer.id}/approve", **{"sort": "contradiction", "with": older.id})
     assert get(site.memory, older.id).superseded_by == newer.id
-    assert "The rules found no contradictions" in site.get("/review/items?show=contradiction&by=rule")
+    assert "Nothing needs your decision here." in site.get("/review/items?show=contradiction")
 
 
 def test_what_waits_for_a_yes_gets_one_or_a_no(site: Site) -> None:
@@ -436,6 +433,9 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
             "def pay(amount):",
             "    return amount * LIMIT",
         ]
+        whole = keep(memory, "Totals are kept in this file.", anchors=("app.py",))
+        (tmp_path / "app.py").write_text((tmp_path / "app.py").read_text() + "\n" * 300 + "LAST = 1\n")
+        assert "LAST" in str(cited_by(memory, whole)[0].difference).partition("<ins>")[2]  # however far down it is
         (tmp_path / "app.py").write_text("def pay(amount):\n    return amount + 1\n")
         changed = cited_by(memory, record)[0]
         assert changed.state == "changed"
@@ -615,17 +615,6 @@ def test_times_are_those_of_the_browser(site: Site) -> None:
         assert "Totals" in site.get("/activity")
 
 
-def test_a_date_means_the_end_of_that_day(site: Site, time: Time) -> None:
-    site.browser.cookies.set("holdfast-zone", "UTC")
-    record = keep(site.memory, "Releases happen on Fridays.")
-    day = record.created_at[:10]
-    time.pass_days(3)
-    retire(site.memory, record.id, "never again")
-    for path in (f"/memories?q=releases+fridays&as_of={day}", f"/memories?as_of={day}"):
-        assert "Releases happen on Fridays." in site.get(path), path
-    assert "As of 21 Sep 2026, 23:59" in site.get(f"/memories?q=releases+fridays&as_of={day}")
-
-
 def test_parts_are_whole_pages_for_who_has_no_scripts(site: Site) -> None:
     record = keep(site.memory, "Refunds go through the ledger.")
     for path in (
@@ -671,7 +660,7 @@ def test_the_list_is_sorted_exported_and_saved(site: Site, monkeypatch: pytest.M
     }
     by_use = json.loads(site.get("/memories/export?format=json&sort=used"))["records"]
     assert [one["id"] for one in by_use] == [first.id, second.id]
-    monkeypatch.setattr(memories, "MOST_ROWS", 1)
+    monkeypatch.setattr(render, "MOST_ROWS", 1)
     assert "too many for one file" in site.get("/memories/export?format=csv", 400)  # refused, not cut
     site.post("/memories/saved", name="Fruit <b>", search="tag=fruit&sort=used")
     page = site.get("/memories")
@@ -735,10 +724,7 @@ def test_no_line_of_a_long_file_is_cut_silently(tmp_path: Path, time: Time) -> N
         assert "x" * 399 + "…" in page
 
 
-@pytest.mark.parametrize(
-    "path", ["sessions", "threads", "scars", "insights", "graph", "map", "timeline", "activity", "review"]
-)
-def test_every_view_is_a_file_too(tmp_path: Path, time: Time, path: str) -> None:
+def test_every_view_is_a_file_too(tmp_path: Path, time: Time) -> None:
     with drifted(tmp_path, time, "RETRIES is 3.") as (site, record):
         site.memory = begin(site.memory, title="=cmd|' /C calc'!A0")
         scar = keep(site.memory, "Never test refunds on the live ledger.", kind="scar", fields=SCAR)
@@ -746,13 +732,14 @@ def test_every_view_is_a_file_too(tmp_path: Path, time: Time, path: str) -> None
         recall(site.memory, Query(text="test refunds on the live ledger"))
         record_use(site.memory, [scar.id], "applied")
         open_thread(site.memory, "Write the guide.")
-        page = site.get(f"/{path}")
-        assert "format=csv" in page.replace("&amp;", "&")
-        rows = list(csv.DictReader(io.StringIO(site.get(f"/{path}?format=csv"))))
-        assert rows
-        assert [set(one) for one in json.loads(site.get(f"/{path}?format=json"))["rows"]] == [set(one) for one in rows]
-        assert not [cell for row in rows for cell in row.values() if cell.startswith("=")]  # no formula
-        assert "There is no format" in site.get(f"/{path}?format=xlsx", 400)
+        for path in ("sessions", "threads", "scars", "insights", "graph", "map", "timeline", "activity", "review"):
+            assert "format=csv" in site.get(f"/{path}").replace("&amp;", "&"), path
+            rows = list(csv.DictReader(io.StringIO(site.get(f"/{path}?format=csv"))))
+            assert rows, path
+            as_json = json.loads(site.get(f"/{path}?format=json"))["rows"]
+            assert [set(one) for one in as_json] == [set(one) for one in rows], path
+            assert not [cell for row in rows for cell in row.values() if cell.startswith("=")]  # no formula
+            assert "There is no format" in site.get(f"/{path}?format=xlsx", 400)
 
 
 def test_sessions_of_one_client_are_found_on_every_page(site: Site) -> None:
@@ -805,6 +792,41 @@ def test_home_says_what_changed_since_the_last_visit(site: Site, time: Time) -> 
     assert "Nothing was saved or changed." in site.get("/")
 
 
+def test_the_digest_of_a_range_says_what_changed_and_what_agents_got(site: Site, time: Time) -> None:
+    keep(site.memory, "Apples are weighed.")
+    time.pass_days(20)
+    start = site.memory.clock.now()[:10]
+    site.memory = begin(site.memory, title="Fruit")
+    bananas, cherries = keep(site.memory, "Bananas are counted."), keep(site.memory, "Cherries are pitted.")
+    retire(site.memory, cherries.id, "sold out")
+    data = {"ids": [bananas.id], "why": "brief", "tokens": 40}
+    site.memory.commit([site.memory.event("injected", site.memory.actor.session, data=data)])
+    record_use(site.memory, [bananas.id], "contradicted")
+    page = site.get(f"/timeline?since={start}&until={start}").partition("As text to paste")
+    assert "Apples" not in page[0] + page[2]
+    for section in ("Learned (2)", "Retired (1)", "Contradicted (1)", "Injected 1 time, 1 memory: 1 contradicted"):
+        assert section in page[2], section
+    assert "Apples" in site.get("/timeline?since=30d")
+    assert "is not a date" in site.get("/timeline?since=easter", 400)
+
+
+def test_what_hooks_deliver_counts_as_shown_and_a_session_says_why(site: Site, time: Time) -> None:
+    site.memory = begin(site.memory, title="Pushing")
+    session = site.memory.actor.session
+    scar = keep(site.memory, "`git push --force` lost two commits.", kind="scar", fields=SCAR)
+    data = {"ids": [scar.id], "why": "action site", "tokens": 40}
+    site.memory.commit([site.memory.event("injected", session, data=data)])
+    site.memory.commit([site.memory.event("used", scar.id, data={"outcome": "ignored"})])
+    assert "<strong>1</strong> times shown" in site.get("/scars")
+    page = site.get(f"/sessions/{session}")
+    assert page.index("Pushing") < page.index("warned at an action")
+    assert "not needed" in page
+    assert "<dt>shown</dt><dd>1</dd>" in site.get(f"/r/{scar.id}")
+    assert "warned at an action" in site.get(f"/r/{scar.id}/shown")
+    time.pass_days(60)
+    assert "shown, but it never helped" in site.get("/review?show=unused")
+
+
 def test_two_briefs_are_compared(site: Site, time: Time) -> None:
     site.memory = begin(site.memory)
     gone, stays = keep(site.memory, "Deploys happen on Fridays."), keep(site.memory, "Refunds go through the ledger.")
@@ -836,12 +858,5 @@ def drifted(folder: Path, time: Time, text: str) -> Iterator[tuple[Site, Record]
     )
     (folder / "untracked.py").write_text("x = 1\n")
     (folder.parent / "secret.txt").write_text("outside")
-    keys = Keys(token="kept-token")
-
-    def reload() -> object:
-        return load_settings(flags={"home": str(folder / "store"), "project": seen.project, "embedder": "none"})
-
-    with TestClient(make_app(seen, reload, keys=keys, port=PORT), base_url=ORIGIN) as browser:  # type: ignore[arg-type]
-        browser.get(f"/?key={keys.link}")
-        yield Site(memory=seen, keys=keys, browser=browser, stranger=browser), record
-    seen.close()
+    with viewer_of(seen, folder) as site:
+        yield site, record

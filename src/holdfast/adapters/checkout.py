@@ -3,31 +3,22 @@
 import json
 import logging
 import os
+import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.adapters import branches, changes
-from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git_text, run_git
-from holdfast.adapters.source.cited_places import (
-    GONE,
-    UNKNOWN,
-    Absent,
-    Content,
-    File,
-    Unreadable,
-    content_or_absent,
-    look,
-    only,
-)
+from holdfast.adapters import history
+from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git, git_lines, git_text, is_object, objects, run_git
+from holdfast.adapters.source.cited_places import GONE, UNKNOWN, Absent, Content, File, Unreadable, look, only
 from holdfast.adapters.source.definitions import defined
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
 from holdfast.model.files import read_inside, read_regular, write_whole
 from holdfast.model.foreign_json import parse_json
-from holdfast.model.history import BranchStatus, Earlier, Evidence
 from holdfast.model.ids import instant
+from holdfast.model.ports import BranchStatus, Earlier, Evidence
 from holdfast.model.record import Origin
 from holdfast.model.scope import is_network_address, project_of_remote, without_userinfo
 
@@ -38,6 +29,11 @@ RESOLVE_SECONDS = 0.3  # for finding what a text names
 MOST_DEFINING = 20  # files
 MOST_CHECKOUTS = 2_000
 PAGE_SECONDS = 0.02  # for finding the commits behind the changes of a page of hits
+MOST_TOUCHES = 300
+FEW, MOST_SEARCHED = 15, 500  # files that mention a name
+_LOG = ("log", "--no-color", "--no-renames", "--ignore-missing", "--raw", "--no-abbrev")
+_RAW = re.compile(r":\d+ \d+ (?P<before>[0-9a-f]+) (?P<after>[0-9a-f]+) \w\d*\t(?P<path>[^\t\n]+)")
+_KEYWORDS = "def|class|func|fn|function|interface|struct|enum|type|const|let|var|trait|impl|module|static"
 
 
 class _Checkout(NamedTuple):
@@ -156,10 +152,8 @@ class GitCheckout:
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
         """Return the author times of the commits since an instant, of these paths or of all; None if git fails."""
         narrowed = ["--", *paths] if paths else []
-        said = self._try("log", "--format=%at", f"--since={at}", "HEAD", *narrowed, seconds=QUICK_SECONDS)
-        if said is None:
-            return None
-        return [made for line in said.splitlines() if (made := instant(int(line))) > at]
+        listing = self._ask_git("log", "--format=%at", f"--since={at}", "HEAD", *narrowed)
+        return None if listing is None else [made for line in listing.split() if (made := instant(int(line))) > at]
 
     def snapshot(self, cited: Mapping[str, CodeMark | None], *, at: str = "") -> CodeSnapshot:
         """Look up cited places in the current files or at a commit; those not reached within 0.5 s are unknown."""
@@ -181,31 +175,81 @@ class GitCheckout:
             return None
         key = (self.origin().commit, since, tuple(sorted((path, *sorted(blobs)) for path, blobs in cited.items())))
         if key not in self._touches:
-            seconds = PAGE_SECONDS if quick else QUICK_SECONDS
-            if (found := changes.touches(self.top(), cited, since, seconds=seconds)) is None:
+            if (found := self._read_touches(cited, since, PAGE_SECONDS if quick else QUICK_SECONDS)) is None:
                 return None
             self._touches = {key: found}  # only the latest: a page of hits asks the same question several times
         return self._touches[key]
 
+    def _read_touches(self, cited: Mapping[str, Collection[str]], since: str, seconds: float) -> list[Touch] | None:
+        """Read the log until every file had its cited content.
+
+        Given a commit to stop at, git would walk all the way to it before printing anything.
+        """
+        wanted = {(path, blob) for path, blobs in cited.items() for blob in blobs}
+        span = ("--format=%x1e%H%x1f%an%x1f%at%x1f%s", f"--max-count={MOST_TOUCHES}", f"--since={since}", "HEAD", "--")
+        found, started, head = list[Touch](), time.monotonic(), ["", "", "0", ""]
+        try:
+            with git_lines(self.top(), *_LOG, *span, *cited, seconds=seconds) as lines:
+                for line in (raw.decode(errors="replace").rstrip("\n") for raw in lines):
+                    if line.startswith("\x1e"):
+                        head = line[1:].split("\x1f", 3)
+                    elif match := _RAW.fullmatch(line):
+                        commit, author, at, subject = head
+                        known = {"commit": commit, "author": author, "at": instant(int(at)), "subject": subject}
+                        found.append(Touch(**known, **match.groupdict()))
+                        wanted.discard((match["path"], match["before"]))
+                        if not wanted:
+                            break
+        except OSError:
+            return None
+        return found if not wanted or time.monotonic() - started < seconds else None
+
     def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, CodeMark]:
         """Return what was at a place in several versions of its file, by blob."""
-        found = changes.contents(self.top(), blobs) if self._facts else {}
-        place = parse_anchor(anchor)
-        return {blob: look(place, only(place.path, raw)) for blob, raw in found.items()}
+        query, place = "\n".join(blobs).encode() + b"\n", parse_anchor(anchor)
+        batch = git(self.top(), "cat-file", "--batch", stdin=query, seconds=QUICK_SECONDS) if self._facts else None
+        return {blob: look(place, only(place.path, raw)) for blob, raw in objects(batch or b"").items()}
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
-        """Return the new paths of files that were renamed, by old path."""
-        return changes.renamed(self.top(), paths, since) if self._facts else {}
+        """Return the new paths of files that git detects as renamed since the common ancestor of commits, by old path."""
+        commits = sorted({commit for commit in since if re.fullmatch(r"[0-9a-f]{7,64}", commit)})
+        base = commits[0] if commits else ""
+        if len(commits) > 1:
+            base = (self._ask_git("merge-base", "--octopus", *commits) or "").strip()
+        span = ["HEAD", f"^{base}"] if base else ["HEAD", f"--max-count={MOST_TOUCHES}"]
+        asked = ("log", "-M", "--diff-filter=R", "--name-status", "--format=", "--ignore-missing")
+        moves = [line.split("\t") for line in (self._ask_git(*asked, *span) or "").splitlines() if line.startswith("R")]
+        places = dict.fromkeys(paths, "")
+        for _, old, new in reversed([move for move in moves if len(move) == 3]):  # oldest first: a file may move twice
+            for path, place in places.items():
+                if (place or path) == old:
+                    places[path] = new
+        return {path: place for path, place in places.items() if place}
 
     def defining(self, name: str, extension: str) -> list[str]:
         """Return the files in which a name may be defined."""
-        return changes.defining(self.top(), [name], extension) if self._facts else []
+        return self._files_defining([name], extension)
+
+    def _files_defining(self, names: Sequence[str], extension: str = "", seconds: float = QUICK_SECONDS) -> list[str]:
+        """Return the tracked files, of a kind or all, in which one of the names may be defined."""
+        parts = (name.split(".") for name in names)
+        last = sorted({part[0] if part[0][:1].isupper() else part[-1] for part in parts})
+        kind = ["--", f"*.{extension}"] if extension else []
+        # Plain words are found a hundred times faster than a pattern, which is only needed where many files have them.
+        plain = [argument for name in last for argument in ("-e", name)]
+        listing = (self._ask_git("grep", "-l", "-I", "-w", "-F", *plain, *kind, seconds=seconds) or "").splitlines()
+        if len(listing) <= FEW:
+            return listing
+        either = "|".join(map(re.escape, last))
+        pattern = rf"({_KEYWORDS})[^=(]*\b({either})\b|^[ \t]*({either})[ \t]*(:[^=]*)?=|\.({either})[ \t]*=[ \t]*(async )?function"
+        asked = ("grep", "-l", "-I", "-E", "-e", pattern, "--", *listing[:MOST_SEARCHED])
+        return (self._ask_git(*asked, seconds=seconds) or "").splitlines()
 
     def definitions(self, names: Sequence[str], paths: Sequence[str] = ()) -> dict[str, list[str]]:
         """Return the anchors of all definitions that each name may mean, in these files or, if none are passed, in all."""
         until = time.monotonic() + RESOLVE_SECONDS
         if not paths and self._facts and names:
-            paths = changes.defining(self.top(), names, seconds=RESOLVE_SECONDS)[:MOST_DEFINING]
+            paths = self._files_defining(names, seconds=RESOLVE_SECONDS)[:MOST_DEFINING]
         found: dict[str, list[str]] = {name: [] for name in names}
         for path in paths:
             file = self._read(path, "")
@@ -221,31 +265,47 @@ class GitCheckout:
         """Return the path of each file that is there by this name, or is the only one whose path ends with it."""
         paths = {name: name for name in names if isinstance(self._read(name, ""), Content)}
         other = [name for name in names if name not in paths]
-        tracked = changes.ending(self.top(), other, seconds=RESOLVE_SECONDS) if other and self._facts else []
+        patterns = [f":(glob)**/{name}" for name in other if not set(name) & set("*?[")]
+        listing = self._ask_git("ls-files", "--", *patterns, seconds=RESOLVE_SECONDS) if patterns else ""
         for name in other:
-            ends = [path for path in tracked if path.endswith(f"/{name}")]
+            ends = [path for path in (listing or "").splitlines() if path.endswith(f"/{name}")]
             paths |= {name: ends[0]} if len(ends) == 1 else {}
         return paths
 
     def files(self) -> list[str] | None:
         """Return the tracked files; None if this is no repository, or git does not answer."""
-        return changes.tracked(self.top()) if self._facts else None
+        listing = self._ask_git("ls-files", "-z")
+        return None if listing is None else [path for path in listing.split("\0") if path]
 
     def content(self, what: str) -> bytes | None:
         """Return the content of a blob or of `commit:path`; None if it does not exist."""
-        return changes.content(self.top(), what) if self._facts else None
+        if not self._facts or what.startswith("-"):
+            return None
+        return git(self.top(), "cat-file", "blob", what, seconds=QUICK_SECONDS)
 
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:
-        """Return the author, date and subject of a commit."""
-        return changes.facts_of(self.top(), commit) if self._facts and commit else None
+        """Return the author, date and subject of a commit; None if it is missing."""
+        line = self._ask_git("log", "-1", "--format=%an%x1f%at%x1f%s", commit, "--") if is_object(commit) else None
+        if not line or line.count("\x1f") != 2:
+            return None
+        author, at, subject = line.rstrip("\n").split("\x1f")
+        return author, instant(int(at)), subject
 
     def files_of(self, commit: str) -> list[str]:
-        """Return the files that a commit changed."""
-        return changes.files_of(self.top(), commit) if self._facts and commit else []
+        """Return the files that a commit changed; none if it is missing."""
+        asked = ("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", commit, "--")
+        names = self._ask_git(*asked) if is_object(commit) else ""
+        return [name for name in (names or "").split("\0") if name]
 
     def tips(self) -> dict[str, str]:
-        """Return the commit that each branch points to."""
-        return branches.tips(self.top()) if self._facts else {}
+        """Return the commit that each branch points to, local or as last fetched; a local branch takes precedence."""
+        listing = self._ask_git("for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes", "refs/heads")
+        commits = {}
+        for line in (listing or "").splitlines():
+            commit, _, name = line.partition(" ")
+            short = name.removeprefix("refs/heads/")
+            commits[short if short != name else name.removeprefix("refs/remotes/").partition("/")[2]] = commit
+        return commits
 
     def merge_base(self, other: str) -> str:
         """Return the merge base of HEAD and another commit or branch, or an empty string if there is none."""
@@ -260,8 +320,12 @@ class GitCheckout:
 
     @cached_property
     def default_branch(self) -> str:
-        """The branch that others are merged into."""
-        return branches.default_branch(self.top()) if self._facts else ""
+        """The branch that others are merged into: the remote's default, else main or master."""
+        remote_head = self._ask_git("symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
+        if remote_head:
+            return remote_head.strip().removeprefix("origin/")
+        names = self.tips()
+        return next((name for name in ("main", "master", "trunk") if name in names), "")
 
     def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
         """Return the status of branches, each given with its last known commit."""
@@ -270,17 +334,13 @@ class GitCheckout:
         # Computed once for each HEAD: comparing patches is slow.
         wanted = {end for end in ends.values() if end and (here, end) not in self._held}
         if wanted and self._facts:
-            found = branches.contained_in_head(self.top(), wanted)
-            self._held |= {(here, end): one for end, one in found.items()}
-        return {
-            name: self._branch_status(self._held.get((here, end)), alive=name in there) for name, end in ends.items()
-        }
+            found = history.contained_in_head(self.top(), wanted)
+            self._held |= {(here, end): held for end, held in found.items()}
 
-    @staticmethod
-    def _branch_status(held: bool | None, *, alive: bool) -> BranchStatus:
-        if held is None:
-            return "unknown"
-        return "merged" if held else "open" if alive else "gone"
+        def status(held: bool | None, *, alive: bool) -> BranchStatus:
+            return "unknown" if held is None else "merged" if held else "open" if alive else "gone"
+
+        return {name: status(self._held.get((here, end)), alive=name in there) for name, end in ends.items()}
 
     def _commit(self, name: str, at: str) -> CodeMark:
         """Look up a commit: gone if it is no ancestor of `at`, unknown if it is not in this repository."""
@@ -293,7 +353,8 @@ class GitCheckout:
         """Read the current file, or the file at a commit; files outside the worktree are not read."""
         try:
             if at and (self.top() / path).resolve().is_relative_to(self.top().resolve()):
-                return content_or_absent(changes.content(self.top(), f"{at}:{path}"))
+                raw = self.content(f"{at}:{path}")
+                return Absent() if raw is None else Content(raw)
             return Content(read_inside(self.top(), Path(path).expanduser(), LARGEST))
         except (FileNotFoundError, NotADirectoryError):
             return Absent()
@@ -351,6 +412,10 @@ class GitCheckout:
     def _fetched_from(self, remote: str) -> str:
         url = git_text(self._folder, "ls-remote", "--get-url", "--", remote)
         return (url or "").removesuffix("\n")
+
+    def _ask_git(self, *question: str, seconds: float = QUICK_SECONDS) -> str | None:
+        """Return the output of git in the top folder; None if it fails, and outside git."""
+        return git_text(self.top(), *question, seconds=seconds) if self._facts else None
 
     def _ask(self, *question: str) -> str:
         return self._try(*question) or ""  # no git: the folder itself is the identity

@@ -4,12 +4,17 @@ import os
 import re
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
+
+from holdfast.model.errors import HoldfastError, ReplicaError
 
 GIT_SECONDS = 5.0
 QUICK_SECONDS = 1.0  # for questions on the way to every result
+SLOW_SECONDS, NETWORK_SECONDS = 60.0, 120.0  # for reading everything, and for fetching
+DEFAULT_IDENT = "Holdfast <holdfast@localhost>"
 LATE = 124  # the exit code of a git that took too long
 # Git hooks set these to their own repository; ours is the one of the folder.
 _REPOSITORY_VARIABLES = frozenset(
@@ -94,6 +99,99 @@ def git_lines(folder: Path, *arguments: str, seconds: float) -> Iterator[Iterato
         finally:
             late.cancel()
             process.kill()
+
+
+class Repository:
+    """The repository around a folder: a checkout, a linked worktree, a submodule or a bare one. Failures raise `error`."""
+
+    def __init__(
+        self, folder: Path, error: type[HoldfastError] = ReplicaError, *, seconds: float = SLOW_SECONDS
+    ) -> None:
+        self.folder, self._error, self._seconds = folder, error, seconds
+
+    @cached_property
+    def common(self) -> Path:
+        """The folder all worktrees share."""
+        folder = self.attempt("rev-parse", "--git-common-dir")
+        if folder is None:
+            raise self._error("There is no git repository here.", hint="Run it inside the repository to share with.")
+        return (self.folder / folder).resolve()
+
+    def check_inside(self, folder: Path) -> None:
+        """Raise an error if a folder of this checkout is a link to elsewhere, or another repository."""
+        exists = next(place for place in (folder, *folder.parents) if place.exists())
+        if Repository(exists).attempt("rev-parse", "--show-toplevel") != self.ask("rev-parse", "--show-toplevel"):
+            raise self._error(
+                f"{folder} belongs to another repository or leads out of this one.",
+                hint="Replace the link or submodule by a folder.",
+            )
+
+    def head(self) -> str:
+        """Return the commit that is checked out; "" in a repository without commits."""
+        return self.attempt("rev-parse", "--quiet", "--verify", "HEAD^{commit}") or ""
+
+    def remotes(self) -> list[str]:
+        """Return the names of its remotes."""
+        return self.ask("remote").split()
+
+    def refs(self, under: str) -> dict[str, str]:
+        """Return the refs under a prefix: the rest of the name and the object."""
+        lines = self.ask("for-each-ref", "--format=%(objectname) %(refname)", under).splitlines()
+        return {name.removeprefix(under): sha for sha, _, name in (line.partition(" ") for line in lines)}
+
+    def holds(self, earlier: str, later: str) -> bool:
+        """True if a commit is another or its ancestor."""
+        return earlier == later or self.run("merge-base", "--is-ancestor", earlier, later).returncode == 0
+
+    def ident(self) -> str:
+        """Return the committer that git is configured with."""
+        ident_ = self.attempt("var", "GIT_COMMITTER_IDENT")
+        return ident_.rsplit(" ", 2)[0] if ident_ else DEFAULT_IDENT
+
+    def blobs(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Return the contents of objects, read in a single call; missing ones are left out."""
+        query = "\n".join(dict.fromkeys(names)).encode()
+        return objects(self.ask_bytes("cat-file", "--batch", stdin=query)) if query else {}
+
+    def files(self, commit: str, *places: str) -> dict[str, str] | None:
+        """Return the blob of each regular file in folders at a commit, by path; None if git cannot list them."""
+        done = self.run("ls-tree", "-z", "--full-tree", commit, "--", *(f"{place}/" for place in places))
+        entries = (entry.partition("\t") for entry in done.stdout.decode(errors="surrogateescape").split("\0"))
+        files = {path: facts.split()[2] for facts, _, path in entries if facts.startswith("100")}
+        return None if done.returncode else files
+
+    def ask(self, *arguments: str, stdin: bytes = b"") -> str:
+        """Return git's output as text; raise an error if it fails."""
+        return self.ask_bytes(*arguments, stdin=stdin).decode(errors="surrogateescape").strip()
+
+    def ask_bytes(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Return git's output; raise an error if it fails."""
+        done = self.run(*arguments, stdin=stdin)
+        if done.returncode:
+            raise self._error(f"git {arguments[0]} failed in {self.folder}: {complaint(done)}")
+        return done.stdout
+
+    def attempt(self, *arguments: str, errors: str = "surrogateescape") -> str | None:
+        """Return git's output as text; None if it fails, an error if it takes too long."""
+        done = self.run(*arguments)
+        if done.returncode == LATE:
+            raise self._error("git took too long.", hint="Try again.")
+        return None if done.returncode else done.stdout.decode(errors=errors).strip("\n")
+
+    def run(self, *arguments: str, stdin: bytes = b"", seconds: float = 0) -> subprocess.CompletedProcess[bytes]:
+        """Run git in the folder with a timeout; it never prompts."""
+        try:
+            return run_git(self.folder, *arguments, stdin=stdin, seconds=seconds or self._seconds)
+        except OSError as problem:
+            hint = "Is git installed and on the PATH?"
+            raise self._error(f"git cannot be run ({problem.strerror}).", hint=hint) from problem
+
+
+def complaint(done: subprocess.CompletedProcess[bytes]) -> str:
+    """Return the line of git's output that names the error."""
+    lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith(("fatal:", "error:", " ! "))]
+    return (errors or lines or [f"exit code {done.returncode}"])[0].removeprefix("fatal: ").strip()
 
 
 def _command(folder: Path, arguments: tuple[str, ...]) -> list[str]:

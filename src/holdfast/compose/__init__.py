@@ -4,8 +4,10 @@ import getpass
 import os
 import platform
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from holdfast.adapters.embedders.classifier import LocalClassifier
@@ -18,12 +20,15 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress, Store
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig, StoreError, Unreachable
-from holdfast.model.event import Actor
-from holdfast.model.files import read_regular
+from holdfast.model.event import Actor, Event
+from holdfast.model.files import FILE, read_regular
 from holdfast.model.ids import Clock
-from holdfast.model.places import FILE
 from holdfast.model.session import Host
 from holdfast.verbs.memory import Context, Memory
+
+if TYPE_CHECKING:
+    from holdfast.engine.views import Entry
+    from holdfast.verbs.upkeep.erasing import Erased
 
 # numpy's threads spin while they wait, which doubles the CPU time of a recall; its matrices here are small. Set before
 # anything imports numpy.
@@ -53,6 +58,7 @@ def open_memory(
         embedder=embedder_of(config),
         classifier=LocalClassifier(),
         observing=lambda: observing_of(config, home),
+        on_erased=_erased,
         copies=lambda updates, is_outdated: erase_copies(home, folder, updates, is_outdated),
         context=Context(
             actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session)
@@ -74,6 +80,12 @@ def open_memory(
 
         finish(memory)  # complete erasures made while the database was unreachable
     return memory
+
+
+def _erased(memory: Memory, events: Sequence[Event]) -> "tuple[list[Entry], Erased]":
+    from holdfast.verbs.upkeep.erasing import commit
+
+    return commit(memory, events)
 
 
 def _followed(memory: Memory) -> str:
@@ -164,7 +176,7 @@ def database_at(place: str) -> Database:
 
 def guarded_store(config: Config) -> Store:
     """Open the team's store for the users of its server: behind row-level security."""
-    from holdfast.engine.postgres.roles import MEMBER
+    from holdfast.engine.postgres.row_security import MEMBER
 
     return Store(_with_timeout(config.database, role=MEMBER))
 
@@ -176,7 +188,7 @@ def keys_store(config: Config, role: str = "") -> Store:
 
 def _with_timeout(url: str, role: str) -> Database:
     """Open a database whose queries time out, for requests of people who wait."""
-    from holdfast.engine.postgres.timeouts import ANSWER_SECONDS
+    from holdfast.engine.postgres.connection import ANSWER_SECONDS
 
     return _postgres(url, role=role, seconds=ANSWER_SECONDS)
 

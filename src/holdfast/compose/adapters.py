@@ -10,19 +10,18 @@ from holdfast.adapters.checkout import GitCheckout
 from holdfast.compose.settings import store_folder
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig
-from holdfast.model.history import History
-from holdfast.model.places import FOLDER
-from holdfast.model.ports import Checkout, Embedder, RemoteReplica, Replica
+from holdfast.model.files import FOLDER
+from holdfast.model.ports import Checkout, Embedder, History, RemoteReplica, Replica
 from holdfast.model.record import Record
 from holdfast.policy.admission.sharing import Sharing, own, with_team
 from holdfast.verbs.memory import Memory
 
 if TYPE_CHECKING:
-    from holdfast.model.foreign import Item
+    from holdfast.model.foreign import Exported, Item
     from holdfast.model.observer import Observer, Observing
     from holdfast.model.replica import CommittedMemory, Outdated, ReplicaUpdate, Scrubbed
 
-# Importable systems and the module of each importer; `file` is any file.
+# Importable systems and the module of each; `file` is any file. Some modules write their format, too.
 IMPORTERS = {
     "gitmem": "gitmem",
     "memory-mcp": "memory_mcp",
@@ -48,8 +47,12 @@ def history_of(folder: Path) -> History:
 
 def foreign_items(system: str, path: Path) -> "Iterator[Item]":
     """Yield what the importer of another system reads at a path."""
-    read: Callable[[Path], Iterator[Item]] = import_module(f"holdfast.adapters.importers.{IMPORTERS[system]}").read
+    read: Callable[[Path], Iterator[Item]] = _of_system(system).read
     return read(path.expanduser())
+
+
+def _of_system(system: str) -> Any:
+    return import_module(f"holdfast.adapters.importers.{IMPORTERS[system]}")
 
 
 def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple[Replica, Sharing]:
@@ -58,8 +61,8 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
     home = store_folder(memory.config, cwd)
     if name == "notes":
         return open_notes(memory, cwd), team
+    from holdfast.adapters.git import Repository
     from holdfast.adapters.replicas.authors import committed_files
-    from holdfast.adapters.replicas.git import Repository
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
     if name == "folder":
@@ -89,7 +92,7 @@ def erase_copies(home: Path, folder: Path, updates: "Sequence[ReplicaUpdate]", i
 
 def committed_memories(memory: Memory, commit: str) -> "list[CommittedMemory]":
     """Return the memories that the checkout's repository has at a commit; no replica needs to be turned on."""
-    from holdfast.adapters.replicas.committed import committed_memories as committed
+    from holdfast.adapters.replicas.record_file import committed_memories as committed
 
     team = with_team(memory.checkout.project())
     return committed(memory.checkout.top(), f"{FOLDER}/memories", commit, team.implied)
@@ -114,24 +117,14 @@ def open_notes(memory: Memory, folder: Path | None = None) -> RemoteReplica:
 
 def bettermemory_document(records: Iterable[Record]) -> list[dict[str, Any]]:
     """Return records as bettermemory's own export lists them."""
-    from holdfast.adapters.exporters.bettermemory import document
+    documents: list[dict[str, Any]] = _of_system("bettermemory").document(records)
+    return documents
 
-    return document(records)
 
-
-def write_markdown(records: Iterable[Record], folder: Path) -> int:
-    """Write records as a folder that bettermemory reads; return how many."""
-    from holdfast.adapters.exporters.bettermemory import write
-
+def write_foreign(system: str, records: Iterable[Record], folder: Path) -> "Exported":
+    """Write records into a folder or repository as another system reads them."""
+    write: Callable[[Iterable[Record], Path], Exported] = _of_system(system).write
     return write(records, folder.expanduser())
-
-
-def write_git_notes(records: Iterable[Record], folder: Path) -> tuple[int, int, int]:
-    """Append records to a repository's notes as git-notes-memory reads them; return how many are new, known and private."""
-    from holdfast.adapters.exporters.git_notes import write
-
-    done = write(records, folder.expanduser())
-    return done.added, done.known, done.private
 
 
 def embedder_of(config: Config) -> Embedder | None:
@@ -184,11 +177,11 @@ def _observer(config: Config) -> "Observer":
     if config.observer == "openai":
         if not model:
             raise InvalidConfig("The openai observer needs observer_model.")
-        from holdfast.adapters.observers.openai import OpenAIObserver
+        from holdfast.adapters.observers.http import OpenAIObserver
 
         return OpenAIObserver(url, model, key)
     if not key:
         raise InvalidConfig("The anthropic observer needs observer_key.")
-    from holdfast.adapters.observers.anthropic import AnthropicObserver
+    from holdfast.adapters.observers.http import AnthropicObserver
 
     return AnthropicObserver(url, model, key)

@@ -9,33 +9,26 @@ from typing import Any
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import git_text
-from holdfast.model.config import Config
+from holdfast.model.config import PRESETS, Config, Preset, preset_of
 from holdfast.model.errors import Conflict, InvalidConfig
-from holdfast.model.files import read_regular, write_whole
-from holdfast.model.places import FILE, FOLDER, check_own, data_folder, home_of, list_store, listed_stores
-from holdfast.model.presets import PRESETS, Preset, preset_of
+from holdfast.model.files import (
+    FILE,
+    FOLDER,
+    check_own,
+    data_folder,
+    home_of,
+    list_store,
+    listed_stores,
+    read_regular,
+    write_whole,
+)
 
 COPY = "team.db"  # local copy of a team's database, for when that is unreachable
 # Files of a store that must not be committed; the rest of its folder (settings, team memories) may be.
-PRIVATE = (
-    *(
-        f"{FILE}*",
-        f"{COPY}*",
-        "http-token*",
-        "setup.json",
-        "spool",
-        "prepared",
-        "seen",
-        "sessions",
-        "hooks.log*",
-        "work.lock",
-        "erase.lock",
-        "erasing",
-        "stores.json",
-        "checkouts.json",
-    ),
-    *("replicas", "markdown", "backups", "damaged-*"),
-)
+PRIVATE = f"""
+{FILE}* {COPY}* http-token* setup.json spool prepared changes deriving seen sessions hooks.log* work.lock erase.lock erasing stores.json
+checkouts.json replicas markdown backups damaged-*
+""".split()
 # Settings with a fixed set of values.
 CHOICES = {
     "embedder": ("local", "http", "none"),
@@ -113,6 +106,12 @@ def user_file() -> Path:
     from platformdirs import user_config_path
 
     return user_config_path("holdfast", appauthor=False) / "config.toml"
+
+
+def settings_files(folder: Path) -> list[str]:
+    """Return the files that the settings of a folder come from, whether they exist or not."""
+    nearest = _nearest(folder) or folder / FOLDER
+    return [str(user_file()), str(nearest / "config.toml")]
 
 
 def keep_settings(values: Mapping[str, Any]) -> Path:
@@ -325,7 +324,7 @@ def _checked(source: str, name: str, value: Any) -> Any:
     default = _KNOWN[name].default
     try:
         return _converted(default, value)
-    except (ValueError, TypeError) as problem:
+    except (ValueError, TypeError, KeyError) as problem:
         wanted = {bool: "true or false", int: "a whole number", float: "a number", tuple: "a list of texts"}
         expected = wanted.get(type(default), "a text")
         raise InvalidConfig(f"{source}: {name} must be {expected}, not {value!r}.") from problem
@@ -347,14 +346,7 @@ def _converted(default: Any, value: Any) -> Any:
     raise TypeError
 
 
-class _Words(dict[str, bool]):
-    def __missing__(self, word: str) -> bool:
-        raise ValueError(word)
-
-
-_WORDS_FOR_BOOL = _Words(
-    {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
-)
+_WORDS_FOR_BOOL = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
 
 def _nearest(start: Path) -> Path | None:

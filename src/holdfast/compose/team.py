@@ -6,13 +6,13 @@ from pathlib import Path
 from holdfast.compose import database_at, database_of
 from holdfast.engine.opening import open_store
 from holdfast.engine.postgres import row_security
-from holdfast.engine.postgres.roles import KEEPER
+from holdfast.engine.postgres.row_security import KEEPER
 from holdfast.engine.recovery.copy_store import Moved, move
 from holdfast.engine.views.vectors import make_graph
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.sessions.starters import plant
+from holdfast.verbs.sessions.session import plant
 
 __all__ = ["Moved", "grant", "move_store", "protect", "role_of_server"]
 

@@ -1,6 +1,6 @@
 """The interface of a SQL database: execute, query, transaction. SQL is written once, in the subset both engines share.
 
-A list of values is passed as one JSON parameter: `id in (select value from json_each(:ids))`, with
+A list of values is passed as one parameter: `id in (select value from json_each(:ids))`, with
 `cast(value as bigint)` for numbers. The text of a statement is then always the same, and is prepared once.
 
 What differs between the engines is a method or attribute here. `dialect` is only for the modules that search words and
@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
@@ -20,6 +21,7 @@ from holdfast.model.errors import Invalid, StoreCorrupt, StoreError
 Params = Mapping[str, Any]
 Dialect = Literal["sqlite", "postgres"]
 T = TypeVar("T")
+_NO_PARAMS: Params = {}
 
 
 class Halves(bytes):
@@ -39,7 +41,10 @@ class Row(Protocol):
 
 
 class Database(Protocol):
-    """One open database. Parameters are written `:name`; failures are raised as StoreError."""
+    """One open database. Parameters are written `:name`, lists among them are passed as JSON (not in `many`).
+
+    Failures are raised as StoreError.
+    """
 
     dialect: Dialect
     guarded: bool  # row-level security is on: a query returns only rows that the user may see
@@ -48,6 +53,7 @@ class Database(Protocol):
     @property
     def path(self) -> Path | None:
         """The file of an embedded database; None on a server."""
+        return None
 
     @property
     def place(self) -> str:
@@ -94,20 +100,65 @@ class Database(Protocol):
     def compact(self) -> bool:
         """Reclaim deleted space and update planner statistics. False if the write-ahead log could not be emptied."""
 
-    def forget_deleted(self, *, free_pages: bool = False) -> bool:
+    def forget_deleted(self, *, free_pages: bool = False) -> bool:  # noqa: ARG002  for a file
         """Remove deleted text from index segments and the write-ahead log, and from free pages if asked.
 
         False if another process is still reading the log. A server does this itself.
         """
+        return True
 
     def damage(self) -> list[str]:
         """Return the problems that a check of every page finds. A server checks itself."""
+        return []
 
     def in_memory(self, problem: StoreError, /) -> AbstractContextManager[None]:
         """Switch to a copy in memory, read-only once the context ends; raise `problem` if that is impossible."""
 
     def close(self) -> None:
         """Close every connection."""
+
+
+def as_params(given: Params) -> Params:
+    """Return parameters with each list in them as one JSON text."""
+    return {name: json.dumps([*item]) if isinstance(item, _LISTS) else item for name, item in given.items()}
+
+
+_LISTS = (list, tuple, set, frozenset)
+
+
+def value(db: Database, sql: str, params: Params = _NO_PARAMS, default: Any = 0) -> Any:
+    """Return the first column of the first row of a select, or the default if it has no rows."""
+    rows = db.query(sql, params)
+    return rows[0][0] if rows else default
+
+
+def column(db: Database, sql: str, params: Params = _NO_PARAMS) -> list[Any]:
+    """Return the first column of every row of a select."""
+    return [row[0] for row in db.query(sql, params)]
+
+
+def as_dict(row: Row, kind: type) -> dict[str, Any]:
+    """Return the columns of a row that a dataclass has as fields."""
+    return {spec.name: row[spec.name] for spec in fields(kind)}
+
+
+def insert(db: Database, table: str, rows: Iterable[Params], *, keeping: str = "", replacing: str = "") -> None:
+    """Insert rows that are given by column.
+
+    A row whose key exists already is an error, unless a key is given by which the stored row is kept or replaced.
+    """
+    given = list(rows)
+    if given:
+        db.many(_insert(table, tuple(given[0]), keeping, replacing), given)
+
+
+@lru_cache(maxsize=128)
+def _insert(table: str, names: tuple[str, ...], keeping: str, replacing: str) -> str:
+    sql = f"insert into {table} ({', '.join(names)}) values ({', '.join(f':{name}' for name in names)})"
+    if keeping:
+        return f"{sql} on conflict ({keeping}) do nothing"
+    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name != replacing)
+    return f"{sql} on conflict ({replacing}) do update set {changed}" if replacing else sql
 
 
 def query_each(db: Database, sql: str, each: Sequence[Params], shared: Params | None = None) -> list[list[Row]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-from holdfast.engine.database import Database, Row, stored
+from holdfast.engine.database import Database, Params, Row, column, insert, stored, value
 from holdfast.model.event import Actor, Event
 
 PAGE = 2_000
@@ -23,111 +23,106 @@ class Journal:
 
     def events_about(self, about: str) -> list[Event]:
         """Return the events that a record is folded from, in the order of their ids."""
-        sql = f"select {COLUMNS} from events where about = :about and {FOLDING_ONLY} order by id"
-        return [event_of(row) for row in self.db.query(sql, {"about": about})]
+        return self._events(f"about = :about and {FOLDING_ONLY} order by id", {"about": about})
 
     def all_about(self, about: str) -> list[Event]:
         """Return every event about a record or session, uses and impressions included, in the order of their ids."""
-        rows = self.db.query(f"select {COLUMNS} from events where about = :about order by id", {"about": about})
-        return [event_of(row) for row in rows]
+        return self._events("about = :about order by id", {"about": about})
 
     def holding(self, pieces: Sequence[str]) -> list[tuple[int, Event]]:
         """Return the events whose JSON contains one of these pieces of text, with their sequence numbers."""
         where = " or ".join(f"instr(data, :piece{place}) > 0" for place in range(len(pieces)))
         if not where:
             return []
-        given = {f"piece{place}": piece for place, piece in enumerate(pieces)}
-        rows = self.db.query(f"select seq, {COLUMNS} from events where {where} order by seq", given)
-        return [(row["seq"], event_of(row)) for row in rows]
+        return self._numbered(f"{where} order by seq", {f"piece{place}": one for place, one in enumerate(pieces)})
 
     def events_with(self, ids: Iterable[str]) -> dict[str, Event]:
         """Return the stored events among these ids, by id."""
-        sql = f"select {COLUMNS} from events where id in (select value from json_each(:ids))"
-        return {row["id"]: event_of(row) for row in self.db.query(sql, {"ids": json.dumps(list(ids))})}
+        events = self._events("id in (select value from json_each(:ids))", {"ids": list(ids)})
+        return {event.id: event for event in events}
 
     def changed_since(self, at: str) -> list[str]:
         """Return the ids of records changed after an instant; uses and impressions are no changes."""
-        sql = f"select distinct about from events where {FOLDING_ONLY} and at > :at"
-        return [row[0] for row in self.db.query(sql, {"at": at})]
+        return column(self.db, f"select distinct about from events where {FOLDING_ONLY} and at > :at", {"at": at})
 
-    def changed_after(self, seq: int, most: int) -> list[str]:
-        """Return the ids of records that events after one of them changed, at most `most`."""
-        sql = f"select distinct about from events where {FOLDING_ONLY} and seq > :seq limit :most"
-        return [row[0] for row in self.db.query(sql, {"seq": seq, "most": most})]
+    def changed_after(self, seq: int, most: int) -> dict[str, int]:
+        """Return the records whose text or state the next `most` events after a sequence number changed, each with its number."""
+        changing = f"{FOLDING_ONLY} and verb not in ('linked', 'unlinked', 'verified')"
+        sql = f"select about, seq from events where {changing} and seq > :seq order by seq limit :most"
+        return {row[0]: row[1] for row in self.db.query(sql, {"seq": seq, "most": most})}
 
     def journal(self, after: int = 0) -> Iterator[tuple[int, Event]]:
         """Yield every event after a sequence number, with its own number, in order of arrival. Reads page by page."""
-        while rows := self.db.query(
-            f"select seq, {COLUMNS} from events where seq > :after order by seq limit :page",
-            {"after": after, "page": PAGE},
-        ):
-            yield from ((row["seq"], event_of(row)) for row in rows)
-            after = rows[-1]["seq"]
+        while rows := self._numbered("seq > :after order by seq limit :page", {"after": after, "page": PAGE}):
+            yield from rows
+            after = rows[-1][0]
 
     def before(self, seq: int, limit: int, *, session: str = "") -> list[tuple[int, Event]]:
         """Return (number, event) pairs before a sequence number, latest first; `session` selects one session."""
         own = "session = :session and " if session else ""
-        rows = self.db.query(
-            f"select seq, {COLUMNS} from events where {own}seq < :seq order by seq desc limit :limit",
-            {"seq": seq, "limit": limit} | ({"session": session} if session else {}),
-        )
-        return [(row["seq"], event_of(row)) for row in rows]
+        given = {"seq": seq, "limit": limit} | ({"session": session} if session else {})
+        return self._numbered(f"{own}seq < :seq order by seq desc limit :limit", given)
 
     def last_seq(self) -> int:
         """Return the sequence number of the latest event, 0 if there is none."""
-        return int(self.db.query("select coalesce(max(seq), 0) from events")[0][0])
+        return int(value(self.db, "select coalesce(max(seq), 0) from events"))
 
     def provenance(self, ids: Iterable[str]) -> dict[str, list[Event]]:
         """Return the `arrived` events of these records, by record id; local records have none and are left out."""
-        sql = f"""
-        select {COLUMNS} from events where about in (select value from json_each(:ids)) and {FOLDING_ONLY}
-        and verb = 'arrived' order by id
-        """
+        arrived = f"about in ({ABOUTS}) and {FOLDING_ONLY} and verb = 'arrived' order by id"
         found: dict[str, list[Event]] = {}
-        for row in self.db.query(sql, {"ids": json.dumps(list(ids))}):
-            found.setdefault(row["about"], []).append(event_of(row))
+        for event in self._events(arrived, {"abouts": list(ids)}):
+            found.setdefault(event.about, []).append(event)
         return found
 
     def happened(self, verbs: Sequence[str], since: str, limit: int) -> list[Event]:
         """Return events of some verbs since an instant, latest first."""
-        sql = f"""
-        select {COLUMNS} from events where verb in (select value from json_each(:verbs)) and at >= :since
-        order by seq desc limit :limit
-        """
-        rows = self.db.query(sql, {"verbs": json.dumps(list(verbs)), "since": since, "limit": limit})
-        return [event_of(row) for row in rows]
+        where = "verb in (select value from json_each(:verbs)) and at >= :since order by seq desc limit :limit"
+        return self._events(where, {"verbs": list(verbs), "since": since, "limit": limit})
 
     def in_session(self, session: str, verb: str, limit: int) -> list[Event]:
         """Return the events of one verb in a session, in order of arrival."""
-        sql = f"select {COLUMNS} from events where session = :session and verb = :verb order by seq limit :limit"
-        return [event_of(row) for row in self.db.query(sql, {"session": session, "verb": verb, "limit": limit})]
+        where = "session = :session and verb = :verb order by seq limit :limit"
+        return self._events(where, {"session": session, "verb": verb, "limit": limit})
 
     def counted(self, session: str, verb: str) -> int:
         """Return the number of events of one verb in a session."""
         sql = "select count(*) from events where session = :session and verb = :verb"
-        return int(self.db.query(sql, {"session": session, "verb": verb})[0][0])
+        return int(value(self.db, sql, {"session": session, "verb": verb}))
 
     def count_of(self, verb: str) -> int:
         """Return the number of events of one verb."""
-        return int(self.db.query("select count(*) from events where verb = :verb", {"verb": verb})[0][0])
+        return int(value(self.db, "select count(*) from events where verb = :verb", {"verb": verb}))
 
     def last_at(self, session: str) -> str:
         """Return the time of the last event in a session, empty if there is none."""
         sql = "select at from events where session = :session order by seq desc limit 1"
-        rows = self.db.query(sql, {"session": session})
-        return str(rows[0][0]) if rows else ""
+        return str(value(self.db, sql, {"session": session}, ""))
 
     def event_count(self) -> int:
         """Return how many events there are."""
-        return int(self.db.query("select count(*) from events")[0][0])
+        return int(value(self.db, "select count(*) from events"))
 
     def last_id(self) -> str:
         """Return the highest event id, empty if there is none."""
-        return str(self.db.query("select coalesce(max(id), '') from events")[0][0])
+        return str(value(self.db, "select coalesce(max(id), '') from events"))
 
-    def insert(self, seq: int, event: Event) -> bool:
-        """Insert an event under a sequence number without updating views; only for recovering a damaged store."""
-        return bool(self.db.execute(INSERT, event_row(seq, event)))
+    def insert(self, events: Iterable[tuple[int, Event]]) -> None:
+        """Insert events under their sequence numbers without updating views; one that is stored already stays."""
+        insert(self.db, "events", [event_row(seq, event) for seq, event in events], keeping="id")
+
+    def _events(self, where: str, given: Params) -> list[Event]:
+        return [event_of(row) for row in self.db.query(f"select {COLUMNS} from events where {where}", given)]
+
+    def _numbered(self, where: str, given: Params) -> list[tuple[int, Event]]:
+        rows = self.db.query(f"select seq, {COLUMNS} from events where {where}", given)
+        return [(row["seq"], event_of(row)) for row in rows]
+
+
+def counted_up(db: Database, name: str, by: int = 1) -> int:
+    """Raise a counter, which writers take turns on, and return its new value."""
+    db.execute("update counters set value = value + :by where name = :name", {"name": name, "by": by})
+    return int(value(db, "select value from counters where name = :name", {"name": name}))
 
 
 def event_row(seq: int, event: Event) -> dict[str, object]:
@@ -184,8 +179,3 @@ def event_of(row: Row) -> Event:
 
 
 _UNCHECKED = f"select seq, {COLUMNS} from events where checksum is null"
-INSERT = """
-insert into events (seq, id, about, verb, at, actor, name, session, data, checksum)
-values (:seq, :id, :about, :verb, :at, :actor, :name, :session, :data, :checksum)
-on conflict (id) do nothing
-"""

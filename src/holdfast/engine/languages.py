@@ -1,7 +1,10 @@
-"""Recognize text that is not in English, and translate terms of software work, so that words match across languages.
+"""Recognize text that is not in English, translate terms of software work, and equate their short and long forms.
 
-`terms.txt` lists the terms. English is the common language of the index: a text in another language is indexed by the
+`terms.txt` lists the terms, so that words match across languages. English is the common language of the index: a text in another language is indexed by the
 English words for its terms, and a question is translated in the same way.
+
+`short_forms.txt` lists pairs such as “db” and “database”, “PR” and “pull request”. The index has one form of each: the
+long form of a word, the short form of a phrase.
 """
 
 import re
@@ -123,3 +126,30 @@ def _terms() -> Mapping[str, Meanings]:
             for term in set(folded(" ".join(others)).split()):
                 found[term] = (*found.get(term, ()), tuple(english.split()))
     return found
+
+
+MOST_WORDS = 12  # a longer question says enough by itself; the encoder would read two forms of many words
+LONGEST_SHORT = 8  # letters of a short form and its plural
+# A word that is not part of a path, an address or an identifier.
+_SHORT_FORM = re.compile(rf"(?<![\w./\\:@#-])[A-Za-z0-9]{{2,{LONGEST_SHORT}}}(?![\w/\\@#-]|[.:]\w)")
+
+
+@cache
+def long_forms() -> Mapping[str, str]:
+    """Return the long form of each short form."""
+    lines = (Path(__file__).parent / "short_forms.txt").read_text(encoding="utf-8").splitlines()
+    pairs = [line.split(" | ") for line in lines if not line.startswith("#")]
+    return {short: long for long, shorts in pairs for short in shorts.split()}
+
+
+def spelled_out(question: str) -> str:
+    """Return a short question with the long form after each short form, for an encoder that knows only some of them."""
+    return _SHORT_FORM.sub(_with_long_form, question) if len(question.split()) <= MOST_WORDS else question
+
+
+def _with_long_form(found: re.Match[str]) -> str:
+    if found.start() and found[0].istitle():  # a name, such as Max
+        return found[0]
+    word = found[0].lower()
+    long = long_forms().get(word) or long_forms().get(word.removesuffix("s"))
+    return f"{found[0]} {long}" if long else found[0]

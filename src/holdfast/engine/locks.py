@@ -31,10 +31,11 @@ _MAKING = threading.Lock()
 
 
 @contextmanager
-def turn(folder: Path | None, seconds: float = 600.0) -> Iterator[bool]:
+def turn(folder: Path | None, seconds: float = 600.0, *, shared: bool = False) -> Iterator[bool]:
     """Hold the folder's lock during the context; yield False if it was not free within `seconds`.
 
-    Reentrant within a thread. The lock ends with the process, even if that is killed.
+    Processes that only write files hold it `shared`, and exclude one that erases. Reentrant within a thread. The lock ends
+    with the process, even if that is killed.
     """
     if folder is None or not folder.is_dir():
         yield True
@@ -52,7 +53,9 @@ def turn(folder: Path | None, seconds: float = 600.0) -> Iterator[bool]:
         handle = lock_file(folder / FILE)
         try:
             mine.depth = 1
-            yield _locked(handle, until)
+            while not (is_locked := try_lock(handle, shared=shared)) and time.monotonic() <= until:
+                time.sleep(_LOOK_SECONDS)
+            yield is_locked
         finally:
             mine.depth = 0
             os.close(handle)
@@ -69,15 +72,7 @@ def lock_file(path: Path) -> int:
         raise StoreUnwritable(f"{path} cannot be opened ({problem.strerror}).", hint=hint) from problem
 
 
-def _locked(handle: int, until: float) -> bool:
-    while not try_lock(handle):
-        if time.monotonic() > until:
-            return False
-        time.sleep(_LOOK_SECONDS)
-    return True
-
-
-def try_lock(handle: int) -> bool:
+def try_lock(handle: int, *, shared: bool = False) -> bool:
     """Lock an open file; False if another process holds the lock. It ends with the process, even if that is killed.
 
     Always succeeds on a file system without locks, so what is done under the lock must be safe to do twice.
@@ -93,7 +88,7 @@ def try_lock(handle: int) -> bool:
             return False
         return True
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as problem:

@@ -5,7 +5,8 @@ from pathlib import Path
 from holdfast.engine.database import Database
 from holdfast.engine.journal import fill_checksums
 from holdfast.engine.store import MOVING, Progress, Store, check_schema, schema_steps, silent, stale_views
-from holdfast.engine.views import View, words
+from holdfast.engine.views import View
+from holdfast.engine.views.words import words
 from holdfast.model.errors import StoreError, StoreFull, StoreUnwritable
 
 
@@ -35,7 +36,11 @@ def open_store(
 
 def _bring_up_to_date(store: Store, progress: Progress) -> None:
     with store.db.transaction():
-        _migrate(store.db)
+        for step in schema_steps()[
+            _schema_version(store.db) :
+        ]:  # perhaps none: another process may have run them first
+            store.db.script(step)
+        store.note("schema", str(len(schema_steps())))
         fill_checksums(store.db)
         if stale := _stale_views(store):
             if words in stale:  # transcripts have the same words
@@ -45,13 +50,6 @@ def _bring_up_to_date(store: Store, progress: Progress) -> None:
             store.rebuild(stale, progress)
             if misplaced := store.misplaced():
                 store.moved(misplaced)
-
-
-def _migrate(db: Database) -> None:
-    """Run the schema steps this database is missing, which may be none: another process may have run them first."""
-    for step in schema_steps()[_schema_version(db) :]:
-        db.script(step)
-    Store(db).note("schema", str(len(schema_steps())))
 
 
 def _schema_version(db: Database) -> int:

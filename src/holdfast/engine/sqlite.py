@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from holdfast.engine.database import Dialect, Params, unusable
+from holdfast.engine.database import Dialect, Params, as_params, unusable
 from holdfast.model.errors import (
     HoldfastError,
     NotAStore,
@@ -26,19 +26,16 @@ IDLE_READERS = 4  # connections for reading that are kept open
 LARGEST_COPY = 2_000_000_000  # bytes; a larger store is not copied into memory
 MAPPED = 0x7FFF0000  # bytes of the file that are mapped at most: as many as SQLite allows; beyond them reading takes twice as long
 LOOK_SECONDS = 0.1  # between two polls for a commit by another connection
-_VERSION = "pragma data_version"
 APPLICATION_ID = 0x484F4C44  # "HOLD": distinguishes our files from those of other programs
 PROGRAMS = "from sqlite_master where type in ('trigger', 'view')"  # what runs by itself: a store has none
 MOST_LEVELS = 60  # of a word index; the number is the fifth byte of its structure, in more bytes from 128 on
 _NO_PARAMS: Params = {}
 
+_UNWRITABLE = (StoreUnwritable, "Check the permissions of the store's folder, or set HOLDFAST_HOME.")
 _MEANING: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_FULL: (StoreFull, "Free some space and try again."),
-    sqlite3.SQLITE_READONLY: (StoreUnwritable, "Check the permissions of the store's folder, or set HOLDFAST_HOME."),
-    sqlite3.SQLITE_CANTOPEN: (StoreUnwritable, "Check the permissions of the store's folder, or set HOLDFAST_HOME."),
-    sqlite3.SQLITE_PERM: (StoreUnwritable, "Check the permissions of the store's folder, or set HOLDFAST_HOME."),
-    sqlite3.SQLITE_BUSY: (StoreBusy, ""),
-    sqlite3.SQLITE_LOCKED: (StoreBusy, ""),
+    **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), _UNWRITABLE),
+    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), (StoreBusy, "")),
     sqlite3.SQLITE_CORRUPT: (
         StoreCorrupt,
         "Nothing was touched. `holdfast store recover` saves what can be read; `holdfast store restore FILE` puts a backup back.",
@@ -48,8 +45,6 @@ _MEANING: dict[int, tuple[type[StoreError], str]] = {
         "If it was one before, `holdfast store recover` saves what can be read; else move it away or set HOLDFAST_HOME.",
     ),
 }
-
-
 # Error codes when a file cannot grow: the store, its write-ahead log or the index of the log.
 _NO_ROOM = (
     sqlite3.SQLITE_IOERR_WRITE,
@@ -57,8 +52,6 @@ _NO_ROOM = (
     sqlite3.SQLITE_IOERR_SHMOPEN,
     sqlite3.SQLITE_IOERR_SHMSIZE,
 )
-
-
 # Error codes when the file system refuses locks.
 _NO_LOCKS = (
     sqlite3.SQLITE_IOERR_LOCK,
@@ -110,7 +103,8 @@ class SQLite:
         ways = ["mode=ro&readonly_shm=1"]  # builds the log's index in memory, but its file must exist, if only empty
         with suppress(OSError):
             os.close(os.open(self.path.with_name(self.path.name + "-shm"), os.O_CREAT | os.O_RDONLY, 0o600))
-        is_fixed, log = _is_read_only_disk(self.path), self.path.with_name(self.path.name + "-wal")
+        is_fixed = hasattr(os, "statvfs") and bool(os.statvfs(self.path).f_flag & os.ST_RDONLY)  # mounted read-only
+        log = self.path.with_name(self.path.name + "-wal")
         if (is_fixed or not os.access(self.path.parent, os.W_OK)) and not _has_content(log):
             ways.append("immutable=1")  # there is no log
         for way in ways:
@@ -171,7 +165,15 @@ class SQLite:
 
     def _set_up(self) -> None:
         self._check_owner()
-        _patiently(lambda: self._pragma("journal_mode = wal"))
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:  # SQLite does not wait when several processes switch to WAL at once
+            try:
+                self._pragma("journal_mode = wal")
+                break
+            except sqlite3.OperationalError as problem:
+                if not _is_busy(problem) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
         for setting in (
             "synchronous = full",  # an acknowledged write survives a power cut
             "foreign_keys = on",
@@ -190,19 +192,22 @@ class SQLite:
         """Run one statement and return the number of rows it changed."""
         with self._lock:
             self._check_writable()
-            return self._run(sql, params).rowcount
+            try:
+                return self._connection.execute(sql, as_params(params)).rowcount
+            except _FAILURES as problem:
+                raise _our_error(problem, self.path) from problem
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
         """Run one statement for each set of parameters."""
         given = list(rows)
         if not given:
             return
-        with self._lock, translated(self.path):
+        with self._lock:
             self._check_writable()
             try:
                 self._connection.executemany(sql, given)
-            except (OverflowError, UnicodeEncodeError) as problem:
-                raise unusable(problem) from problem
+            except _FAILURES as problem:
+                raise _our_error(problem, self.path) from problem
 
     def _check_writable(self) -> None:
         """Raise the reason why the store is read-only, unless it can be opened for writing now."""
@@ -230,25 +235,15 @@ class SQLite:
             self._refusal = problem
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[sqlite3.Row]:
-        """Return all rows of a select."""
-        with self._reading() as connection:
-            return self._rows(connection, sql, params)
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """Yield the shared connection, or another one for reading if a thread is using it.
-
-        A store that is read-only, or copied into memory, has just one connection: see `_check_writable`.
-        """
+        """Return all rows of a select, from the shared connection or, if a thread is using it, from another one."""
         if reader := getattr(self._own, "snapshot", None):
-            yield reader
-            return
+            return self._rows(reader, sql, params)
+        # A store that is read-only, or copied into memory, has just one connection: see `_check_writable`.
         if not self._lock.acquire(blocking=self._refusal is not None or self._in_memory):
             with self._reader() as reader:
-                yield reader
-            return
+                return self._rows(reader, sql, params)
         try:
-            yield self._connection
+            return self._rows(self._connection, sql, params)
         finally:
             self._lock.release()
 
@@ -296,21 +291,11 @@ class SQLite:
             with suppress(IndexError):  # another thread took it
                 self._readers.pop(0).close()
 
-    def _run(self, sql: str, params: Params) -> sqlite3.Cursor:
-        try:
-            return self._connection.execute(sql, params)
-        except sqlite3.Error as problem:
-            raise _our_error(problem, self.path) from problem
-        except (OverflowError, UnicodeEncodeError) as problem:
-            raise unusable(problem) from problem
-
     def _rows(self, connection: sqlite3.Connection, sql: str, params: Params = _NO_PARAMS) -> list[sqlite3.Row]:
         try:
-            return connection.execute(sql, params).fetchall()  # some statements only fail once their rows are read
-        except sqlite3.Error as problem:
+            return connection.execute(sql, as_params(params)).fetchall()  # some only fail once their rows are read
+        except _FAILURES as problem:
             raise _our_error(problem, self.path) from problem
-        except (OverflowError, UnicodeEncodeError) as problem:
-            raise unusable(problem) from problem
 
     def _maintain(self, sql: str) -> list[sqlite3.Row]:
         """Run a maintenance statement for the whole file, on the connection that can write."""
@@ -367,12 +352,13 @@ class SQLite:
         another connection commits.
         """
         watching = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        seen = watching.execute(_VERSION).fetchone()
+        version = "pragma data_version"
+        seen = watching.execute(version).fetchone()
 
         def changed(seconds: float) -> bool:
             nonlocal seen
             deadline = time.monotonic() + seconds
-            while (now := watching.execute(_VERSION).fetchone()) == seen:
+            while (now := watching.execute(version).fetchone()) == seen:
                 if (left := deadline - time.monotonic()) <= 0:
                     return False
                 time.sleep(min(LOOK_SECONDS, left))
@@ -437,11 +423,6 @@ def is_store(path: Path) -> bool:
         return file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 
-def _is_read_only_disk(path: Path) -> bool:
-    """True if the file system is mounted read-only; False where the system cannot report that."""
-    return hasattr(os, "statvfs") and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
-
-
 def _has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
@@ -470,6 +451,7 @@ def _make_private(path: Path) -> None:
 
 
 def _make_new(path: Path) -> None:
+    """Write a store without tables under another name, and give it its own only if no other process was faster."""
     with closing(sqlite3.connect(":memory:")) as empty:
         empty.execute(f"pragma application_id = {APPLICATION_ID}")
         content = empty.serialize()
@@ -493,11 +475,16 @@ def translated(path: Path) -> Iterator[None]:
     """Translate SQLite's errors into ours."""
     try:
         yield
-    except sqlite3.Error as problem:
+    except _FAILURES as problem:
         raise _our_error(problem, path) from problem
 
 
-def _our_error(problem: sqlite3.Error, path: Path) -> HoldfastError:
+_FAILURES = (sqlite3.Error, OverflowError, UnicodeEncodeError)
+
+
+def _our_error(problem: sqlite3.Error | OverflowError | UnicodeEncodeError, path: Path) -> HoldfastError:
+    if not isinstance(problem, sqlite3.Error):
+        return unusable(problem)
     code = getattr(problem, "sqlite_errorcode", 0) or 0
     if code in _NO_ROOM:
         code = sqlite3.SQLITE_FULL
@@ -522,17 +509,3 @@ def _refuses_locks(path: Path) -> bool:
         return bool(problem_with_locks(path.parent))
     except OSError:
         return False  # the disk is full or read-only, which does not mean that locks fail
-
-
-def _patiently(step: Callable[[], object]) -> None:
-    """Retry a step while the file is busy, since SQLite does not wait when several processes switch to WAL at once."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            step()
-        except sqlite3.OperationalError as problem:
-            if not _is_busy(problem) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return

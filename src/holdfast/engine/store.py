@@ -1,34 +1,23 @@
 """The store: the journal of events, `commit` to write to it, and views updated in the same transaction."""
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from holdfast.engine.database import stored
-from holdfast.engine.journal import ABOUTS, COLUMNS, FOLDING_ONLY, INSERT, PAGE, Journal, event_of, event_row
-from holdfast.engine.views import (
-    Batch,
-    Entry,
-    View,
-    heat,
-    labels,
-    links,
-    private_owners,
-    records,
-    recreate,
-    sessions,
-    steps,
-    touches,
-    trusts,
-    usage,
-    vectors,
-    words,
-)
-from holdfast.engine.views.records import BESIDE, MEMORIES, PROJECT_BITS, homes_of, span
-from holdfast.engine.views.words import Span
+from holdfast.engine import changes
+from holdfast.engine.database import column, insert, stored, value
+from holdfast.engine.journal import ABOUTS, COLUMNS, FOLDING_ONLY, PAGE, Journal, counted_up, event_of, event_row
+from holdfast.engine.views import Batch, Entry, View, recreate
+from holdfast.engine.views.labels import labels, private_owners
+from holdfast.engine.views.links import links
+from holdfast.engine.views.records import BESIDE, MEMORIES, PROJECT_BITS, by_ids, homes_of, records, span
+from holdfast.engine.views.sessions import rebuild_row, sessions
+from holdfast.engine.views.signals import heat, steps, touches, trusts
+from holdfast.engine.views.usage import usage
+from holdfast.engine.views.vectors import queue_all, vectors
+from holdfast.engine.views.words import Span, index, words
 from holdfast.model.errors import NewerStore
 from holdfast.model.event import FOLDING, Event
 from holdfast.model.fold import fold_all, scrub, set_aside
@@ -37,20 +26,8 @@ from holdfast.model.record import Record
 
 Progress = Callable[[int, int], None]
 # Vectors are expensive to compute and can be checked one by one, so a rebuild skips them unless they are chosen.
-ALL_VIEWS: tuple[View, ...] = (
-    records,
-    labels,
-    links,
-    usage,
-    touches,
-    trusts,
-    heat,
-    steps,
-    sessions,
-    words,
-    vectors,
-    private_owners,
-)
+REPLAYED = (records, labels, links, usage, touches, trusts, heat, steps, sessions, words, private_owners)
+ALL_VIEWS = (*REPLAYED, vectors)
 MOVING = "moving"  # name of the setting while a store is being filled from another
 
 
@@ -77,9 +54,9 @@ def stale_views(known: Iterable[tuple[str, int]]) -> list[View]:
     """Return the views that are missing or of an older version; raise NewerStore if one is of a newer version."""
     versions = dict(known)
     for view in ALL_VIEWS:
-        if versions.get(view.NAME, 0) > view.VERSION:
-            raise NewerStore(f"The view {view.NAME} of this store is newer than this Holdfast knows.")
-    return [view for view in ALL_VIEWS if versions.get(view.NAME) != view.VERSION]
+        if versions.get(view.name, 0) > view.version:
+            raise NewerStore(f"The view {view.name} of this store is newer than this Holdfast knows.")
+    return [view for view in ALL_VIEWS if versions.get(view.name) != view.version]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +109,7 @@ class Store(Journal):
                 entries = self.moved(abouts)
             else:
                 entries = self.entries(abouts)
-                batch = Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING])
-                for view in ALL_VIEWS:
-                    view.apply(self.db, batch)
+                self._apply(Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING]))
         if erased:
             self.forget_words()
         return entries
@@ -148,34 +123,27 @@ class Store(Journal):
             if entry.number >> PROJECT_BITS != self.project_number(_home_of(entry.record), make=True)
         ]
         gone = [{"number": entry.number} for entry in strays]
-        for table in ("entries", *vectors.TABLES):
+        for table in ("entries", *vectors.tables):
             self.db.many(f"delete from {table} where number = :number", gone)
         after = self.entries(entry.record.id for entry in before)
         self.rebuild()
         vectors.apply(self.db, Batch(entries=after))
+        changes.note_anything(self.folder)
         return after
 
     def _append(self, events: Sequence[Event]) -> list[Event]:
+        """Insert the events that are not stored yet, scrubbed if their record is erased, and return them."""
         self.db.execute("update counters set value = value + :n where name = 'seq'", {"n": len(events)})
-        last, known, erased = self._before(events)
-        fresh, rows = [], []
-        for seq, event in enumerate(events, start=last - len(events) + 1):
-            if event.id in known:
-                continue
-            known.add(event.id)
-            kept = scrub(event) if event.about in erased else event
-            fresh.append(kept)
-            rows.append(event_row(seq, kept))
-        self.db.many(INSERT, rows)
-        return fresh
-
-    def _before(self, events: Sequence[Event]) -> tuple[int, set[str], set[str]]:
-        """Return the last sequence number, which of these events are stored, and which of their records are erased."""
-        ids, abouts = [event.id for event in events], list({event.about for event in events})
-        given = {"ids": json.dumps(ids), "abouts": json.dumps(abouts)}
-        last, known, erased, *versions = self.db.query(_BEFORE, given)[0]
+        given = {"ids": [event.id for event in events], "abouts": {event.about for event in events}}
+        last, stored_ids, erased_abouts, *versions = self.db.query(_BEFORE, given)[0]
         _check_versions(*versions)
-        return int(last), stored(known, set), self._erased(stored(erased, set))
+        known, erased = stored(stored_ids, set), self._erased(stored(erased_abouts, set))
+        fresh: dict[str, tuple[int, Event]] = {}
+        for seq, event in enumerate(events, start=int(last) - len(events) + 1):
+            if event.id not in known:
+                fresh.setdefault(event.id, (seq, scrub(event) if event.about in erased else event))
+        self.insert(fresh.values())
+        return [event for _, event in fresh.values()]
 
     def _erased(self, abouts: Collection[str]) -> set[str]:
         """Return which of these records are erased; an erasure that is quarantined or rejected does not count."""
@@ -183,7 +151,7 @@ class Store(Journal):
             return set()
         sql = f"select about, id from events where about in ({ABOUTS}) and {FOLDING_ONLY} and verb = 'erased'"
         said: dict[str, set[str]] = {}
-        for row in self.db.query(sql, {"abouts": json.dumps(list(abouts))}):
+        for row in self.db.query(sql, {"abouts": list(abouts)}):
             said.setdefault(row[0], set()).add(row[1])
         return {about for about, ids in said.items() if not set_aside(self.events_about(about)).keys() >= ids}
 
@@ -205,6 +173,7 @@ class Store(Journal):
                     changed.append(kept)
             if changed:
                 self.rebuild()
+                changes.note_anything(self.folder)
         return changed
 
     def put_again(self, changed: Sequence[tuple[int, Event]]) -> None:
@@ -213,11 +182,15 @@ class Store(Journal):
             for seq, event in changed:
                 self.db.execute(_REWRITE, event_row(seq, event))
             abouts = dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)
-            batch = Batch(entries=self.entries(abouts))
-            for view in ALL_VIEWS:
-                view.apply(self.db, batch)
+            self._apply(Batch(entries=self.entries(abouts)))
             for about in dict.fromkeys(event.about for _, event in changed if event.verb in ("started", "closed")):
-                sessions.rebuild_row(self.db, about, self.all_about(about))
+                rebuild_row(self.db, about, self.all_about(about))
+
+    def _apply(self, batch: Batch) -> None:
+        for view in ALL_VIEWS:
+            view.apply(self.db, batch)
+        heated = [event.about for event in batch.counted if event.verb == "heated"]
+        changes.note(self.folder, [*batch.entries, *(by_ids(self, heated) if heated else {}).values()])
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -240,7 +213,7 @@ class Store(Journal):
         if not folded:
             return []
         sql = "select id, number from entries where id in (select value from json_each(:ids))"
-        numbers = {row[0]: int(row[1]) for row in self.db.query(sql, {"ids": json.dumps(list(folded))})}
+        numbers = {row[0]: int(row[1]) for row in self.db.query(sql, {"ids": list(folded)})}
         known = set(numbers)
         new: dict[str, list[str]] = {}
         for about, record in folded.items():
@@ -255,33 +228,25 @@ class Store(Journal):
         home = self.project_number(name, make=True)
         given = {"home": home, "n": len(ids)}
         self.db.execute("update projects set records = records + :n where number = :home", given)
-        last = int(self.db.query("select records from projects where number = :home", {"home": home})[0][0])
+        last = int(value(self.db, "select records from projects where number = :home", {"home": home}))
         first = (home << PROJECT_BITS) + last - len(ids) + 1
         numbers = {one: first + place for place, one in enumerate(ids)}
-        self.db.many(
-            "insert into entries (number, id) values (:number, :id)",
-            [{"number": number, "id": one} for one, number in numbers.items()],
-        )
+        insert(self.db, "entries", [{"number": number, "id": one} for one, number in numbers.items()])
         return numbers
 
     def project_number(self, name: str, *, make: bool = False) -> int:
         """Return the number of a project; a new project is created with `make`, else -1, which has no records."""
-        if rows := self.db.query("select number from projects where name = :name", {"name": name}):
-            return int(rows[0][0])
-        if not make:
-            return -1
-        self.db.execute("update counters set value = value + 1 where name = 'projects'")
-        number = int(self.db.query("select value from counters where name = 'projects'")[0][0])
-        self.db.execute(
-            "insert into projects (number, name, records) values (:number, :name, 0)", {"number": number, "name": name}
-        )
+        number = int(value(self.db, "select number from projects where name = :name", {"name": name}, -1))
+        if number < 0 and make:
+            number = counted_up(self.db, "projects")
+            insert(self.db, "projects", [{"number": number, "name": name, "records": 0}])
         return number
 
     def sizes(self, names: Iterable[str]) -> dict[int, int]:
         """Return how many records each project ever had, by its number; -1 for a project never written to."""
         wanted = list(dict.fromkeys(names))
         sql = "select name, number, records from projects where name in (select value from json_each(:names))"
-        found = {row[0]: (int(row[1]), int(row[2])) for row in self.db.query(sql, {"names": json.dumps(wanted)})}
+        found = {row[0]: (int(row[1]), int(row[2])) for row in self.db.query(sql, {"names": wanted})}
         return dict(found.get(name, (-1, 0)) for name in wanted)
 
     def homes(self, project: str) -> tuple[int, ...]:
@@ -290,15 +255,15 @@ class Store(Journal):
 
     def everywhere(self) -> list[Span]:
         """Return the spans of the memories of all projects, without the records of separate kinds between them."""
-        rows = self.db.query("select number from projects where name like :beside order by number", _SEPARATE)
-        spans = [span(row[0]) for row in rows]
+        sql = "select number from projects where name like :beside order by number"
+        spans = [span(number) for number in column(self.db, sql, _SEPARATE)]
         return list(zip([0, *(high + 1 for _, high in spans)], [*(low - 1 for low, _ in spans), 2**62], strict=True))
 
     def misplaced(self) -> list[str]:
         """Return the ids of records of separate kinds that an earlier version numbered among their project's memories."""
         homes = "select number from projects where name like :beside"
         sql = f"select id from records where not ({MEMORIES}) and number >> {PROJECT_BITS} not in ({homes})"
-        return [row[0] for row in self.db.query(sql, _SEPARATE)]
+        return column(self.db, sql, _SEPARATE)
 
     def projects(self) -> dict[str, int]:
         """Return how many memories each project ever had, by name."""
@@ -308,9 +273,8 @@ class Store(Journal):
     def size(self, projects: Iterable[int] | None) -> int:
         """Return how many records these projects ever had together; None means all projects."""
         if projects is None:
-            return int(self.db.query("select coalesce(sum(records), 0) from projects")[0][0])
-        sizes = (self.db.query("select records from projects where number = :n", {"n": n}) for n in projects)
-        return sum(int(rows[0][0]) for rows in sizes if rows)
+            return int(value(self.db, "select coalesce(sum(records), 0) from projects"))
+        return sum(int(value(self.db, "select records from projects where number = :n", {"n": n})) for n in projects)
 
     def folded(self, about: str) -> Record | None:
         """Return the record folded from its events, without reading any view; None if there are none."""
@@ -322,29 +286,25 @@ class Store(Journal):
             return {}
         sql = f"select {COLUMNS} from events where about in ({ABOUTS}) and {FOLDING_ONLY} order by about, id"
         events: dict[str, list[Event]] = {}
-        for row in self.db.query(sql, {"abouts": json.dumps(abouts)}):
+        for row in self.db.query(sql, {"abouts": abouts}):
             events.setdefault(row["about"], []).append(event_of(row))
         return {about: record for about in abouts if (record := fold_all(events.get(about, [])))}
 
     def setting(self, name: str) -> str:
         """Return a setting of the store itself, empty if it is not set."""
-        rows = self.db.query("select value from settings where name = :name", {"name": name})
-        return str(rows[0][0]) if rows else ""
+        return str(value(self.db, "select value from settings where name = :name", {"name": name}, ""))
 
-    def note(self, name: str, value: str) -> None:
+    def note(self, name: str, text: str) -> None:
         """Store a setting of the store itself, such as which embedder made the vectors."""
-        self.db.execute(
-            "insert into settings (name, value) values (:name, :value) on conflict (name) do update set value = :value",
-            {"name": name, "value": value},
-        )
+        insert(self.db, "settings", [{"name": name, "value": text}], replacing="name")
 
     def rebuild(self, chosen: Iterable[View] | None = None, progress: Progress = silent) -> int:
         """Drop views (default: all but vectors) and replay the journal into them; return the number of records."""
-        wanted = tuple(chosen) if chosen is not None else tuple(view for view in ALL_VIEWS if view is not vectors)
+        wanted = REPLAYED if chosen is None else tuple(chosen)
         with self._writing():
             for view in wanted:
                 recreate(self.db, view)
-            total = int(self.db.query("select count(*) from entries")[0][0])
+            total = int(value(self.db, "select count(*) from entries"))
             done = 0
             replayed = [view for view in wanted if view is not vectors]
             for batch in self._replay() if replayed else ():
@@ -353,9 +313,9 @@ class Store(Journal):
                 done += len(batch.entries)
                 progress(done, total)
             if vectors in wanted:
-                vectors.queue_all(self.db)
+                queue_all(self.db)
             if words in wanted:
-                words.index(self.db)
+                index(self.db)
             self.db.restore_policies()
         return done
 

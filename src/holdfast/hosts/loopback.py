@@ -1,24 +1,35 @@
-"""Shared by the HTTP servers: the loopback socket, allowed host names, the token check and a clean shutdown."""
+"""Shared by the HTTP servers: the loopback socket, allowed host names, the token, timeouts and a clean shutdown."""
 
+import asyncio
 import hmac
 import logging
+import os
+import secrets
 import signal
 import socket
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import anyio
+import h11
 import uvicorn
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from holdfast.hosts.header_timeout import heads_within
-from holdfast.model.errors import Invalid
+from holdfast.compose.settings import keep_out_of_git
+from holdfast.model.errors import Invalid, StoreError, StoreUnwritable
+from holdfast.model.files import read_regular
 
 HOST = "127.0.0.1"
 LEAVING_SECONDS = 2  # how long running requests may take after a stop signal
 DRAINED_TIMES = 3  # times the longest body: how much of a body that is too long is still read
 BODY_SECONDS = 30.0  # how long a body may take to arrive: no local program needs that long
+TOKEN_FILE = "http-token"  # noqa: S105  a file name
+HEAD_SECONDS = 30.0  # as long as a body may take
+MOST_WAITING = 200  # connections of one address whose request headers are incomplete
 log = logging.getLogger(__name__)
 
 
@@ -36,8 +47,15 @@ class Announcing(uvicorn.Server):
             self._announce()
 
 
-def serve(app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None]) -> None:
-    """Serve until SIGTERM or SIGINT; `announce` is called once the address can be reached."""
+def serve(
+    app: ASGIApp,
+    listener: socket.socket,
+    *,
+    announce: Callable[[], None],
+    seconds: int = LEAVING_SECONDS,
+    **options: Any,
+) -> None:
+    """Serve until SIGTERM or SIGINT, then let requests finish for some seconds; `announce` is called once it answers."""
     config = uvicorn.Config(
         app,
         access_log=False,
@@ -48,22 +66,25 @@ def serve(app: ASGIApp, listener: socket.socket, *, announce: Callable[[], None]
         ws="none",
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=LEAVING_SECONDS,
+        timeout_graceful_shutdown=seconds,
+        **options,
     )
     # After its shutdown uvicorn raises the signal again; as an exception it lets the caller close the memory.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         Announcing(config, announce).run(sockets=[listener])
     except KeyboardInterrupt:
-        log.info("asked to stop")
+        log.info("stopped")
 
 
-def listening(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback address; port 0 means any free port."""
+def listening(port: int, host: str = HOST) -> socket.socket:
+    """Return a socket that listens on an address, the loopback one by default; port 0 means any free port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((HOST, port))
+        return socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as problem:
-        raise Invalid(f"Port {port} cannot be used ({problem}).", hint="--port 0 takes any that is free.") from problem
+        hint = "--port 0 takes any that is free."
+        raise Invalid(f"{host} port {port} cannot be used ({problem}).", hint=hint) from problem
 
 
 def port_of(listener: socket.socket) -> int:
@@ -112,3 +133,84 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return waiting.pop() if waiting else await receive()
 
     return replayed
+
+
+def heads_within(seconds: float = HEAD_SECONDS, most: int = MOST_WAITING) -> type[H11Protocol]:
+    """Return a uvicorn protocol that drops connections whose headers are late, or too many of them at once."""
+    return type("Bounded", (_Bounded,), {"seconds": seconds, "most": most, "waiting": {}})
+
+
+class _Bounded(H11Protocol):
+    """A connection that must send its headers in time; `waiting` are those that have not yet, by address, the oldest first."""
+
+    seconds: float
+    most: int
+    waiting: dict[str, dict["_Bounded", None]]
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_waiting()
+        elif self._deadline is None and not self.transport.is_closing():
+            self._wait()  # the next request on the same connection began to arrive
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    @property
+    def _peer(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def _wait(self) -> None:
+        waiting = self.waiting.setdefault(self._peer, {})
+        if len(waiting) >= self.most:  # the oldest has had its time; the newest may be a complete request
+            oldest = next(iter(waiting))
+            oldest._stop_waiting()  # noqa: SLF001  the same class
+            oldest.transport.abort()
+            waiting = self.waiting.setdefault(self._peer, {})
+        waiting[self] = None
+        self._deadline = self.loop.call_later(self.seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is None:
+            return
+        self._deadline.cancel()
+        self._deadline = None
+        del self.waiting[self._peer][self]
+        if not self.waiting[self._peer]:
+            del self.waiting[self._peer]
+
+
+def kept_token(folder: Path) -> str:
+    """Return the token that clients must send, from a store's folder; the first time it is created, for its owner only."""
+    path = folder / TOKEN_FILE
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        keep_out_of_git(folder)
+        if not path.exists():
+            _make_token(path)
+        token = read_regular(path).decode().strip()
+    except OSError as problem:
+        raise StoreUnwritable(f"{path} cannot be used ({problem.strerror}).", hint="Or set http_token.") from problem
+    if not token:
+        raise StoreError(f"{path} holds no token.", hint="Remove that file; the next start makes another.")
+    return token
+
+
+def _make_token(path: Path) -> None:
+    """Write a new token atomically and privately; another process may be starting too."""
+    fresh = path.with_name(f"{TOKEN_FILE}.{os.getpid()}")
+    with os.fdopen(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(secrets.token_urlsafe(32) + "\n")
+    try:
+        os.link(fresh, path)
+    except FileExistsError:
+        pass  # the other process was faster
+    finally:
+        fresh.unlink()

@@ -8,16 +8,16 @@ from typing import Any, Literal, Self
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
+from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Invalid, NotSaved
 from holdfast.model.event import Event
-from holdfast.model.freshness import Freshness
 from holdfast.model.query import Mode, Query, Recalled, Usage
 from holdfast.model.record import GLOBAL, Confidence, Draft, Link, Record, Source, State
+from holdfast.model.request import built
 from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Refused, SecretFound, Waivers
 from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.verbs import memory as internal
 from holdfast.verbs.records import lifecycle, read, write
-from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.records.lifecycle import Revision
 from holdfast.verbs.records.read import Listed
 from holdfast.verbs.search import brief, recall
@@ -33,6 +33,7 @@ REMEDIES = Remedies(
     redact="redact=True",
     approve='confirm("{id}")',
 )
+EMBEDDING_SECONDS = 2.0  # that a recall may take to make vectors of new memories: no background process does it here
 Texts = Iterable[str]
 Visibility = Literal["private", "team"]
 
@@ -44,7 +45,7 @@ class Saved:
     record: Record
     pending: str = ""  # why it needs approval before it is used; empty if it does not
     related: tuple[Record, ...] = ()
-    warnings: tuple[str, ...] = ()  # memories it seems to contradict, anchors that are wrong already
+    warnings: tuple[str, ...] = ()  # anchors that are wrong already
 
     @property
     def id(self) -> str:
@@ -148,8 +149,13 @@ class Memory:
         """Return the memories that answer a question, best first, with freshness; none if none fits.
 
         Iterate over the result, or read its `hits`; `closest` is the nearest memory if none fits. `budget` limits the
-        tokens of all snippets. `words_only` searches without vectors, which starts faster.
+        tokens of all snippets. `words_only` searches without vectors, which starts faster. New memories get their vectors
+        first, for at most `EMBEDDING_SECONDS`; `lagging` and `notes` say how many are left.
         """
+        if not words_only and not as_of:
+            from holdfast.verbs.search.embed import try_to_catch_up  # noqa: PLC0415  numpy
+
+            try_to_catch_up(self._inner, seconds=EMBEDDING_SECONDS)
         query = Query.of(
             question,
             kinds=kinds,
@@ -208,7 +214,9 @@ class Memory:
             everywhere=everywhere,
             limit=limit,
         )
-        return read.list_records(self._inner, query, states=_texts("states", states), offset=offset)
+        if isinstance(states, str):  # it would be taken letter by letter
+            raise Invalid("states must be a list of texts, not one text.", hint=f"Pass states=[{states!r}].")
+        return read.list_records(self._inner, query, states=tuple(states), offset=offset)
 
     def revise(
         self,
@@ -228,19 +236,9 @@ class Memory:
         redact: bool = False,
     ) -> Record:
         """Change parts of a memory and return it; the old values stay in its history. None leaves a part as it is."""
-        revision = Revision(
-            body=text,
-            title=title,
-            kind=kind,
-            fields=fields,
-            scopes=None if scopes is None else _texts("scopes", scopes),
-            tags=None if tags is None else _texts("tags", tags),
-            anchors=None if anchors is None else _texts("anchors", anchors),
-            triggers=None if triggers is None else _texts("triggers", triggers),
-            visibility=visibility,
-            confidence=confidence,
-            extra=extra,
-        )
+        given = {"body": text, "title": title, "kind": kind, "fields": fields, "scopes": scopes, "tags": tags}
+        given |= {"anchors": anchors, "triggers": triggers, "visibility": visibility}
+        revision = built(Revision, {**given, "confidence": confidence, "extra": extra})
         outcome = lifecycle.revise(self._inner, id, revision, redact=redact)
         if isinstance(outcome, SecretFound):
             raise refused_as(outcome)
@@ -281,7 +279,7 @@ class Memory:
         return brief_of(self._inner).text
 
     def embed(self) -> int:
-        """Make the vectors that are missing and return how many; a recall makes only those of a few new memories."""
+        """Make the vectors that are missing and return how many; a recall does so for a moment only."""
         from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  numpy
 
         return catch_up(self._inner)
@@ -320,27 +318,14 @@ def open(  # noqa: A001
     return Memory(inner, notes=(*chosen.warnings, *inner.notices))
 
 
-def _texts(what: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Return the values as a tuple; a single text is refused, because it would be taken letter by letter."""
-    if isinstance(values, str):
-        raise Invalid(f"{what} must be a list of texts, not one text.", hint=f"Pass {what}=[{values!r}].")
-    return tuple(values)
-
-
 def _saved(outcome: write.Outcome) -> Saved:
     match outcome:
-        case write.Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
-            warnings = [*doubts, *map(_warning, conflicts)]
-            return Saved(record=record, related=tuple(near.record for near in related), warnings=tuple(warnings))
+        case write.Written(record=record, related=related, doubts=doubts):
+            return Saved(record=record, related=tuple(near.record for near in related), warnings=doubts)
         case write.WrittenPending(record=record, why=why, related=related):
             return Saved(record=record, pending=why, related=tuple(near.record for near in related))
         case refused:
             raise refused_as(refused)
-
-
-def _warning(conflict: LikelyConflict) -> str:
-    word = "replace" if conflict.replaced else "contradict"
-    return f"It seems to {word} {conflict.record.id}: {conflict.found.explain}"
 
 
 def refused_as(refused: Refused) -> NotSaved:

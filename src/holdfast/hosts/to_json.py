@@ -15,6 +15,8 @@ def plain(value: Any) -> Any:
             return record_to_json(value)
         case dict() | Mapping():
             return {str(key): plain(item) for key, item in value.items()}
+        case tuple() if hasattr(value, "_asdict"):
+            return plain(value._asdict())
         case list() | tuple() | set() | frozenset():
             return [plain(item) for item in value]
         case _ if is_dataclass(value):

@@ -13,22 +13,14 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from holdfast.compose import open_memory, refresh_copy
+from holdfast.compose import refresh_copy
 from holdfast.compose.adapters import open_replica
 from holdfast.compose.locks import turn, worker_lock
-from holdfast.compose.settings import load_settings
-from holdfast.hosts.hooks.places import (
-    OF_A_SESSION,
-    checkout_root,
-    handover_file,
-    prepared_file,
-    remotes_of,
-    session_settings,
-)
-from holdfast.model.errors import HoldfastError, StoreError
-from holdfast.model.files import read_regular
+from holdfast.hosts.hooks.places import checkout_root, handover_file
+from holdfast.hosts.preparing import HANDOVER_TOKENS, Place, Places
+from holdfast.model.errors import EmbedderError, HoldfastError, StoreError
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.session_summary import handover
@@ -36,7 +28,7 @@ from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.capture.derive import derive, summarise
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.capture.observer import Observed
-from holdfast.verbs.capture.prepare import prepare, write_handover
+from holdfast.verbs.capture.prepare import write_handover
 from holdfast.verbs.capture.trail import (
     SET_ASIDE,
     activity_of,
@@ -51,16 +43,13 @@ from holdfast.verbs.capture.trail import (
 from holdfast.verbs.exchange.replicas import is_on
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.branches import note_tips
 from holdfast.verbs.sessions.receipts import note_outcomes
-from holdfast.verbs.truth.consolidate import proposals
-from holdfast.verbs.truth.contradictions import open_contradictions
+from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.upkeep.erasing import finish, forget_prepared
 
 LONGEST_SECONDS = 120.0
-HANDOVER_TOKENS = 1_200
-LARGE = 1_000  # memories; a smaller project is compared when someone asks
 JUDGED, MOST_JUDGED = "judged sentences", 4  # a setting of the store, for the latest sessions
+DERIVING = "deriving"  # a file that is there while sessions have activity from which nothing was derived yet
 KEPT_DAYS = 30  # for lists of what a session has seen, and handovers across a compaction
 log = logging.getLogger(__name__)
 
@@ -91,7 +80,7 @@ def work(
 
     `flags` apply to every folder, except session settings, which apply to the folder it was started in.
     """
-    places = _Places.of(flags, home, folder, environment)
+    places = Places.of(flags, home, folder, environment)
     done, until = None, time.monotonic() + seconds
     while True:
         with worker_lock(home) as is_ours:
@@ -105,74 +94,19 @@ def work(
             return done
 
 
-class Place(NamedTuple):
-    """A checkout by its root, and the project that a session's shell names for it, if any."""
-
-    root: str
-    project: str = ""
-
-
-@dataclass(slots=True)
-class _Places:
-    """The places to process, each with the settings of the session that last worked there."""
-
-    flags: Mapping[str, Any]
-    environment: Mapping[str, str]
-    home: str
-    first: Place
-    given: Mapping[str, Any]  # settings of the command line, for the folder it was started in
-    settings: dict[Place, Mapping[str, Any]]
-    active: set[Place] = field(default_factory=set)  # places whose settings came with activity of this run
-
-    @classmethod
-    def of(cls, flags: Mapping[str, Any], home: Path, folder: Path, environment: Mapping[str, str]) -> "_Places":
-        own = {name: value for name, value in flags.items() if name in OF_A_SESSION and value is not None}
-        names = {f"HOLDFAST_{name.upper()}" for name in OF_A_SESSION}
-        settings = session_settings(environment) | own
-        first = Place(checkout_root(str(folder)), str(settings.get("project", "")))
-        return cls(
-            flags={name: value for name, value in flags.items() if name not in OF_A_SESSION} | {"home": str(home)},
-            environment={name: value for name, value in environment.items() if name not in names},
-            home=str(home),
-            first=first,
-            given=own,
-            settings={first: settings},
-        )
-
-    def opened(self, place: Place) -> Memory:
-        """Open the memory of a place. For a folder that is gone, the prepared file has its project."""
-        folder = Path(place.root)
-        own = {**self.settings.get(place, {}), **(self.given if place == self.first else {})}
-        if not folder.is_dir() and (project := self._prepared_for(place).get("project")):
-            own["project"] = project
-        preset = "" if place in self.active else str(self._prepared_for(place).get("preset", ""))
-        flags = {**self.flags, **own}
-        settings = load_settings(folder=folder, environment=self.environment, flags=flags, preset=preset)
-        return open_memory(settings, folder=folder)
-
-    def prepared_file(self, place: Place) -> Path:
-        """Return the file with the prepared answers for a place."""
-        return Path(prepared_file(self.home, place.root, place.project))
-
-    def _prepared_for(self, place: Place) -> dict[str, Any]:
-        try:
-            prepared = parse_json(read_regular(self.prepared_file(place)))
-        except (OSError, ValueError):
-            return {}
-        return prepared if isinstance(prepared, dict) and prepared.get("path") == place.root else {}
-
-
-def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worked, until: float) -> None:
-    touched = {places.first}
+def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked, until: float) -> None:
+    touched, deriving = {places.first}, home / DERIVING
     finish_idle(memory)
     while time.monotonic() < until:
         drained = drain(memory, home / "spool")
         done.drained += drained.taken
         waiting = waiting_sessions(memory)
+        if waiting:
+            deriving.touch(mode=0o600)
         for session in waiting:
             if time.monotonic() > until:
                 break
-            with turn(home):  # it reads what an erasure may be deleting
+            with turn(home, shared=True):  # it reads what an erasure may be deleting
                 touched |= _session(memory, places, home, session, done)
             finish(memory)
         if not drained.taken and not waiting:
@@ -183,12 +117,17 @@ def _work(memory: Memory, places: _Places, home: Path, folder: Path, done: Worke
     forget_prepared(memory)
     for place in sorted(touched):
         if Path(place.root).is_dir():
-            _prepare(places, place, done)
+            with places.prepared(place) as (prepared_for, _):
+                done.prepared.append(prepared_for.project)
+    deriving.unlink(missing_ok=True)
     done.files += _refresh(memory, folder, done)
     done.vectors = _embed(memory, until)
-    for project in dict.fromkeys(done.prepared):
-        if time.monotonic() < until:
-            _compare(memory.acting_on(project))
+    before = memory.store.last_seq()
+    _compare(memory, until)
+    for place in sorted(touched) if memory.store.last_seq() != before else ():  # a brief marks what was found
+        if Path(place.root).is_dir():
+            with places.prepared(place):
+                pass
     refresh_copy(memory)
 
 
@@ -208,7 +147,7 @@ def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
     return synced.came + synced.put.records + synced.put.removed
 
 
-def _session(memory: Memory, places: _Places, home: Path, session: str, done: Worked) -> set[Place]:
+def _session(memory: Memory, places: Places, home: Path, session: str, done: Worked) -> set[Place]:
     """Derive records from a session's trail, in the project of each folder it worked in.
 
     The whole trail is read each time, and records derived before are not created again: a worker that dies loses
@@ -223,6 +162,9 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
     places.active |= touched
     ended = any(event.event == "SessionEnd" for event in fresh)
     stopped = ended or any(event.event == "Idle" for event in fresh)
+    if any(event.event == "PreCompact" for event in fresh):  # first: the session may continue at any moment
+        _recall_judged(memory, session)
+        write_handover(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS, memory.reader))
     for place in touched:
         own = [event for event in activity if place_of[event.id] == place]
         try:
@@ -238,9 +180,6 @@ def _session(memory: Memory, places: _Places, home: Path, session: str, done: Wo
             reason = mask_secrets(f"{session[:40]}: {problem}")
             done.problems.append(reason)
             memory.note_failure("derive", reason)
-    if any(event.event == "PreCompact" for event in fresh):
-        _recall_judged(memory, session)
-        write_handover(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS, memory.reader))
     if fresh:
         mark_derived(memory, session, fresh[-1].id)
     done.sessions += 1
@@ -275,20 +214,6 @@ def _mine(memory: Memory, fresh: list[HookEvent], session: str) -> int:
     return len(mine_outputs(memory).offered) if log_output(memory, answers, session) else 0
 
 
-def _prepare(places: _Places, place: Place, done: Worked) -> None:
-    with places.opened(place) as memory:
-        note_tips(memory)
-        prepare(memory, places.prepared_file(place), path=place.root, remotes=remotes_of(place.root))
-        done.prepared.append(memory.project)
-
-
-def _compare(memory: Memory) -> None:
-    """Compare what changed in a large project with the rest, so that its review does not have to wait for that."""
-    if memory.store.size((memory.store.project_number(memory.project),)) >= LARGE:
-        open_contradictions(memory, limit=0)
-        proposals(memory, limit=0)
-
-
 def _tidy(home: Path) -> None:
     """Delete notes of hooks about old sessions, and files that killed hooks left unfinished."""
     prepared = (*(home / "prepared").glob("handover-*"), *(home / "prepared").glob("*-*.json"))  # of earlier versions
@@ -301,6 +226,15 @@ def _tidy(home: Path) -> None:
             with suppress(FileNotFoundError):  # a hook may have just finished it
                 if path.stat().st_mtime < time.time() - seconds:
                     path.unlink()
+
+
+def _compare(memory: Memory, until: float) -> None:
+    """Compare what is new with the rest, unless the classifier cannot be loaded."""
+    try:
+        compare(memory, seconds=until - time.monotonic())
+    except EmbedderError as problem:
+        log.warning("memories are not compared: %s", problem)
+        memory.note_failure("comparison", mask_secrets(str(problem)))
 
 
 def _embed(memory: Memory, until: float) -> int:

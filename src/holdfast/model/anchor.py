@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from holdfast.model.errors import Invalid
 
@@ -141,3 +141,41 @@ def _mark_from_json(value: Any) -> CodeMark | None:
     places = {name: value[name] for name in ("size", "first", "last") if isinstance(value.get(name), int)}
     there = value.get("there", True)
     return CodeMark(there=there if isinstance(there, bool) else None, **texts, **places)
+
+
+# `exists`: a place that is only named is still there, which says nothing about its content. `unverified`: no content was
+# recorded. `unknown`: it could not be read. None of these is ever reported as fresh.
+State = Literal["fresh", "exists", "unverified", "unknown", "changed", "missing"]
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The state of a cited place. `commits` is None if it is unknown how many changed it."""
+
+    anchor: str
+    state: State
+    note: str = ""
+    moved_to: str = ""
+    now: CodeMark | None = None
+    commits: int | None = None
+    last: Touch | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness:
+    """Whether a record is still true according to its anchors, and how many days ago it was checked."""
+
+    state: State
+    findings: tuple[Finding, ...] = ()
+    days: float | None = None
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        """The findings that contradict the record."""
+        return tuple(finding for finding in self.findings if finding.state in ("changed", "missing"))
+
+    @property
+    def moved(self) -> tuple[Finding, ...]:
+        """The findings that are still true at another place."""
+        return tuple(finding for finding in self.findings if finding.moved_to)

@@ -1,6 +1,6 @@
 """Fold events into records: a record is the result of its events, applied in the order of their ids."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
 from typing import Any, Literal
@@ -121,7 +121,8 @@ def _changed(record: Record, event: Event) -> Record:
         case "unlinked":
             return replace(record, links=_without(record, event))
         case "erased":
-            return _erased(record, event)
+            kept = {name: getattr(record, name) for name in ("id", "kind", "project", "by", "created_at")}
+            return Record(**kept, state="erased", updated_at=event.at)
     return record
 
 
@@ -137,18 +138,6 @@ def _revised(record: Record, event: Event, at: str) -> Record:
     # New wording was never checked against anything.
     reworded = (changed.title, changed.body, changed.fields) != (record.title, record.body, record.fields)
     return replace(changed, verified_at="") if reworded else changed
-
-
-def _erased(record: Record, event: Event) -> Record:
-    return Record(
-        id=record.id,
-        kind=record.kind,
-        project=record.project,
-        by=record.by,
-        state="erased",
-        created_at=record.created_at,
-        updated_at=event.at,
-    )
 
 
 def _identity(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,43 +158,10 @@ def _kind(data: Mapping[str, Any]) -> str:
     return "item" if any(isinstance(one, dict) and "key" in one for one in own) else kind
 
 
-_CONTENT = (
-    "title",
-    "body",
-    "fields",
-    "extra",
-    "scopes",
-    "tags",
-    "anchors",
-    "triggers",
-    "links",
-    "visibility",
-    "confidence",
-    "seen",
-)
-
-
-def _content(data: Mapping[str, Any], only: Iterable[str] = _CONTENT) -> dict[str, Any]:
-    read = {name: _read(name, data[name]) for name in only if name in data}
+def _content(data: Mapping[str, Any], only: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the parts of a record that data has in their types; what has another type is left out."""
+    read = {name: _READ[name](data[name]) for name in only or _READ if name in data}
     return {name: value for name, value in read.items() if value is not None}
-
-
-def _read(name: str, value: Any) -> Any:
-    """Return a part of a record in its type, or None if it has another."""
-    match name:
-        case "title" | "body":
-            return value if isinstance(value, str) else None
-        case "fields" | "extra":
-            return value if isinstance(value, dict) else None
-        case "links":
-            return _links(value)
-        case "seen":
-            return snapshot_from_json(value)
-        case "visibility":
-            return value if value in VISIBILITIES else None
-        case "confidence":
-            return value if value in CONFIDENCES else None
-    return _texts(value)
 
 
 def _texts(value: Any) -> tuple[str, ...] | None:
@@ -218,6 +174,17 @@ def _links(value: Any) -> tuple[Link, ...]:
     return tuple(
         Link(relation=relation, target=target) for relation, target in pairs if relation in RELATIONS and target
     )
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("title", "body"), lambda value: value if isinstance(value, str) else None),
+    **dict.fromkeys(("fields", "extra"), lambda value: value if isinstance(value, dict) else None),
+    **dict.fromkeys(("scopes", "tags", "anchors", "triggers"), _texts),
+    "links": _links,
+    "visibility": lambda value: value if value in VISIBILITIES else None,
+    "confidence": lambda value: value if value in CONFIDENCES else None,
+    "seen": snapshot_from_json,
+}
 
 
 def _without(record: Record, event: Event) -> tuple[Link, ...]:

@@ -90,4 +90,13 @@ class Remark:
     why: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """How many memories an export wrote, how many were there already, and how many it left out."""
+
+    written: int = 0
+    known: int = 0
+    left_out: int = 0
+
+
 Item = Foreign | ForeignSession | ForeignEvent | ForeignTranscript | Remark

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled at their first use.
+"""Regular expressions that are compiled at their first use, and tables that are read from text files.
 
 The rules about language hold hundreds of patterns, and a command needs few of them: compiling all of them when their
 modules are imported would take a fifth of the time of a command.
@@ -26,3 +26,24 @@ class _Pattern:
         # Kept on the instance: from then on the lookup finds it there, and this method is not called again.
         found = self.__dict__[name] = getattr(re.compile(self._text, self._flags), name)
         return found
+
+
+def tables(module: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the tables of the text file beside a module: for each `[section]` its rows, a name and what follows its colon.
+
+    An indented line continues the row before it, `#` begins a comment.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    rows: list[tuple[str, str]] = []
+    with open(module.removesuffix(".py") + ".txt", encoding="utf-8") as file:  # noqa: PTH123  hooks do not import pathlib
+        lines = file.read().split("\n")
+    for line in lines:
+        sign = line[:1]
+        if sign == "[":
+            rows = found[line[1:-1]] = []
+        elif sign == " ":
+            rows[-1] = rows[-1][0], f"{rows[-1][1]} {line.strip()}"
+        elif sign and sign != "#":
+            name, _, rest = line.partition(":")
+            rows.append((name, rest.strip()))
+    return found

@@ -1,4 +1,4 @@
-"""Ports to the outside: embedders, checkouts and replicas. Each has at least two implementations in `adapters`."""
+"""Ports to the outside: embedders, the classifier, checkouts, their history and replicas; `adapters` implements them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,52 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch
-from holdfast.model.history import BranchStatus, Earlier
 from holdfast.model.record import Origin
 
 if TYPE_CHECKING:  # many value types, which a recall does not need
     from holdfast.model.replica import ReadOutcome, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
+
+# Status of a branch: merged into the checkout, not merged, deleted without a merge, or not known.
+BranchStatus = Literal["merged", "open", "gone", "unknown"]
+
+# Why an identity may be an earlier one of a checkout: it had it at this path, or before it was moved or copied, or the
+# two share their first commit, as a fork does, and a stranger's clone.
+Evidence = Literal["here", "moved", "history"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """An identity that a checkout may have had before; `certain` if no other checkout can have it."""
+
+    project: str
+    why: Evidence
+    certain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A commit with its message and the files it changed; merges are left out."""
+
+    hash: str
+    at: str
+    author: str
+    subject: str
+    body: str = ""
+    files: tuple[str, ...] = ()
+
+
+class History(Protocol):
+    """Reads the history of the checkout."""
+
+    def head(self) -> str:
+        """Return the current commit; "" if there is none yet."""
+
+    def commits(self, *, after: str = "", since: str = "", limit: int = 500) -> list[Commit]:
+        """Return commits, newest first: those not contained in `after`, made since a date."""
+
+    def changelog(self) -> tuple[str, str]:
+        """Return the path and text of the file that lists the releases; two empty strings if there is none."""
+
 
 Vectors = Any  # a numpy array
 
@@ -65,179 +106,109 @@ class Classifier(Protocol):
 
 
 class Checkout(Protocol):
-    """Reads the code that a session works on."""
+    """Reads the code that a session works on. What a checkout does not answer itself is unknown, as answered here."""
 
     def project(self) -> str:
         """Return the identity of the codebase."""
 
-    def address(self) -> str:
-        """Return the address of the remote, else the path."""
-
-    def doubt(self) -> str:
-        """Return why the address of the remote is no identity; "" if it is one, or is no address of a network."""
-
-    def note_project(self, project: str) -> None:
-        """Note that memories of this checkout are saved as `project`."""
-
-    def earlier(self, *, by_history: bool = False) -> list[Earlier]:
-        """Return other identities under which memories of this checkout may have been saved; by its first commit takes longer."""
-
     def origin(self) -> Origin:
         """Return branch, worktree and commit."""
 
+    def address(self) -> str:
+        """Return the address of the remote, else the path; "" if it is not known."""
+        return ""
+
+    def doubt(self) -> str:
+        """Return why the address of the remote is no identity; "" if it is one, or is no address of a network."""
+        return ""
+
+    def note_project(self, project: str) -> None:
+        """Note that memories of this checkout are saved as `project`."""
+        return  # without it the method would be abstract
+
+    def earlier(self, *, by_history: bool = False) -> list[Earlier]:
+        """Return other identities under which memories of this checkout may have been saved; by its first commit takes longer."""
+        return []
+
     def in_git(self) -> bool:
         """True if there is a repository."""
+        return True
 
     def top(self) -> Path:
         """Return the root folder of the checkout."""
+        return Path.cwd()
 
     def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:
         """Return the time of each commit since an instant, of these paths or of all; None if unknown."""
+        return None
 
     def snapshot(self, cited: Mapping[str, CodeMark | None], *, at: str = "") -> CodeSnapshot:
         """Look at places, in the working files or at a commit; places there is no time for are unknown."""
+        return CodeSnapshot(commit=at, marks=dict.fromkeys(cited, CodeMark(there=None)))
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
         """Return the commits since an instant that changed files, newest first, back to where each had the cited content; None if unknown."""
+        return None
 
     def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, CodeMark]:
         """Return the mark of a place in several versions of its file."""
+        return {}
 
     def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:
         """Return the new paths of files that were renamed."""
+        return {}
 
     def defining(self, name: str, extension: str) -> list[str]:
         """Return the files in which a name may be defined."""
+        return []
 
     def definitions(self, names: Sequence[str], paths: Sequence[str] = ()) -> dict[str, list[str]]:
         """Return the anchors of all definitions that each name may mean, in these files or in all; {} if it takes too long."""
+        return {}
 
     def files_named(self, names: Sequence[str]) -> dict[str, str]:
         """Return the paths of files by full path, or by an ending that only one of them has."""
+        return {}
 
     def files(self) -> list[str] | None:
         """Return the files of the codebase; None if unknown."""
+        return None
 
     def content(self, what: str) -> bytes | None:
         """Return the bytes of a blob or of commit:path."""
+        return None
 
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:
         """Return author, date and subject of a commit."""
+        return None
 
     def files_of(self, commit: str) -> list[str]:
         """Return the files that a commit changed."""
+        return []
 
     def tips(self) -> dict[str, str]:
         """Return the current commit of each branch."""
+        return {}
 
     def merge_base(self, other: str) -> str:
         """Return the common ancestor of the checkout and another commit or branch; "" if there is none."""
+        return ""
 
     def commit_of(self, name: str) -> str:
         """Return the commit that a name stands for, here or at the remote; "" if there is none."""
+        return ""
 
     @property
     def default_branch(self) -> str:
         """The branch others are merged into."""
+        return ""
 
     def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
         """Return the status of branches, each passed with its last known commit."""
-
-
-class UnreadableCheckout:
-    """A checkout whose code cannot be read: only its name is known."""
-
-    default_branch = ""
-
-    def address(self) -> str:
-        """Return "": it is not known."""
-        return ""
-
-    def doubt(self) -> str:
-        """Return "": its name is given."""
-        return ""
-
-    def note_project(self, project: str) -> None:
-        """Do nothing: it has no place on this machine."""
-
-    def earlier(self, *, by_history: bool = False) -> list[Earlier]:  # noqa: ARG002
-        """Return nothing: it has no place on this machine."""
-        return []
-
-    def in_git(self) -> bool:
-        """Return True: its name is a repository's."""
-        return True
-
-    def top(self) -> Path:
-        """Return the current folder."""
-        return Path.cwd()
-
-    def commits_since(self, at: str, paths: Sequence[str] = ()) -> list[str] | None:  # noqa: ARG002
-        """Return None: unknown."""
-        return None
-
-    def snapshot(self, cited: Mapping[str, CodeMark | None], *, at: str = "") -> CodeSnapshot:
-        """Return marks that are neither present nor absent."""
-        return CodeSnapshot(commit=at, marks=dict.fromkeys(cited, CodeMark(there=None)))
-
-    def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:  # noqa: ARG002
-        """Return None: unknown."""
-        return None
-
-    def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, CodeMark]:  # noqa: ARG002
-        """Return no marks."""
-        return {}
-
-    def renamed(self, paths: Sequence[str], since: Sequence[str]) -> dict[str, str]:  # noqa: ARG002
-        """Return no renames."""
-        return {}
-
-    def defining(self, name: str, extension: str) -> list[str]:  # noqa: ARG002
-        """Return no files."""
-        return []
-
-    def definitions(self, names: Sequence[str], paths: Sequence[str] = ()) -> dict[str, list[str]]:  # noqa: ARG002
-        """Return no definitions."""
-        return {}
-
-    def files_named(self, names: Sequence[str]) -> dict[str, str]:  # noqa: ARG002
-        """Return no files."""
-        return {}
-
-    def files(self) -> list[str] | None:
-        """Return None: unknown."""
-        return None
-
-    def content(self, what: str) -> bytes | None:  # noqa: ARG002
-        """Return None: unknown."""
-        return None
-
-    def facts_of(self, commit: str) -> tuple[str, str, str] | None:  # noqa: ARG002
-        """Return None: unknown."""
-        return None
-
-    def files_of(self, commit: str) -> list[str]:  # noqa: ARG002
-        """Return nothing: unknown."""
-        return []
-
-    def merge_base(self, other: str) -> str:  # noqa: ARG002
-        """Return "": unknown."""
-        return ""
-
-    def commit_of(self, name: str) -> str:  # noqa: ARG002
-        """Return "": unknown."""
-        return ""
-
-    def tips(self) -> dict[str, str]:
-        """Return no branches."""
-        return {}
-
-    def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
-        """Return "unknown" for each branch."""
         return dict.fromkeys(born, "unknown")
 
 
-class RemoteCheckout(UnreadableCheckout):
+class RemoteCheckout(Checkout):
     """A checkout on another machine: a server must answer nothing from its own files."""
 
     def __init__(self, project: str) -> None:

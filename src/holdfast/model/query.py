@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
+from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Invalid
-from holdfast.model.freshness import Freshness
 from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Record
@@ -95,7 +95,8 @@ class Hit:
     score: float
     confidence: Confidence
     why: Mapping[str, float]
-    fit: float = 0.0
+    fit: float = 0.0  # how well it resembles the question
+    chance: float = 0.0  # probability that it answers the question
     snippet: str = ""
     tokens: int = 0
     freshness: Freshness | None = None  # None: a record of the past, or not checked
@@ -145,9 +146,10 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """How often a record was returned, and with which outcomes."""
+    """How often a record was returned by recalls and injected by hooks, and with which reported outcomes."""
 
     surfaced: int = 0
+    injected: int = 0
     applied: int = 0
     acknowledged: int = 0
     refuted: int = 0
@@ -158,3 +160,8 @@ class Usage:
     failed: int = 0
     dismissed: int = 0
     last_used_at: str = ""
+
+    @property
+    def shown(self) -> int:
+        """How often an agent got it, asked for or not."""
+        return self.surfaced + self.injected

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from holdfast.model.errors import Invalid
-from holdfast.model.times import moment_of
+from holdfast.model.ids import moment_of
 
 REQUIRED: Any = inspect.Parameter.empty
 _Value = TypeVar("_Value")

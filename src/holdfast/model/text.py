@@ -126,3 +126,13 @@ def listed(value: Any) -> str:
 def filled(*parts: object) -> list[str]:
     """Return the texts among some parts: what is empty, 0, False or None is left out."""
     return [str(part) for part in parts if part]
+
+
+def good_cut(text: str, start: int, end: int) -> int:
+    """Return a good place to cut a text near an end: after a paragraph, line or word in the last fifth before it."""
+    if end >= len(text):
+        return len(text)
+    for separator in ("\n\n", "\n", " "):
+        if (position := text.rfind(separator, start + (end - start) * 4 // 5, end)) > 0:
+            return position + len(separator)
+    return end

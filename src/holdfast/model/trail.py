@@ -11,16 +11,8 @@ from holdfast.model.ids import parse_instant
 MOST = 50_000  # how much activity is kept
 DAYS = 14.0
 CLIENT_EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PreCompact",
-    "SubagentStart",
-    "SubagentStop",
-    "Stop",
-    "SessionEnd",
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PreCompact"),
+    *("SubagentStart", "SubagentStop", "Stop", "SessionEnd"),
 )
 # Ours: text that the hook injected, and that a session stopped in the middle of a turn.
 EVENTS = (*CLIENT_EVENTS, "Injected", "Idle")
@@ -53,15 +45,16 @@ class HookEvent:
 
 
 # Longest names and paths of a client; hooks bound the texts themselves.
-LONGEST = {"id": 200, "session": 1_000, "cwd": 4_096, "client": 100, "agent": 1_000, "tool": 1_000, "source": 1_000}
-LONGEST |= {
-    "transcript": 4_096,
-    "branch": 1_000,
+_TEXTS = ("text", "between", "result")
+LONGEST = {
+    "id": 200,
+    "client": 100,
     "at": 40,
     "event": 40,
-    "text": 200_000,
-    "between": 200_000,
-    "result": 200_000,
+    "cwd": 4_096,
+    "transcript": 4_096,
+    **dict.fromkeys(("session", "agent", "tool", "source", "branch"), 1_000),
+    **dict.fromkeys(_TEXTS, 200_000),
 }
 
 
@@ -71,7 +64,7 @@ def problem_with(event: HookEvent) -> str:
         text = getattr(event, name)
         if len(text) > longest:
             return f"{name} has more than {longest:,} characters"
-        if name not in ("text", "between", "result") and not _is_plain(text):
+        if name not in _TEXTS and not _is_plain(text):
             return f"{name} holds characters that no name or path can hold"
     if not event.id:
         return "it has no id"
@@ -96,7 +89,7 @@ def hook_event_from_json(value: Any) -> HookEvent | None:
         return None
     others = ("given", "failed", "took_ms", "settings")
     texts = {name: str(value.get(name) or "") for name in HookEvent.__dataclass_fields__ if name not in others}
-    texts |= {name: _storable(texts[name]) for name in ("text", "between", "result")}
+    texts |= {name: _storable(texts[name]) for name in _TEXTS}
     given, took, settings = value.get("given"), value.get("took_ms"), value.get("settings")
     return HookEvent(
         **texts,
@@ -111,11 +104,7 @@ def _storable(value: Any) -> Any:
     """Return a JSON value without what no store can hold: tools print NUL bytes and broken Unicode."""
     match value:
         case str():
-            return (
-                value
-                if value.isascii() and "\0" not in value
-                else value.replace("\0", "").encode(errors="replace").decode()
-            )
+            return value.replace("\0", "").encode(errors="replace").decode()
         case dict():
             return {_storable(key): _storable(item) for key, item in value.items()}
         case list():

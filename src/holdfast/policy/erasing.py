@@ -53,7 +53,12 @@ class Eraser:
     def __init__(self, texts: Iterable[str]) -> None:
         forms = dict.fromkeys(flat for text in texts for form in _forms(text) if (flat := " ".join(form.split())))
         self._texts = sorted(forms, key=len, reverse=True)
-        self._blocks = [(text, place) for text in self._texts for place in _places(text)]
+        # Blocks stand side by side, the last one ends with the text.
+        starts = {
+            text: sorted({*range(0, max(1, len(text) - BLOCK + 1), BLOCK), max(0, len(text) - BLOCK)})
+            for text in self._texts
+        }
+        self._blocks = [(text, place) for text, places in starts.items() for place in places]
 
     def masked(self, text: str) -> str:
         """Return a text without what it shares with the erased ones; the same object if it shares nothing."""
@@ -95,7 +100,13 @@ class Eraser:
                 if end - start >= min(len(text), RUN):
                     runs.append((start, end))
                 at = flat.find(block, at + 1)
-        return _merged(runs)
+        merged: list[tuple[int, int]] = []
+        for start, end in sorted(runs):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        return merged
 
 
 def _widened(flat: str, at: int, text: str, place: int, length: int) -> tuple[int, int]:
@@ -106,35 +117,9 @@ def _widened(flat: str, at: int, text: str, place: int, length: int) -> tuple[in
     end, ahead = at + length, place + length
     while end < len(flat) and ahead < len(text) and flat[end] == text[ahead]:
         end, ahead = end + 1, ahead + 1
-    return _whole_escapes(flat, start, end)
-
-
-def _whole_escapes(flat: str, start: int, end: int) -> tuple[int, int]:
-    """Return a span that does not cut a JSON escape in two, so that the rest stays readable."""
-    if _slashes_before(flat, start) % 2:
-        start -= 1
-    if end < len(flat) and _slashes_before(flat, end) % 2:
-        end += 1
-    return start, end
-
-
-def _slashes_before(flat: str, end: int) -> int:
-    return end - len(flat[:end].rstrip("\\"))
-
-
-def _merged(runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(runs):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _places(text: str) -> list[int]:
-    """Return the starts of a text's blocks: side by side, the last block ending with the text."""
-    return sorted({*range(0, max(1, len(text) - BLOCK + 1), BLOCK), max(0, len(text) - BLOCK)})
+    # A JSON escape is not cut in two, so that the rest stays readable.
+    cut_start, cut_end = ((edge - len(flat[:edge].rstrip("\\"))) % 2 for edge in (start, end))
+    return start - cut_start, end + (cut_end if end < len(flat) else 0)
 
 
 def _forms(text: str) -> Iterator[str]:

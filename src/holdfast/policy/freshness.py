@@ -4,27 +4,25 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from holdfast.model.anchor import Anchor, CodeMark, CodeSnapshot, Touch, bare_value, parse_anchor
-from holdfast.model.freshness import STATES, Finding, Freshness, State
+from holdfast.model.anchor import (
+    STATES,
+    Anchor,
+    CodeMark,
+    CodeSnapshot,
+    Finding,
+    Freshness,
+    State,
+    Touch,
+    bare_value,
+    parse_anchor,
+)
 from holdfast.model.ids import days_between
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
 from holdfast.policy.mentions import symbols_in
 
 # Kinds that report what happened, not how things are.
-PAST = frozenset(
-    {
-        "observation",
-        "summary",
-        "progress",
-        "retrospective",
-        "review",
-        "thread",
-        "inception",
-        "elicitation",
-        "preference",
-    }
-)
+PAST = frozenset("observation summary progress retrospective review thread inception elicitation preference".split())
 # Other sources only name related files and claim nothing about their content.
 CLAIMED = frozenset({"explicit", "correction"})
 
@@ -38,17 +36,15 @@ def the_one_meant(name: str, tail: str, anchors: Sequence[str]) -> str:
     Definitions in tests count only if there are no others. Within one file a bare name means the function or class, not a method.
     """
     outer = name.removesuffix(tail).strip(".").split(".")[-1].strip("_").lower()
-    near = [anchor for anchor in anchors if outer in _modules(anchor)] if outer else list(anchors)
+    folders = {
+        anchor: {part.strip("_").lower() for part in anchor.partition("::")[0].rpartition(".")[0].split("/")}
+        for anchor in anchors
+    }
+    near = [anchor for anchor in anchors if not outer or outer in folders[anchor]]
     near = [anchor for anchor in near if not _TESTS.search(anchor)] or near
     if len(near) > 1 and len({anchor.partition("::")[0] for anchor in near}) == 1:
         near = [anchor for anchor in near if anchor.partition("::")[2] == tail]
     return near[0] if len(near) == 1 else ""
-
-
-def _modules(anchor: str) -> set[str]:
-    """Return the names of the folders and the file of an anchor."""
-    path = anchor.partition("::")[0]
-    return {part.strip("_").lower() for part in path.rpartition(".")[0].split("/")}
 
 
 def places_of(record: Record) -> dict[str, CodeMark | None]:
@@ -105,8 +101,12 @@ def is_partly_resolved(record: Record) -> bool:
 def judged(record: Record, anchor: str, cited: CodeMark | None, now: CodeMark) -> Finding:
     """Return the finding for one place."""
     place = parse_anchor(anchor)
-    state, note = _state(place, cited, now, claimed=_claims(record, anchor, place))
-    moved = _moved(place, cited, now) if state == "fresh" else ""
+    # A place that a record only names makes no claim about its content.
+    claimed = place.kind != "path" or (anchor in record.anchors and record.source in CLAIMED)
+    state, note = _state(place, cited, now, claimed=claimed)
+    same_lines = cited is None or (cited.first, cited.last) == (now.first, now.last)
+    has_moved = state == "fresh" and place.kind == "lines" and not same_lines
+    moved = f"{place.path}:L{now.first}-L{now.last}" if has_moved else ""
     return Finding(anchor=anchor, state=state, note=note, moved_to=moved, now=now)
 
 
@@ -123,20 +123,15 @@ def explained(finding: Finding, touches: Sequence[Touch], versions: Mapping[str,
     """Return the finding with the commits that changed its place, given the content in the versions they made."""
     if not touches:
         return finding  # not committed yet, or by a commit with an earlier date
-    relevant = [touch for touch in touches if _differs(versions.get(touch.before), versions.get(touch.after))]
+    pairs = ((touch, versions.get(touch.before), versions.get(touch.after)) for touch in touches)
+    relevant = [
+        touch
+        for touch, before, after in pairs
+        if before is None
+        or after is None
+        or (before.there, before.hash, before.value) != (after.there, after.hash, after.value)
+    ]
     return replace(finding, commits=len(relevant), last=(relevant or touches)[0])
-
-
-def _differs(before: CodeMark | None, after: CodeMark | None) -> bool:
-    """True if the content differs, or either version is not available."""
-    if before is None or after is None:
-        return True
-    return (before.there, before.hash, before.value) != (after.there, after.hash, after.value)
-
-
-def _claims(record: Record, anchor: str, place: Anchor) -> bool:
-    """True if a record makes a claim about the content of a place, rather than only naming it."""
-    return place.kind != "path" or (anchor in record.anchors and record.source in CLAIMED)
 
 
 def _state(place: Anchor, cited: CodeMark | None, now: CodeMark, *, claimed: bool) -> tuple[State, str]:
@@ -160,23 +155,11 @@ def _state(place: Anchor, cited: CodeMark | None, now: CodeMark, *, claimed: boo
     return ("fresh", "") if now.hash == cited.hash else ("changed", "")
 
 
-def _moved(place: Anchor, cited: CodeMark | None, now: CodeMark) -> str:
-    """Return the new line range of cited lines, if they moved."""
-    if place.kind != "lines" or cited is None or (cited.first, cited.last) == (now.first, now.last):
-        return ""
-    return f"{place.path}:L{now.first}-L{now.last}"
-
-
 def freshness_text(freshness: Freshness) -> str:
     """Return a record's freshness in a few words."""
-    age = (
-        ""
-        if freshness.days is None
-        else f", checked {freshness.days:.0f} d ago"
-        if freshness.days >= 1
-        else ", checked today"
-    )
-    return f"{freshness.state}{age}"
+    if freshness.days is None:
+        return freshness.state
+    return f"{freshness.state}, checked " + (f"{freshness.days:.0f} d ago" if freshness.days >= 1 else "today")
 
 
 def details(freshness: Freshness) -> list[str]:

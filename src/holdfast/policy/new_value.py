@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.model.anchor import bare_value, parse_anchor
-from holdfast.model.freshness import Finding
+from holdfast.model.anchor import Finding, bare_value, parse_anchor
 from holdfast.model.record import Record
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")

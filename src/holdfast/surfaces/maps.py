@@ -9,9 +9,12 @@ that a mapping has, `path{…}` maps what is there and `path[…]` each item of 
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 from holdfast.model.errors import HoldfastError
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 Getter = Callable[["Scope"], Any]
 _TOKEN = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w.|*?:-]+|[\[\]{},=])""")
+_ENTRY = re.compile(r"^(\S+?)(:| =)(.*(?:\n[ ].*)*)", re.MULTILINE)  # of rows.txt
 _HOLE = re.compile(r"\{([^{}]+)\}")
 _FILTERS: Mapping[str, Callable[..., Any]] = {
     "content": content,
@@ -59,18 +63,48 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A tool: the verb it calls with the memory, and the maps of its arguments (None: as they are) and of its result."""
+    """A tool: the verb it calls with the memory, the maps of its arguments (None: as they are) and of its result, and its page."""
 
     verb: Callable[..., Any]
     arguments: str | None = None
     result: str = ""
+    page: Callable[..., str] | None = None  # shows the mapped result as text
 
     def run(self, memory: "Memory", arguments: Mapping[str, Any], terms: Terms, call: Call | None = None) -> Any:
         """Call the verb with the mapped arguments, without those that are None, and return its result as mapped."""
         scope = scope_of(memory, terms, arguments, {"call": call})
         given = arguments if self.arguments is None else getter(self.arguments)(scope)
         result = self.verb(memory, **{name: value for name, value in given.items() if value is not None})
-        return getter(self.result)(scope.within(result)) if self.result else result
+        shown = getter(self.result)(scope.within(result)) if self.result else result
+        return self.page(**shown) if self.page else shown
+
+
+def _entries(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the sign and the map of each shape and tool in a surface's rows.txt, whose head explains it."""
+    shapes: dict[str, str] = {}
+    for name, sign, text in _ENTRY.findall((folder / "rows.txt").read_text(encoding="utf-8")):
+        whole = Template(" ".join(text.split())).substitute(shapes).replace("\\n", "\n")
+        shapes |= {name: whole} if sign == " =" else {}
+        yield name, sign, whole
+
+
+def shapes_in(folder: Path) -> dict[str, str]:
+    """Return the shapes of a surface's rows.txt."""
+    return {name: text for name, sign, text in _entries(folder) if sign == " ="}
+
+
+def read_rows(folder: Path, own: Mapping[str, Any]) -> dict[str, Row]:
+    """Return the tools of a surface's rows.txt; `own` are the surface's functions."""
+    rows = dict[str, Row]()
+    for name, _, text in (entry for entry in _entries(folder) if entry[1] == ":"):
+        verb, *parts = re.split(r"\s*(<-|->|=>)\s*", text)
+        maps = dict(zip(parts[::2], parts[1::2], strict=True))
+        shown, _, values = maps.get("=>", "").partition(" ")
+        page = partial(own["page"], shown) if shown else None
+        module, _, function = verb.rpartition(".")
+        run = getattr(import_module(f"holdfast.verbs.{module}"), function) if module else own[verb]
+        rows[name] = Row(run, maps.get("<-"), maps.get("->", "") or values, page)
+    return rows
 
 
 def text_or_json(result: Any) -> str:

@@ -1,12 +1,44 @@
-"""What several surfaces write the same way: a memory's text and kind, the error of a refused write, tallies of sessions."""
+"""Who reads a text, a model or a person; and what several surfaces write the same way: a memory on a line, a refusal, tallies."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from holdfast.model.errors import Invalid
+from holdfast.model.ids import short
 from holdfast.model.record import Record
+from holdfast.model.text import counted, shorten
 from holdfast.policy.admission.admit import Refused
 from holdfast.policy.admission.refusals import Remedies, explain
-from holdfast.verbs.sessions.analyze import Activity
+
+if TYPE_CHECKING:
+    from holdfast.verbs.sessions.analyze import Activity
 
 RELEVANCE = {"strong": "high", "fair": "medium", "weak": "low"}  # our confidence in a hit, in the words of others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """Who reads: how times are written, how long a text may be, and what the reader calls to act; the defaults are for a model."""
+
+    budget: int = 1_500  # tokens; 0: no limit
+    figures: bool = True  # scores and counts that only a program compares
+    day: Callable[[str], str] = itemgetter(slice(10))
+    minute: Callable[[str], str] = itemgetter(slice(16))
+    session: Callable[[str], str] = str  # how its id is written
+    answer: str = "judge([{id, verdict: APPLYING|N_A|REFUTED, evidence}])"
+    closing: str = "session(close, payload)"
+    to_close: str = ""  # how to answer what a close asks for, where its questions do not say so
+    unclosed: str = "session(start, id) resumes it, session(close, id) closes it."
+    promote: str = "thread(promote) or thread(dismiss)"
+    another: str = "force=true opens another one."
+    lesson: str = "remember(kind=scar, links=[elaborates:id]) if so, forget(id) if not."
+    settle: str = "revise(newer, links=[supersedes:older]) if one replaces the other, links=[relates_to:id] if both hold, forget(id, reason) if one is wrong."
+    merge: str = "revise(base, text=…, links=[supersedes:id of each other]) does what is proposed; links=[relates_to:id] if both should stay."
+
+
+MODEL = Reader()
 
 
 def content(record: Record) -> str:
@@ -20,13 +52,30 @@ def kind_of(record: Record) -> str:
     return f"{severity} {record.kind}" if severity else record.kind
 
 
+def line(record: Record, reader: Reader = MODEL) -> str:
+    """Return a record as one line."""
+    return f"{short(record.id)} {reader.minute(record.created_at)} [{kind_of(record)}] {shorten(record.title, 120)}"
+
+
+def unanswered(scars: Sequence[Record], reader: Reader = MODEL) -> str:
+    """Return which scars shown in this session have no answer yet, and how to answer; "" if all have one."""
+    if not scars:
+        return ""
+    named = "; ".join(f"{short(scar.id)} {shorten(scar.title, 60)}" for scar in scars[:5])
+    rest = f" and {len(scars) - 5} more" if len(scars) > 5 else ""
+    count = counted(len(scars), "scar")
+    return (
+        f"{count} shown in this session not answered. Answer before consequential work, {reader.answer}: {named}{rest}"
+    )
+
+
 def refusal(outcome: Refused, remedies: Remedies) -> Invalid:
     """Return the error with the reason why something was not saved, and what to do."""
     explained = explain(outcome, remedies)
     return Invalid(explained.reason, hint=explained.hint)
 
 
-def tallies(activity: Activity) -> list[str]:
+def tallies(activity: "Activity") -> list[str]:
     """Return a line each for what sessions saved, their agents, how they closed and their issues; none for what is empty."""
     counts = {
         "Saved": [f"{count} {kind}" for kind, count in activity.kinds.most_common()],

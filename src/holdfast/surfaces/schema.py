@@ -10,7 +10,7 @@ from holdfast.model.text import counted
 
 Schema = dict[str, Any]
 MISSING = "{name} is required ({wanted})"
-_TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _PYTHON: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -60,7 +60,7 @@ def _property(parameter: Parameter, *, brief: bool) -> Schema:
 
 def _typed(parameter: Parameter) -> Schema:
     item, outer = parameter.item, get_origin(parameter.kind)
-    inner: Schema = {"type": "object" if get_origin(item) in (dict, Mapping) else _TYPES.get(item, "string")}
+    inner: Schema = {"type": "object" if get_origin(item) in (dict, Mapping) else TYPES.get(item, "string")}
     inner |= {"enum": list(parameter.choices)} if parameter.choices else {}
     return {"type": "array", "items": inner} if outer in (list, tuple) else inner
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from holdfast.engine.raw import counters, imported
+from holdfast.engine.raw import counters
 from holdfast.engine.search.lexical import Frequencies
 from holdfast.engine.store import Store
-from holdfast.engine.views import Entry, records
+from holdfast.engine.views import Entry, queries, records
 from holdfast.model.access import Role
 from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, Forbidden, NotFound, StoreFull, StoreUnwritable
@@ -120,6 +120,8 @@ class Memory:
     )
     # Created on demand: a misconfigured observer must not prevent the memory from opening.
     observing: "Callable[[], Observing | None]" = lambda: None
+    # Commits events that erase something, and removes the text from every copy on this machine (`upkeep/erasing.py`).
+    on_erased: "Callable[[Memory, Sequence[Event]], tuple[list[Entry], Any]]"
     # Removes erased records from the replicas on this machine.
     copies: "Callable[[Sequence[ReplicaUpdate], Outdated], Scrubbed]" = _no_copies
     clock: Clock = field(default_factory=Clock)
@@ -156,6 +158,11 @@ class Memory:
     def project(self) -> str:
         """The current project: from the context, else from the settings, else from the checkout."""
         return self.context.project or self.config.project or self.checkout.project()
+
+    @property
+    def here(self) -> int:
+        """The number of the current project in the store."""
+        return self.store.project_number(self.project)
 
     @property
     def user(self) -> str:
@@ -209,18 +216,18 @@ class Memory:
 
         Every event is scanned for credentials, except a `Clean` one, which was scanned when it was made.
 
-        With a read-only key nothing is stored: impressions and observed uses are dropped, since they would change what
-        others see, and all other events raise Forbidden. An event that erases a record reaches every copy of it on this
+        With a read-only key nothing is stored: impressions and uses that a rule observed are dropped, since they would
+        change what others see, and all other events raise Forbidden. An event that erases a record reaches every copy of it on this
         machine before this returns.
         """
         if self.role == "read":
-            _refuse_all_but_notes([event.event if isinstance(event, Clean) else event for event in events])
+            for event in (each.event if isinstance(each, Clean) else each for each in events):
+                if not (event.verb in ("surfaced", "injected") or (event.verb == "used" and event.by.kind == "rule")):
+                    raise Forbidden("This key is read-only.", hint="Ask for a key of the role write.")
             return []
         signed = [self.signed(event) for event in events]
         if any(event.verb in ("erased", "accepted") for event in signed):
-            from holdfast.verbs.upkeep import erasing  # noqa: PLC0415  rare, and it works on an open memory itself
-
-            changed, _ = erasing.commit(self, signed)
+            changed, _ = self.on_erased(self, signed)
         else:
             changed = self.store.commit(signed)
         if self.appended is not None:
@@ -232,11 +239,17 @@ class Memory:
         return changed
 
     def signed(self, event: Event | Clean) -> Event:
-        """Return an event as it is stored: attributed to the requesting user, with credentials masked."""
-        if not isinstance(event, Clean):
-            return _without_secrets(_signed(self, event))
-        signed = _signed(self, event.event)
-        return signed if signed == event.event else _without_secrets(signed)
+        """Return an event as it is stored: attributed to the requesting user, visible as they chose, credentials masked."""
+        given = event.event if isinstance(event, Clean) else event
+        signed = given
+        if self.user:
+            data: dict[str, Any] = dict(given.data)
+            if self.context.shares and given.verb == "recorded":
+                data["visibility"] = "team"
+            elif not self.context.shares and given.verb == "started":
+                data["private"] = True
+            signed = replace(given, by=replace(given.by, name=self.user), data=data)
+        return signed if isinstance(event, Clean) and signed == given else _without_secrets(signed)
 
     def note(self, events: Sequence[Event]) -> str:
         """Commit events that only record a read; return the reason if that failed, else an empty string.
@@ -265,28 +278,6 @@ class Memory:
         self.close()
 
 
-def _refuse_all_but_notes(events: Sequence[Event]) -> None:
-    if not all(event.verb in ("surfaced", "injected") or is_observed(event) for event in events):
-        raise Forbidden("This key may look and change nothing.", hint="Ask for a key of the role write.")
-
-
-def is_observed(event: Event) -> bool:
-    """True if an event is an observed use: reported by a rule, not declared by an agent or user."""
-    return event.verb == "used" and event.by.kind == "rule"
-
-
-def _signed(memory: Memory, event: Event) -> Event:
-    """Return an event with the requesting user's name, if there is one, and with the visibility they chose."""
-    if not memory.user:
-        return event
-    data: dict[str, Any] = dict(event.data)
-    if memory.context.shares and event.verb == "recorded":
-        data["visibility"] = "team"
-    elif not memory.context.shares and event.verb == "started":
-        data["private"] = True
-    return replace(event, by=replace(event.by, name=memory.user), data=data)
-
-
 def _without_secrets(event: Event) -> Event:
     """Return an event with every credential masked, including in parts its author did not check."""
     stored = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": event.data}
@@ -306,7 +297,7 @@ def find(memory: Memory, reference: str) -> Entry:
     """Return the record of an id, of its end or beginning, or of its id elsewhere; erased ones are not found."""
     check_keepable(reference)
     own = untagged(reference)
-    found = _own(memory, own) or imported.by_foreign_id(memory.store, reference.strip())
+    found = _own(memory, own) or queries.by_foreign_id(memory.store, reference.strip())
     if not found:
         check_part(own)
         raise NotFound(f"There is no memory {reference}.", hint="`holdfast list` shows what there is.")
@@ -341,7 +332,7 @@ def is_reference(memory: Memory, text: str) -> bool:
 def candidates(reference: str, titles: Mapping[str, str]) -> str:
     """Return a message that lists the ids a reference fits, each long enough to be used, with their titles."""
     shown = "; ".join(f"{short(id_, titles)} {shorten(title, 60)}" for id_, title in list(titles.items())[:5])
-    return f"{reference} fits {len(titles)} of them: {shown}{'; …' if len(titles) > 5 else ''}"
+    return f"{reference} matches {len(titles)} memories: {shown}{'; …' if len(titles) > 5 else ''}"
 
 
 def _own(memory: Memory, reference: str) -> list[Entry]:

@@ -6,13 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.hosts.setup.apply import Planned, carry_out, planned
+from holdfast.hosts.setup.apply import Planned, apply, planned, read_manifest, removals
 from holdfast.hosts.setup.clients import BY_NAME
-from holdfast.hosts.setup.installation import Installation
-from holdfast.hosts.setup.manifest import read_manifest
-from holdfast.hosts.setup.places import Machine
+from holdfast.hosts.setup.machine import Installation, Machine
 from holdfast.hosts.setup.plan import Choices, wanted
-from holdfast.hosts.setup.remove import removals, take_out
 
 
 @dataclass
@@ -31,15 +28,13 @@ class Place:
 
     def init(self, *names: str, **choices: Any) -> list[Planned]:
         plan, chosen = self.plan(*names, **choices)
-        wants = list(wanted(chosen, self.machine, self.made))
-        carry_out(plan, wants, read_manifest(self.store), self.store, private=chosen.level == "user")
+        apply(plan, read_manifest(self.store), self.store, private=chosen.level == "user")
         return plan
 
     def uninstall(self, *names: str) -> list[Planned]:
         manifest = read_manifest(self.store)
-        leaving = set(names) or manifest.clients()
-        plan = removals(manifest, leaving)
-        take_out(plan, leaving, manifest, self.store)
+        plan = removals(manifest, set(names) or manifest.clients())
+        apply(plan, manifest, self.store)
         return plan
 
     def moved(self, **made: Any) -> "Place":

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from holdfast.hosts.setup.apply import read_manifest
 from holdfast.hosts.setup.checks import client_checks
 from holdfast.hosts.setup.clients import CLIENTS
-from holdfast.hosts.setup.manifest import read_manifest
 from holdfast.verbs.upkeep.doctor import Check
 from tests.hosts.setup.conftest import Place
 

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from holdfast.hosts.setup import jsontext, tomltext
+from holdfast.hosts.setup.apply import apply, read_manifest
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed, is_installed
-from holdfast.hosts.setup.edits import Table, standing
-from holdfast.hosts.setup.installation import check_lasting
-from holdfast.hosts.setup.manifest import read_manifest
-from holdfast.hosts.setup.ours import command_line, own_hooks, words_of
-from holdfast.hosts.setup.places import Level, Machine
+from holdfast.hosts.setup.edits import Table, command_line, own_hooks, standing, words_of
+from holdfast.hosts.setup.machine import Level, Machine, check_lasting
 from holdfast.hosts.setup.plan import Choices, file_of, has_hooks, wanted
 from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
@@ -381,11 +379,9 @@ def test_files_with_paths_of_this_machine_are_kept_out_of_git(place: Place) -> N
 def test_what_a_client_wrote_in_the_meantime_is_not_lost(place: Place) -> None:
     path = place.path("{claude_json}")
     path.write_text('{"starts": 1}')
-    plan, chosen = place.plan("claude-code")
+    plan, _ = place.plan("claude-code")
     path.write_text('{"starts": 2}')
-    from holdfast.hosts.setup.apply import carry_out
-
-    carry_out(plan, wanted(chosen, place.machine, place.made), read_manifest(place.store), place.store, private=True)
+    apply(plan, read_manifest(place.store), place.store)
     assert json.loads(path.read_text())["starts"] == 2
     place.uninstall()
     assert path.read_text() == '{"starts": 2}'

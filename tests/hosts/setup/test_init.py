@@ -10,7 +10,8 @@ from tests.hosts.running import Run, answer, kept
 
 
 def everything_under(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix != ".db"}
+    store = (".db", ".lock")  # it stays
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix not in store}
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.hosts.cli.commands import COMMANDS
-from holdfast.hosts.setup.installation import Installation
+from holdfast.hosts.setup.machine import Installation
 from holdfast.hosts.setup.shapes import SECONDS, opencode_plugin
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.rows import each

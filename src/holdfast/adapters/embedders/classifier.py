@@ -14,7 +14,7 @@ from holdfast.model.ports import CLASSES, Task
 if TYPE_CHECKING:
     from holdfast.adapters.embedders.wordpiece import Tokenizer
 
-NAME = "holdfast-classifier-1"  # changes with the weights: what was judged by another is judged again
+NAME = "holdfast-classifier-2"  # changes with the weights: what was judged by another is judged again
 LONGEST: Mapping[Task, tuple[int, int]] = {  # word pieces of the two texts
     "user": (80, 64),
     "agent": (90, 64),

@@ -1,12 +1,9 @@
 """Vectors from any endpoint that speaks the OpenAI embeddings API."""
 
-import json
 from collections.abc import Sequence
-from urllib.error import URLError
-from urllib.request import Request, urlopen
 
+from holdfast.adapters.endpoint import post
 from holdfast.model.errors import EmbedderError
-from holdfast.model.foreign_json import parse_json
 from holdfast.model.ports import Encoded
 
 LARGEST = 100_000_000  # bytes of an answer
@@ -49,12 +46,16 @@ class HttpEmbedder:
         return False
 
     def _ask(self, texts: list[str]) -> list[list[float]]:
-        headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {self._key}"} if self._key else {})
-        body = json.dumps({"model": self._model, "input": texts}).encode()
+        headers = {"authorization": f"Bearer {self._key}"} if self._key else {}
+        body = {"model": self._model, "input": texts}
+        answer = post(self._url, body, headers, seconds=SECONDS, largest=LARGEST)
+        problem = "" if isinstance(answer, dict) else getattr(answer, "said", "it took too long")
         try:
-            with urlopen(Request(self._url, body, headers), timeout=SECONDS) as reply:  # noqa: S310
-                answer = parse_json(reply.read(LARGEST + 1), LARGEST)
-            return [row["embedding"] for row in sorted(answer["data"], key=lambda row: int(row.get("index", 0)))]
-        except (URLError, OSError, ValueError, KeyError, TypeError) as problem:
+            rows = sorted(answer["data"], key=lambda row: int(row.get("index", 0))) if isinstance(answer, dict) else []
+            vectors = [row["embedding"] for row in rows]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            problem = str(error)
+        if problem:
             hint = 'Check embedder_url and embedder_model, or set embedder = "local".'
-            raise EmbedderError(f"{self._url} returned no vectors ({problem}).", hint=hint) from problem
+            raise EmbedderError(f"{self._url} returned no vectors ({problem}).", hint=hint)
+        return vectors

@@ -4,6 +4,7 @@ The `tokenizers` package does the same and brings 30 MB of downloading code alon
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from unicodedata import category, normalize
@@ -80,47 +81,36 @@ _ASCII_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
 class _Table(dict[int, str | None]):
     """A translation of characters that is filled as they are met."""
 
+    def __init__(self, translation: Callable[[str], str | None]) -> None:
+        super().__init__()
+        self._translation = translation
+
     def __missing__(self, code: int) -> str | None:
-        self[code] = found = self.translation(chr(code))
+        self[code] = found = self._translation(chr(code))
         return found
 
-    def translation(self, character: str) -> str | None:
-        """Return what stands for a character; None drops it."""
-        raise NotImplementedError
+
+def _clean(character: str) -> str | None:
+    """Drop control characters, turn every space into a blank and put blanks around Chinese characters."""
+    if character in "\t\n\r":
+        return " "
+    if category(character) in ("Cc", "Cf", "Co") or character == "\ufffd":
+        return None
+    if character.isspace():
+        return " "
+    is_chinese = any(low <= ord(character) <= high for low, high in _CHINESE)
+    return f" {character} " if is_chinese else character
 
 
-class _Clean(_Table):
-    """Drops control characters, turns every space into a blank and puts blanks around Chinese characters."""
-
-    def translation(self, character: str) -> str | None:
-        if character in "\t\n\r":
-            return " "
-        if category(character) in ("Cc", "Cf", "Co") or character == "\ufffd":
-            return None
-        if character.isspace():
-            return " "
-        return f" {character} " if _is_chinese(ord(character)) else character
+def _without_accents(character: str) -> str | None:
+    """Drop the accents that a decomposed text has as characters of their own."""
+    return None if category(character) == "Mn" else character
 
 
-class _WithoutAccents(_Table):
-    """Drops the accents that a decomposed text has as characters of their own."""
-
-    def translation(self, character: str) -> str | None:
-        return None if category(character) == "Mn" else character
-
-
-class _SignsApart(_Table):
-    """Puts blanks around punctuation."""
-
-    def translation(self, character: str) -> str | None:
-        is_sign = category(character)[0] == "P" or (
-            character.isascii() and character.isprintable() and not character.isalnum()
-        )
-        return f" {character} " if is_sign else character
-
-
-def _is_chinese(code: int) -> bool:
-    return any(low <= code <= high for low, high in _CHINESE)
+def _signs_apart(character: str) -> str | None:
+    """Put blanks around punctuation."""
+    is_ascii_sign = character.isascii() and character.isprintable() and not character.isalnum()
+    return f" {character} " if category(character)[0] == "P" or is_ascii_sign else character
 
 
 _CHINESE = (
@@ -133,4 +123,4 @@ _CHINESE = (
     (0xF900, 0xFAFF),
     (0x2F800, 0x2FA1F),
 )
-_CLEAN, _WITHOUT_ACCENTS, _SIGNS_APART = _Clean(), _WithoutAccents(), _SignsApart()
+_CLEAN, _WITHOUT_ACCENTS, _SIGNS_APART = _Table(_clean), _Table(_without_accents), _Table(_signs_apart)

@@ -1,169 +1,232 @@
-"""Import a bettermemory folder: a markdown file for each memory, tombstones, and a log of their use."""
+"""A bettermemory folder, both ways: a markdown file for each memory, tombstones, and a log of their use."""
 
 import gzip
+import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.importers.front_matter import front_matter
-from holdfast.adapters.importers.json_file import Entry, lines, read_text
-from holdfast.adapters.importers.values import digest, rest, text, texts, when
+from holdfast.adapters.importers.files import Entry, front_matter, json_lines, read_text, with_front
+from holdfast.adapters.importers.maps import (
+    ADDED,
+    OURS,
+    Map,
+    digest,
+    fields_text,
+    mapping,
+    rest,
+    rows,
+    text,
+    texts,
+    when,
+)
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
-from holdfast.model.files import lines_in, open_regular
-from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
-from holdfast.model.kinds import KINDS
-from holdfast.model.record import CONFIDENCES, Draft, Origin
+from holdfast.model.files import lines_in, open_regular, read_regular, write_whole
+from holdfast.model.foreign import Exported, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
+from holdfast.model.kinds import CODED, KINDS
+from holdfast.model.record import CONFIDENCES, Origin, Record
 from holdfast.model.scope import project_of_remote
 
 SCHEMA = 1
+GRAVES = ".tombstones"
+MOST_PATHS = 64
 BY = "bettermemory"
+MEMORIES = Map(
+    at=("created",),
+    author=BY,
+    updated_at="updated",
+    retired_at="removed",
+    dropped=frozenset({"schema_version", "scopes", "removed_reason"}),
+)
+# What the last check covered, and how an anchor of each sort begins.
+_VERIFIED = {"verified_versions": "version:", "verified_commits": "commit:", "verified_paths": ""}
 _KINDS = {"user-inference": "preference", "ambient": "observation"}
 _RELATIONS = {"extends": "elaborates"}
-_SEEN = frozenset(
-    "schema_version id scopes verified_paths verified_commits verified_versions removed_reason holdfast".split()
-)
-_TIMES = frozenset({"created", "updated", "last_verified_at", "removed"})
-_GONE = "removed there"
-
-
-@dataclass(slots=True, kw_only=True)
-class _Log:
-    """What the log contained so far: start and end of each session, and counts of ignored events."""
-
-    spans: dict[str, tuple[str, str]] = field(default_factory=dict)
-    passed: Counter[str] = field(default_factory=Counter)
+_SOURCES = {"explicit": "explicit-statement", "correction": "user-correction", "inferred": "inferred"}
 
 
 def read(path: Path) -> Iterator[Item]:
     """Yield the memories of a folder, those it removed, and the events of its log."""
     files = sorted(path.glob("*.md")) if path.is_dir() else []
-    gone = sorted((path / ".tombstones").glob("*.md"))
+    gone = sorted((path / GRAVES).glob("*.md"))
     if not files and not gone:
         raise Invalid(f"{path} is not a bettermemory folder.", hint="Pass the folder that contains its markdown files.")
     for file in (*files, *gone):
-        yield _memory(file, path)
+        try:
+            meta, body = front_matter(read_text(file))
+            yield _memory(meta, body, str(file.relative_to(path)))
+        except Invalid as problem:
+            yield Remark(where=str(file.relative_to(path)), why=problem.message)
     yield from _log(path)
 
 
-def _memory(file: Path, root: Path) -> Item:
-    where = str(file.relative_to(root))
-    try:
-        meta, body = front_matter(read_text(file))
-    except Invalid as problem:
-        return Remark(where=where, why=problem.message)
+def _memory(meta: dict[str, Any], body: str, where: str) -> Item:
+    """Return the memory of a file."""
+    version = meta.get("schema_version", SCHEMA)
     if not text(meta.get("id")):
         return Remark(where=where, why="it has no front matter with an id")
-    version = meta.get("schema_version", SCHEMA)
     if not isinstance(version, int) or version > SCHEMA:
         return Remark(where=where, why=f"it was written by a newer bettermemory (schema {version})")
-    return _foreign(meta, body, where)
-
-
-def _foreign(meta: Mapping[str, Any], body: str, where: str) -> Foreign:
-    origin, removed = _mapping(meta.get("origin")), when(meta.get("removed"))
-    draft = _draft(meta, body)
-    return Foreign(
-        key=text(meta["id"]),
-        where=where,
-        draft=replace(draft, project=project_of_remote(text(origin.get("repo"))) or ""),
-        by=Actor(kind="agent", name=BY),
-        origin=Origin(branch=text(origin.get("branch"))),
-        state="retired" if removed or ".tombstones" in where else "active",
-        reason=text(meta.get("removed_reason")) or _GONE,
-        retired_at=removed,
-        updated_at=when(meta.get("updated")),
-        verified_at=when(meta.get("last_verified_at")),
-        links=_links(meta.get("links")),
-        dated=bool(draft.at),
-    )
-
-
-def _draft(meta: Mapping[str, Any], body: str) -> Draft:
-    """Return the draft of a file; `holdfast` holds what our own export had no other field for."""
-    ours = _mapping(meta.get("holdfast"))
-    confidence, category, kind = text(meta.get("confidence")), text(meta.get("category")), text(ours.get("kind"))
-    known = {"confidence"} if confidence in CONFIDENCES else set()
-    return Draft(
-        kind=kind if kind in KINDS else _KINDS.get(category, "fact"),
-        title=text(ours.get("title")),
+    origin, verified_at = mapping(meta.get("origin")), when(meta.get("last_verified_at"))
+    known = {name for name in ("confidence",) if meta.get(name) in CONFIDENCES}
+    links = [
+        ForeignLink(
+            relation=_RELATIONS.get(relation, relation),
+            key=text(link.get("target") or link.get("id") or link.get("to")),
+        )
+        for link in rows(meta.get("links"))
+        for relation in [text(link.get("type") or link.get("relation") or link.get("kind"))]
+    ]
+    return MEMORIES.memory(
+        meta,
+        where,
+        used={*_VERIFIED, *known, *(("last_verified_at",) if verified_at else ())},
         body=body,
-        fields=_mapping(ours.get("fields")),
-        scopes=texts(ours.get("scopes", meta.get("scopes"))),
-        tags=texts(ours.get("tags")),
-        confidence=confidence if known else "medium",  # type: ignore[arg-type]
-        anchors=(
-            *texts(meta.get("verified_paths")),
-            *(f"commit:{commit}" for commit in texts(meta.get("verified_commits"))),
-            *(f"version:{version}" for version in texts(meta.get("verified_versions"))),
+        kind=_KINDS.get(text(meta.get("category")), "fact"),
+        title=text(mapping(meta.get(OURS)).get("title")),
+        scopes=texts(meta.get("scopes")),
+        confidence=meta["confidence"] if known else "medium",
+        anchors=tuple(
+            begins + value for name, begins in reversed(_VERIFIED.items()) for value in texts(meta.get(name))
         ),
-        extra=rest(meta, _SEEN | known, _TIMES),
-        at=when(meta.get("created")),
+        project=project_of_remote(text(origin.get("repo"))) or "",
+        origin=Origin(branch=text(origin.get("branch"))),
+        state="retired" if when(meta.get("removed")) or GRAVES in where else "active",
+        reason=text(meta.get("removed_reason")) or "removed there",
+        verified_at=verified_at,
+        links=tuple(links),
     )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _links(entries: Any) -> tuple[ForeignLink, ...]:
-    """Return the typed links of later versions."""
-    links = []
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, dict):
-            relation = text(entry.get("type") or entry.get("relation") or entry.get("kind"))
-            target = text(entry.get("target") or entry.get("id") or entry.get("to"))
-            links.append(ForeignLink(relation=_RELATIONS.get(relation, relation), key=target))
-    return tuple(links)
 
 
 def _log(path: Path) -> Iterator[Item]:
-    log = _Log()
+    """Yield the events of the log, and the sessions they belong to."""
+    spans: dict[str, tuple[str, str]] = {}
+    passed = Counter[str]()
     for file in (*sorted(path.glob(".events*.jsonl.gz")), *sorted(path.glob(".events*.jsonl"))):
-        for event in _events(file):
-            yield from [event] if isinstance(event, Remark) else _event(event, log)
-    for session, (begun, ended) in log.spans.items():
-        by = Actor(kind="agent", name=BY)
+        try:
+            with open_regular(file) as plain, gzip.open(plain) if file.suffix == ".gz" else plain as raw:
+                lines = (line.decode(errors="surrogateescape") for line in lines_in(raw))
+                for entry in json_lines(file.name, lines):
+                    yield from [entry] if isinstance(entry, Remark) else _event(entry, spans, passed)
+        except (OSError, EOFError, zlib.error) as problem:
+            yield Remark(where=file.name, why=f"the rest of it cannot be read ({problem})")
+    by = Actor(kind="agent", name=BY)
+    for session, (begun, ended) in spans.items():
         yield ForeignSession(
             id=session, at=begun, project="", by=by, closed_at=ended, close={"type": "ended"}, where=session
         )
-    for kind, count in sorted(log.passed.items()):
+    for kind, count in sorted(passed.items()):
         why = "these events are about no memory, or the files already contain what they changed"
         yield Remark(where=f"{count} {kind} events of the log", why=why)
 
 
-def _events(file: Path) -> Iterator[Entry | Remark]:
-    try:
-        with open_regular(file) as plain, gzip.open(plain) if file.suffix == ".gz" else plain as raw:
-            yield from lines(file.name, (line.decode(errors="surrogateescape") for line in lines_in(raw)))
-    except (OSError, EOFError, zlib.error) as problem:
-        yield Remark(where=file.name, why=f"the rest of it cannot be read ({problem})")
-
-
-def _event(entry: Entry, log: _Log) -> Iterator[Item]:
-    """Yield the events about memories: returned by a search, or used with an outcome."""
+def _event(entry: Entry, spans: dict[str, tuple[str, str]], passed: Counter[str]) -> Iterator[Item]:
+    """Yield an event about memories: returned by a search, or used with an outcome; others are counted."""
     where, row = entry
     at, session, kind = when(row.get("ts")), text(row.get("session")), text(row.get("kind"))
     if session and at:
-        begun, ended = log.spans.get(session, (at, at))
-        log.spans[session] = (min(begun, at), max(ended, at))
-    by_kind = {"search": row.get("returned"), "show": row.get("id"), "use": row.get("ids")}
-    of = texts(by_kind.get(kind))
+        begun, ended = spans.get(session, (at, at))
+        spans[session] = (min(begun, at), max(ended, at))
+    of = texts({"search": row.get("returned"), "show": row.get("id"), "use": row.get("ids")}.get(kind))
     if not of:
-        log.passed[kind or "unknown"] += 1
+        passed[kind or "unknown"] += 1
         return
-    by = Actor(kind="agent", name=BY, session=session)
-    key = digest(text(dict(row)))
+    by, key = Actor(kind="agent", name=BY, session=session), digest(text(dict(row)))
     if kind == "use":
-        data = {"outcome": text(row.get("outcome")), "note": text(row.get("note"))}
-        more = {"imported": rest(row, {"ts", "session", "kind", "ids", "outcome", "note"})}
-        yield ForeignEvent(key=key, verb="used", of=of, at=at, by=by, data={**data, **more}, where=where)
+        used = ("ts", "session", "kind", "ids", "outcome", "note")
+        data = {"outcome": text(row.get("outcome")), "note": text(row.get("note")), "imported": rest(row, used)}
+        yield ForeignEvent(key=key, verb="used", of=of, at=at, by=by, data=data, where=where)
     else:
-        returned = {
+        data = {
             "query": text(row.get("query")),
-            "imported": rest(row, {"ts", "session", "returned", "id", "query"}),
+            "imported": rest(row, ("ts", "session", "returned", "id", "query")),
         }
-        yield ForeignEvent(key=key, verb="surfaced", of=of, at=at, by=by, data=returned, where=where)
+        yield ForeignEvent(key=key, verb="surfaced", of=of, at=at, by=by, data=data, where=where)
+
+
+def write(records: Iterable[Record], folder: Path) -> Exported:
+    """Write the files of records; files of an earlier export of the same records are replaced."""
+    count, earlier = 0, dict[str, list[Path]]()
+    try:
+        (folder / GRAVES).mkdir(mode=0o700, parents=True, exist_ok=True)
+        for file in (*folder.glob("*.md"), *(folder / GRAVES).glob("*.md")):
+            earlier.setdefault(file.name.removesuffix(".md").removesuffix(".tombstone")[-6:], []).append(file)
+        for count, record in enumerate(records, start=1):  # noqa: B007
+            front, words = _front(record), re.findall(r"[a-z0-9]+", record.title.lower())[:6]
+            tail = front["id"][-6:].lower()
+            stem = "-".join((record.created_at[:10], *words))[:70].rstrip("-") + f"-{tail}"
+            path = folder / (f"{GRAVES}/{stem}.tombstone.md" if record.state == "retired" else f"{stem}.md")
+            for old in earlier.get(tail, ()):
+                if old != path and f"\nid: {front['id']}\n" in read_regular(old).decode(errors="replace"):
+                    old.unlink()
+            write_whole(path, with_front(front, _body(record)))
+    except OSError as problem:
+        raise Invalid(f"{folder} cannot be written ({problem.strerror}).", hint="Choose another folder.") from problem
+    return Exported(written=count)
+
+
+def document(records: Iterable[Record]) -> list[dict[str, Any]]:
+    """Return records as bettermemory's own export lists them."""
+    return [{**_front(record), "body": _body(record)} for record in records]
+
+
+def _front(record: Record) -> dict[str, Any]:
+    """Return the front matter; what bettermemory has no field for goes under `holdfast`, which it ignores.
+
+    A memory that came from bettermemory keeps its id there and the fields that only its file had.
+    """
+    imported = mapping(record.extra.get("imported"))
+    came = imported.get("system") == BY
+    is_remote = "." in record.project.split("/")[0] and record.project.count("/") > 1
+    before = mapping(record.extra.get("origin"))
+    origin = {
+        "cwd": record.extra.get("cwd") or before.get("cwd") or ("" if is_remote else record.project),
+        "repo": before.get("repo") or (f"https://{record.project}" if is_remote else ""),
+        "branch": record.origin.branch,
+    }
+    # bettermemory requires a scope.
+    name = "-".join(re.findall(r"[a-z0-9]+", record.project.rstrip("/").rsplit("/", 1)[-1].lower()))
+    scopes = [re.sub(r"[_.]+", "-", scope) for scope in record.scopes]
+    source = record.extra.get("source")
+    verified: dict[str, list[str]] = {name: [] for name in reversed(_VERIFIED)}
+    for anchor in record.anchors:
+        sort, begins = next(each for each in _VERIFIED.items() if anchor.startswith(each[1]))
+        verified[sort].append(anchor.removeprefix(begins))
+    category = KINDS[record.kind].names.get("bettermemory") if record.kind in KINDS else None
+    category = record.extra.get("category") if came else category
+    ours = {
+        "kind": record.kind,
+        "title": record.title,
+        "tags": list(record.tags),
+        "scopes": list(record.scopes),
+        "fields": {name: value for name, value in record.fields.items() if name in CODED},
+    }
+    optional = {
+        "origin": {name: str(value) for name, value in origin.items() if value},
+        "last_verified_at": record.verified_at,
+        "category": category,
+        **{name: values[:MOST_PATHS] for name, values in verified.items()},
+        "holdfast": {name: value for name, value in ours.items() if value},
+    }
+    front = {
+        "schema_version": SCHEMA,
+        "id": text(imported["id"]) if came else record.id,
+        "created": record.created_at,
+        "updated": record.updated_at,
+        "scopes": list(dict.fromkeys(scopes)) or [f"projects:{name}" if name else "holdfast"],
+        "confidence": record.confidence,
+        "source": source if source in _SOURCES.values() else _SOURCES.get(record.source, "inferred"),
+        **{name: value for name, value in optional.items() if value},
+        **({"removed": record.updated_at, "removed_reason": record.reason} if record.state == "retired" else {}),
+    }
+    there = {name: value for name, value in record.extra.items() if name not in ADDED} if came else {}
+    return {**front, **{name: value for name, value in there.items() if name not in front}}
+
+
+def _body(record: Record) -> str:
+    parts = [record.body] if record.body.startswith(record.title.rstrip("…")) else [record.title, record.body]
+    parts += fields_text(record, lambda name: f"{name}:")
+    return "\n\n".join(part for part in parts if part)

@@ -6,22 +6,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.adapters.importers.front_matter import front_matter
-from holdfast.adapters.importers.json_file import read_text
-from holdfast.adapters.importers.markdown import sections
-from holdfast.adapters.importers.values import first, rest, text, texts, when
+from holdfast.adapters.importers.files import front_matter, json_lines, read_text, sections
+from holdfast.adapters.importers.maps import Map, first, mapping, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import lines_in, open_regular
 from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
-from holdfast.model.foreign_json import parse_json
 from holdfast.model.record import Draft
 
 INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/CLAUDE.md", "GEMINI.md")
 INDEX = "MEMORY.md"
+TOPICS = Map(id="", title="description", dropped=frozenset({"tags"}))
 LOOKED_AT = 50  # lines of a transcript that are searched for the folder
 _KINDS = {"user": "preference", "feedback": "preference", "project": "fact", "reference": "reference"}
 # Blocks that programs generate from their own store.
@@ -50,13 +47,10 @@ def read(path: Path) -> Iterator[Item]:
     for source in sources:
         try:
             content = read_text(source.file)
-            yield from _topic(source, content) if _is_topic(source) else _instructions(source, content)
+            is_topic = source.file.parent.name == "memory" and source.file.name != INDEX
+            yield from _topic(source, content) if is_topic else _instructions(source, content)
         except Invalid as problem:
             yield Remark(where=source.name, why=problem.message)
-
-
-def _is_topic(source: Source) -> bool:
-    return source.file.parent.name == "memory" and source.file.name != INDEX
 
 
 def _sources(path: Path) -> Iterator[Source]:
@@ -89,19 +83,11 @@ def _project_of_folder(folder: Path) -> str | None:
     """Return the project of a memory folder by the transcripts next to it, which name the folder worked in."""
     for transcript in sorted(folder.parent.glob("*.jsonl")):
         with suppress(OSError), open_regular(transcript) as lines:
-            for line in islice(lines_in(lines), LOOKED_AT):
-                if place := _cwd(line.decode(errors="replace")):
-                    return GitCheckout(place).project() if place.is_dir() else str(place)
+            head = (line.decode(errors="replace") for line in islice(lines_in(lines), LOOKED_AT))
+            for entry in json_lines(transcript.name, head):
+                if not isinstance(entry, Remark) and (cwd := text(entry[1].get("cwd"))):
+                    return GitCheckout(Path(cwd)).project() if Path(cwd).is_dir() else cwd
     return None
-
-
-def _cwd(line: str) -> Path | None:
-    try:
-        value = parse_json(line)
-    except ValueError:
-        return None
-    place = text(value.get("cwd")) if isinstance(value, dict) else ""
-    return Path(place) if place else None
 
 
 def _topic(source: Source, content: str) -> Iterator[Item]:
@@ -110,34 +96,24 @@ def _topic(source: Source, content: str) -> Iterator[Item]:
     if not meta:
         yield from _instructions(source, content)
         return
-    more = meta.get("metadata")
-    nested: dict[str, Any] = more if isinstance(more, dict) else {}
-    kind = text(nested.get("type")) or text(meta.get("type"))
+    nested, folder = mapping(meta.get("metadata")), source.name.rpartition("/")[0]
     title = first(meta, "description", "name") or source.file.stem
-    yield Foreign(
-        key=source.name,
-        where=source.name,
-        draft=Draft(
-            kind=_KINDS.get(kind, "fact"),
-            title=title,
-            body=body or title,
-            tags=texts(meta.get("tags")),
-            project=source.project,
-            at=when(source.file.stat().st_mtime),
-            extra=rest(meta, {"description", "tags"}),
-        ),
-        by=Actor(kind="agent", name="claude", session=text(nested.get("originSessionId"))),
-        links=_mentions(source, body),
-        dated=False,
-    )
-
-
-def _mentions(source: Source, body: str) -> tuple[ForeignLink, ...]:
-    """Return the [[links]] to other files of the folder."""
-    folder = source.name.rpartition("/")[0]
     names = dict.fromkeys(name.strip() for name in _WIKI_LINK.findall(body))
     linked = [name for name in names if name in source.siblings and name != source.file.stem]
-    return tuple(ForeignLink(relation="mentions", key=f"{folder}/{name}.md") for name in linked)
+    yield TOPICS.memory(
+        meta,
+        source.name,
+        key=source.name,
+        kind=_KINDS.get(text(nested.get("type")) or text(meta.get("type")), "fact"),
+        title=title,
+        body=body or title,
+        tags=texts(meta.get("tags")),
+        project=source.project,
+        at=when(source.file.stat().st_mtime),
+        by=Actor(kind="agent", name="claude", session=text(nested.get("originSessionId"))),
+        links=tuple(ForeignLink(relation="mentions", key=f"{folder}/{name}.md") for name in linked),
+        dated=False,
+    )
 
 
 def _instructions(source: Source, content: str) -> Iterator[Item]:

@@ -1,29 +1,81 @@
-"""Import a claude-mem database: observations, session summaries, sessions and their prompts."""
+"""A claude-mem database: observations and session summaries both ways; sessions and their prompts are imported."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.importers.sqlite_file import Row, Tables, tables_of
-from holdfast.adapters.importers.values import first, parsed, rest, text, texts, when
+from holdfast.adapters.importers.files import Tables, database_of, insert, tables_of
+from holdfast.adapters.importers.maps import (
+    OURS,
+    Column,
+    Map,
+    Row,
+    first,
+    first_time,
+    mapping,
+    parsed,
+    rest,
+    text,
+    texts,
+)
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign, ForeignSession, ForeignTranscript, Item, Remark
-from holdfast.model.record import Draft
+from holdfast.model.foreign import Exported, Foreign, ForeignSession, ForeignTranscript, Item
+from holdfast.model.ids import epoch_ms
+from holdfast.model.kinds import KINDS
+from holdfast.model.record import Record
 from holdfast.model.text import headline
 
-_OBSERVATION = frozenset(
-    "id memory_session_id project text type title subtitle facts narrative concepts files_read files_modified "
-    "discovery_tokens metadata merged_into_project".split()
-)
-_TIMES = frozenset({"created_at", "created_at_epoch"})
-# These change without the memory changing.
-_COUNTS = frozenset({"relevance_count", "sync_rev", "synced_at"})
+
+def _words(name: str) -> Column:
+    return Column(name=name, read=text)
+
+
+def _listed(name: str) -> Column:
+    return Column(name=name, read=lambda value: list(texts(value)), write=json.dumps)
+
+
+_AT = ("created_at_epoch", "created_at")
+_COUNTS = frozenset({"relevance_count", "sync_rev", "synced_at"})  # these change without the memory changing
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+OBSERVATIONS = Map(
+    key="observation:",
+    kind="observation",
+    title="title",
+    body=("text", "narrative"),
+    at=_AT,
+    fields={
+        "type": _words("type"),
+        "subtitle": _words("subtitle"),
+        "facts": _listed("facts"),
+        "narrative": _words("narrative"),
+        "concepts": _listed("concepts"),
+        "files_read": _listed("files_read"),
+        "files_modified": _listed("files_modified"),
+        "discovery_tokens": "discovery_tokens",
+    },
+    counts=_COUNTS,
+    dropped=frozenset({"memory_session_id", "project", "merged_into_project", "metadata"}),
+)
+SUMMARIES = Map(
+    key="summary:",
+    kind="summary",
+    body=_SUMMARY,
+    at=_AT,
+    fields={
+        **{name: _words(name) for name in _SUMMARY},
+        "files_read": _listed("files_read"),
+        "files_modified": _listed("files_edited"),
+    },
+    counts=_COUNTS,
+    dropped=frozenset({"memory_session_id", "project", "merged_into_project"}),
+)
 _SESSION = frozenset(
     "id content_session_id memory_session_id project started_at started_at_epoch completed_at completed_at_epoch "
     "custom_title worker_port".split()
 )
+_PROMPT = _COUNTS | {"content_session_id", "prompt_text", "created_at", "created_at_epoch", "session_db_id"}
 _READ = frozenset("sdk_sessions observations session_summaries user_prompts schema_versions".split())
 _LEFT_OUT = {
     "tool_uses": "raw input and output of tools",
@@ -33,101 +85,59 @@ _LEFT_OUT = {
 
 @dataclass(slots=True, kw_only=True)
 class _Sessions:
-    """Sessions by the observer's id, and the time of each one's last activity."""
+    """Sessions by the observer's id, the time of each one's last activity, and its summary."""
 
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, Row]
     last: dict[str, str] = field(default_factory=dict)
     summaries: dict[str, str] = field(default_factory=dict)
-    damage: list[Remark] = field(default_factory=list)
 
-    def actor(self, row: Row) -> Actor:
-        """Return the author of a row, with the host's session id."""
-        memory_session = text(row.get("memory_session_id"))
-        known = self.rows.get(memory_session, {})
-        name = text(known.get("platform_source")) or "claude"
-        session = text(known.get("content_session_id")) or memory_session
-        self.last[session] = max(self.last.get(session, ""), _at(row, "created_at"))
-        return Actor(kind="agent", name=name, session=session)
+    def memory(self, columns: Map, row: Row, **known: Any) -> Foreign:
+        """Return a memory with its key, project and the host's session."""
+        observer = text(row.get("memory_session_id"))
+        session = self.rows.get(observer, {})
+        name = text(session.get("content_session_id")) or observer
+        self.last[name] = max(self.last.get(name, ""), first_time(row, *_AT))
+        project, merged = text(row.get("project")), text(row.get("merged_into_project"))
+        extra = known.pop("extra", {}) | ({"merged_from": project} if merged else {})
+        return columns.memory(
+            row,
+            f"{columns.kind}s {row.get('id')}",
+            key=f"{columns.key}{row.get('memory_session_id')}:{row.get('id')}",
+            by=Actor(kind="agent", name=text(session.get("platform_source")) or "claude", session=name),
+            project=merged or project or None,
+            extra=extra,
+            **known,
+        )
 
 
 def read(path: Path) -> Iterator[Item]:
     """Yield everything in a database that is a memory or is about one."""
     with tables_of(path / "claude-mem.db" if path.is_dir() else path, "observations") as tables:
-        known = _Sessions()
-        known.rows = {text(row.get("memory_session_id")): row for row in tables.rows("sdk_sessions", known.damage)}
-        for row in tables.rows("observations", known.damage):
-            yield _observation(row, known)
-        for row in tables.rows("session_summaries", known.damage):
-            yield _summary(row, known)
+        known = _Sessions(rows={text(row.get("memory_session_id")): row for row in tables.rows("sdk_sessions")})
+        for row in tables.rows("observations"):
+            facts, metadata = texts(row.get("facts")), parsed(text(row.get("metadata")))
+            ours = metadata.pop(OURS, {}) if isinstance(metadata, dict) else {}
+            body = first(row, *OBSERVATIONS.body) or "\n".join(facts) or first(row, "subtitle", "title")
+            told = {**row, OURS: ours} | ({"narrative": ""} if text(row.get("narrative")) == body else {})
+            yield known.memory(OBSERVATIONS, told, body=body, extra={"metadata": metadata} if metadata else {})
+        for row in tables.rows("session_summaries"):
+            memory = known.memory(SUMMARIES, row, title=headline(first(row, *_SUMMARY)))
+            known.summaries[memory.by.session] = memory.key
+            yield memory
         prompts = _prompts(tables, known)
         yield from _sessions(tables, known)
         yield from prompts
-        yield from known.damage
         yield from tables.unread(_READ, _LEFT_OUT)
-
-
-def _observation(row: Row, known: _Sessions) -> Foreign:
-    facts = texts(row.get("facts"))
-    body = first(row, "text", "narrative") or "\n".join(facts) or first(row, "subtitle", "title")
-    fields = {
-        "type": text(row.get("type")),
-        "subtitle": text(row.get("subtitle")),
-        "facts": list(facts),
-        "narrative": text(row.get("narrative")) if text(row.get("narrative")) != body else "",
-        "concepts": list(texts(row.get("concepts"))),
-        "files_read": list(texts(row.get("files_read"))),
-        "files_modified": list(texts(row.get("files_modified"))),
-        "discovery_tokens": row.get("discovery_tokens"),
-    }
-    extra = rest(row, _OBSERVATION | _COUNTS, _TIMES) | _metadata(row)
-    draft = Draft(kind="observation", title=text(row.get("title")), body=body, fields=fields, extra=extra)
-    return _placed(row, draft, "observation", known)
-
-
-def _metadata(row: Row) -> dict[str, Any]:
-    metadata = text(row.get("metadata"))
-    return {"metadata": parsed(metadata)} if metadata else {}
-
-
-def _summary(row: Row, known: _Sessions) -> Foreign:
-    fields: dict[str, Any] = {name: text(row.get(name)) for name in _SUMMARY}
-    fields |= {"files_read": list(texts(row.get("files_read"))), "files_modified": list(texts(row.get("files_edited")))}
-    body = first(row, *_SUMMARY)
-    used = {*_SUMMARY, "files_read", "files_edited", "id", "memory_session_id", "project", "merged_into_project"}
-    extra = rest(row, used | _COUNTS, _TIMES)
-    draft = Draft(kind="summary", title=headline(body), body=body, fields=fields, extra=extra)
-    memory = _placed(row, draft, "summary", known)
-    known.summaries[memory.by.session] = memory.key
-    return memory
-
-
-def _placed(row: Row, draft: Draft, what: str, known: _Sessions) -> Foreign:
-    """Return a memory with its key, project, time and session."""
-    at, merged = _at(row, "created_at"), text(row.get("merged_into_project"))
-    project = text(row.get("project"))
-    extra = {**draft.extra, "merged_from": project} if merged else draft.extra
-    return Foreign(
-        key=f"{what}:{row.get('memory_session_id')}:{row.get('id')}",
-        where=f"{what}s {row.get('id')}",
-        draft=replace(draft, project=merged or project or None, at=at, extra=extra),
-        by=known.actor(row),
-        counts={name: row[name] for name in sorted(_COUNTS) if row.get(name)},
-        dated=bool(at),
-    )
 
 
 def _prompts(tables: Tables, known: _Sessions) -> list[ForeignTranscript]:
     """Return the prompts of each session, in order."""
-    turns: dict[str, list[Mapping[str, Any]]] = {}
-    for row in tables.rows("user_prompts", known.damage):
-        session, at = text(row.get("content_session_id")), _at(row, "created_at")
+    turns: dict[str, list[Row]] = {}
+    for row in tables.rows("user_prompts"):
+        session, at = text(row.get("content_session_id")), first_time(row, *_AT)
         known.last[session] = max(known.last.get(session, ""), at)
-        more = rest(
-            row, _COUNTS | {"content_session_id", "prompt_text", "created_at", "created_at_epoch", "session_db_id"}
-        )
-        turns.setdefault(session, []).append(
-            {"role": "user", "content": text(row.get("prompt_text")), "at": at, **more}
-        )
+        turn = {"role": "user", "content": text(row.get("prompt_text")), "at": at, **rest(row, _PROMPT)}
+        turns.setdefault(session, []).append(turn)
     return [
         ForeignTranscript(session=session, turns=tuple(prompts), where=f"user_prompts of {session}")
         for session, prompts in turns.items()
@@ -137,11 +147,11 @@ def _prompts(tables: Tables, known: _Sessions) -> list[ForeignTranscript]:
 def _sessions(tables: Tables, known: _Sessions) -> Iterator[Item]:
     """Yield the sessions; an unclosed session ends at its last activity."""
     named = set[str]()
-    for row in tables.rows("sdk_sessions", known.damage):
-        session = text(row.get("content_session_id")) or text(row.get("memory_session_id"))
+    for row in tables.rows("sdk_sessions"):
+        observer = text(row.get("memory_session_id"))
+        session = text(row.get("content_session_id")) or observer
         named.add(session)
-        at = _at(row, "started_at")
-        ended = _at(row, "completed_at") or known.last.get(session, "") or at
+        at = first_time(row, "started_at_epoch", "started_at")
         title = text(row.get("custom_title")) or headline(text(row.get("user_prompt")))
         yield ForeignSession(
             id=session,
@@ -149,10 +159,10 @@ def _sessions(tables: Tables, known: _Sessions) -> Iterator[Item]:
             project=text(row.get("project")) or None,
             by=Actor(kind="agent", name=text(row.get("platform_source")) or "claude"),
             title=title,
-            closed_at=ended,
+            closed_at=first_time(row, "completed_at_epoch", "completed_at") or known.last.get(session, "") or at,
             close={"type": text(row.get("status")) or "ended", "title": title},
             left={"summary": known.summaries[session]} if session in known.summaries else {},
-            extra=rest(row, _SESSION) | {"memory_session_id": text(row.get("memory_session_id"))},
+            extra=rest(row, _SESSION) | {"memory_session_id": observer},
             where=f"sdk_sessions {row.get('id')}",
         )
     for session, last in known.last.items():
@@ -160,5 +170,51 @@ def _sessions(tables: Tables, known: _Sessions) -> Iterator[Item]:
             yield ForeignSession(id=session, at=last, closed_at=last, close={"type": "ended"}, where=session)
 
 
-def _at(row: Row, name: str) -> str:
-    return when(row.get(f"{name}_epoch")) or when(row.get(name))
+def write(records: Iterable[Record], path: Path) -> Exported:
+    """Add memories to a database of claude-mem, except those it has. It has no place for retired ones."""
+    done, left = {"written": 0, "known": 0}, 0
+    with database_of(path / "claude-mem.db" if path.is_dir() else path, "observations") as db:
+        tables = {"observations": "title", "session_summaries": "request"}
+        there = {
+            table: set(db.execute(f'select created_at_epoch, "{name}" from {table}')) for table, name in tables.items()
+        }
+        numbers = {table: {row[0] for row in db.execute(f"select id from {table}")} for table in tables}
+        for record in records:
+            if record.state == "retired":
+                left += 1
+                continue
+            table = "session_summaries" if record.kind == "summary" else "observations"
+            row = _row(record, SUMMARIES if record.kind == "summary" else OBSERVATIONS)
+            if row["id"] in numbers[table]:
+                del row["id"]
+            is_known = (row["created_at_epoch"], row.get(tables[table])) in there[table]
+            if not is_known:
+                started = {"started_at": row["created_at"], "started_at_epoch": row["created_at_epoch"]}
+                session = {**row, **started, "content_session_id": record.by.session, "status": "completed"}
+                insert(db, "sdk_sessions", {name: value for name, value in session.items() if name != "id"})
+                insert(db, table, row)
+            done["known" if is_known else "written"] += 1
+    return Exported(**done, left_out=left)
+
+
+def _row(record: Record, columns: Map) -> dict[str, Any]:
+    imported, row = mapping(record.extra.get("imported")), columns.row(record)
+    came = str(imported.get("id", "")).split(":") if imported.get("system") == "claude-mem" else []
+    ours, metadata = row.pop(OURS), mapping(row.get("metadata"))
+    if ours != {"kind": record.kind, "confidence": "medium"} or record.kind != columns.kind:
+        metadata = {**metadata, OURS: ours}
+    kind = KINDS[record.kind].names.get("claude-mem") if record.kind in KINDS else ""
+    project = imported.get("project") or record.project.rstrip("/").rsplit("/", 1)[-1]
+    merged = record.extra.get("merged_from")
+    row |= {"project": merged, "merged_into_project": project} if merged else {"project": project}
+    row |= {"metadata": metadata} if metadata else {}
+    if columns is SUMMARIES and any(name in record.fields for name in _SUMMARY):
+        row["request"] = record.fields.get("request", "")
+    return {
+        "type": kind or "discovery",
+        **row,
+        "id": int(came[-1]) if len(came) > 2 and came[-1].isdecimal() else None,
+        "memory_session_id": came[1] if len(came) > 2 else f"holdfast {record.by.session}",
+        "created_at": record.created_at,
+        "created_at_epoch": epoch_ms(record.created_at),
+    }

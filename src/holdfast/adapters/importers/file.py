@@ -1,14 +1,13 @@
 """Import any markdown, plain text, JSON or JSON lines file."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 from holdfast.adapters.importers.claude_code import Source, sections_of
-from holdfast.adapters.importers.json_file import Entry, entries, lines, read_text, sound
-from holdfast.adapters.importers.values import digest, first, rest, text, texts, when
+from holdfast.adapters.importers.files import Entry, entries, json_lines, read_text, sound
+from holdfast.adapters.importers.maps import Row, digest, first, rest, rows, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, ActorKind
 from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
@@ -19,6 +18,7 @@ from holdfast.model.record import CONFIDENCES, VISIBILITIES, Draft
 _BODY = ("body", "content", "text", "memory", "description", "message", "note", "fact", "summary")
 _TITLE = ("title", "name", "headline", "subject")
 _TIME = ("created_at", "created", "timestamp", "at", "date", "time")
+_OTHER_TIMES = ("updated_at", "verified_at")
 _KIND = ("kind", "type", "category")
 _LABELS = ("tags", "scopes", "anchors", "triggers")
 _AUTHOR = frozenset({"kind", "name", "session"})
@@ -34,7 +34,7 @@ def read(path: Path) -> Iterator[Item]:
         case ".json":
             yield from _objects(_listed(path), source)
         case ".jsonl" | ".ndjson":
-            yield from _objects(lines(path.name, iter(read_text(path).splitlines())), source)
+            yield from _objects(json_lines(path.name, read_text(path).splitlines()), source)
         case ".md" | ".markdown":
             yield from sections_of(source, read_text(path), "notes")
         case _:
@@ -75,36 +75,9 @@ def _key(id_: Any, source: Source) -> str:
     return name if len(name) >= UNIQUE else f"{source.name} {name}"
 
 
-def _object(row: Mapping[str, Any], where: str, key: str, source: Source) -> Foreign:
+def _object(row: Row, where: str, key: str, source: Source) -> Foreign:
     """Return an object as a memory: known names are read, everything else goes to `extra`."""
     timed = next((name for name in _TIME if when(row.get(name))), "")
-    at, state = when(row.get(timed)), text(row.get("state"))
-    draft, used = _draft(row)
-    links, by, more = row.get("links"), row.get("by"), row.get("extra")
-    used |= {timed, "id", *(name for name in ("updated_at", "verified_at") if when(row.get(name)))}
-    used |= {"links"} if _is_links(links) else set()
-    used |= {"by"} if isinstance(by, str) or (isinstance(by, dict) and set(by) <= _AUTHOR) else set()
-    used |= {"retired": {"state", "reason"}, "pending": {"state"}, "active": {"state"}}.get(state, set())
-    extra = rest(row, {*used, "extra"}) | more if isinstance(more, dict) else rest(row, used)
-    return Foreign(
-        key=key,
-        where=where,
-        draft=replace(draft, at=at or when(source.file.stat().st_mtime), extra=extra),
-        by=_author(by),
-        state="retired" if state == "retired" else "pending" if state == "pending" else "active",
-        reason=text(row.get("reason")) if state == "retired" else "",
-        updated_at=when(row.get("updated_at")),
-        verified_at=when(row.get("verified_at")),
-        links=tuple(
-            ForeignLink(relation=text(link.get("relation")), key=_key(link["target"], source))
-            for link in (links if _is_links(links) else ())  # type: ignore[union-attr]
-        ),
-        dated=bool(at),
-    )
-
-
-def _draft(row: Mapping[str, Any]) -> tuple[Draft, set[str]]:
-    """Return the draft of an object, and the names that were used for it."""
     named = next((name for name in _BODY if isinstance(row.get(name), str) and row[name].strip()), "")
     titled = next((name for name in _TITLE if text(row.get(name)).strip()), "")
     kinds = next((name for name in _KIND if text(row.get(name)) in KINDS), "")
@@ -116,13 +89,34 @@ def _draft(row: Mapping[str, Any]) -> tuple[Draft, set[str]]:
     }
     parts: dict[str, Any] = {name: row[name] for name, fit in fits.items() if fit}
     parts |= {name: labels for name in _LABELS if (labels := texts(row.get(name)))}
-    body = row[named] if named else _generic(row)
-    draft = Draft(body=body, kind=row[kinds] if kinds else "fact", title=text(row.get(titled)), **parts)
-    return draft, {named, titled, kinds, *parts}
-
-
-def _is_links(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(link, dict) and "target" in link for link in value)
+    state, links, by, more = text(row.get("state")), row.get("links"), row.get("by"), row.get("extra")
+    is_links = isinstance(links, list) and all(isinstance(link, dict) and "target" in link for link in links)
+    used = {timed, named, titled, kinds, "id", *parts, *(name for name in _OTHER_TIMES if when(row.get(name)))}
+    used |= {"links"} if is_links else set()
+    used |= {"by"} if isinstance(by, str) or (isinstance(by, dict) and set(by) <= _AUTHOR) else set()
+    used |= {"retired": {"state", "reason"}, "pending": {"state"}, "active": {"state"}}.get(state, set())
+    return Foreign(
+        key=key,
+        where=where,
+        draft=Draft(
+            body=row[named] if named else _generic(row),
+            kind=row[kinds] if kinds else "fact",
+            title=text(row.get(titled)),
+            at=when(row.get(timed)) or when(source.file.stat().st_mtime),
+            extra=rest(row, {*used, "extra"}) | more if isinstance(more, dict) else rest(row, used),
+            **parts,
+        ),
+        by=_author(by),
+        state="retired" if state == "retired" else "pending" if state == "pending" else "active",
+        reason=text(row.get("reason")) if state == "retired" else "",
+        updated_at=when(row.get("updated_at")),
+        verified_at=when(row.get("verified_at")),
+        links=tuple(
+            ForeignLink(relation=text(link.get("relation")), key=_key(link["target"], source))
+            for link in (rows(links) if is_links else ())
+        ),
+        dated=bool(timed),
+    )
 
 
 def _author(author: Any) -> Actor:
@@ -132,7 +126,7 @@ def _author(author: Any) -> Actor:
     return Actor(kind=kind, name=text(author.get("name")), session=text(author.get("session")))
 
 
-def _generic(row: Mapping[str, Any]) -> str:
+def _generic(row: Row) -> str:
     """Return an object of unknown shape as lines of text."""
     return "\n".join(f"{name}: {text(value)}" for name, value in rest(row, ()).items())
 

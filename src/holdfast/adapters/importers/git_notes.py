@@ -1,25 +1,28 @@
-"""Import git notes of git-notes-memory: entries with YAML front matter, several to a note, a ref for each namespace."""
+"""Git notes of git-notes-memory, both ways: entries with YAML front matter, several to a note, a ref for each namespace."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.adapters.git import objects, run_git
-from holdfast.adapters.importers.front_matter import read_yaml
-from holdfast.adapters.importers.values import digest, rest, text, texts, when
+from holdfast.adapters.git import NETWORK_SECONDS, Repository
+from holdfast.adapters.importers.files import read_yaml, with_front
+from holdfast.adapters.importers.maps import Map, Row, digest, fields_text, text, texts, when
 from holdfast.model.errors import Invalid
-from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign, ForeignLink, Item, Remark
-from holdfast.model.record import Draft, Origin
+from holdfast.model.foreign import Exported, Foreign, ForeignLink, Item, Remark
+from holdfast.model.kinds import KINDS
+from holdfast.model.record import Origin, Record
+from holdfast.model.text import shorten
 
-SECONDS = 120.0
+REF = "refs/notes/mem"
 LARGEST = 100_000_000  # bytes of one note
-_SIZES = "--batch-check=%(objectname) %(objectsize)"
-KINDS = {
+LONGEST_SUMMARY = 100
+OTHERS = "learnings"  # namespace of kinds that git-notes-memory does not know
+WRITER = "git-notes-memory"
+NAMESPACES = {
     "inception": "inception",
     "elicitation": "elicitation",
     "research": "reference",
@@ -31,20 +34,14 @@ KINDS = {
     "retrospective": "retrospective",
     "patterns": "pattern",
 }
+ENTRIES = Map(id="", title="summary", at=("timestamp",), author=WRITER)
 _SPEC_KINDS = frozenset("blocker progress review retrospective inception elicitation".split())
+_SPEC_FIELDS = ("spec", "phase")
 _TAGGED = {"review": "verdict", "retrospective": "outcome"}  # fields that are stored as tags there
 _CLOSED = frozenset({"archived", "tombstone"})
 _KEY = re.compile(r"[A-Za-z_]\w*:(\s|$)")
+_RULE = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _REQUIRED_KEYS = ("type:", "timestamp:", "summary:")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Note:
-    """A note: everything that was appended to a commit in a namespace."""
-
-    namespace: str
-    commit: str
-    content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,61 +55,56 @@ class _Entry:
 
 def read(path: Path) -> Iterator[Item]:
     """Yield every entry of every namespace of a repository."""
-    refs = _refs(path)
+    repository = Repository(path, Invalid, seconds=NETWORK_SECONDS)
+    refs = [ref for ref in repository.refs("refs/notes/") if ref.rpartition("/")[2] in NAMESPACES]
+    refs = [ref for ref in refs if not ref.startswith("holdfast/")]  # these are our own replica
     if not refs:
         hint = "Notes may have to be fetched first: git fetch origin 'refs/notes/mem/*:refs/notes/mem/*'"
         raise Invalid(f"{path} has no notes of git-notes-memory.", hint=hint)
-    notes = [note for ref in refs for note in _notes(path, ref)]
-    dates = _dates(path, [note.commit for note in notes])
-    project = GitCheckout(path).project()
-    names: dict[str, str] = {}  # keys by the ids with which entries refer to each other
+    notes = list[tuple[str, str, str]]()  # namespace, commit, content; local refs before fetched ones
+    for ref in sorted(refs, key=lambda ref: (ref.startswith("origin/"), ref)):
+        listed = [line.split() for line in repository.ask("notes", f"--ref=refs/notes/{ref}", "list").splitlines()]
+        pairs = [pair for pair in listed if len(pair) == 2]
+        _check_sizes(repository, [blob for blob, _ in pairs])
+        contents = repository.blobs(blob for blob, _ in pairs)
+        for blob, commit in pairs:
+            content = contents.get(blob, b"").decode(errors="surrogateescape")
+            notes.append((ref.rpartition("/")[2], commit, content))
+    # The dates of commits are for entries without a time of their own.
+    commits = "\n".join(dict.fromkeys(commit for _, commit, _ in notes)).encode()
+    log = ("log", "--no-walk=unsorted", "--ignore-missing", "--format=%H %cI", "--stdin")
+    lines = repository.ask(*log, stdin=commits).splitlines() if commits else []
+    dates = dict(line.split(" ", 1) for line in lines if " " in line)
+    project, names = GitCheckout(path).project(), dict[str, str]()  # keys by the ids with which entries refer to others
     items: list[Item] = []
-    for note in notes:
-        items.extend(_entries(note, dates.get(note.commit, ""), project, names))
+    for namespace, commit, content in notes:
+        for item in _entries(namespace, commit, content, dates.get(commit, "")):
+            items.append(item)
+            if isinstance(item, Foreign):
+                names |= dict.fromkeys(item.aliases, item.key)
     for item in items:
-        yield _linked(item, names) if isinstance(item, Foreign) else item
+        if isinstance(item, Foreign):
+            # Targets that no longer exist stay in `extra` only.
+            keys = [names[name] for name in texts(item.draft.extra.get("relates_to")) if name in names]
+            links = tuple(ForeignLink(relation="relates_to", key=key) for key in keys)
+            item = replace(item, links=links, draft=replace(item.draft, project=project))  # noqa: PLW2901
+        yield item
 
 
-def _refs(path: Path) -> list[str]:
-    """Return the refs of known namespaces, local ones before fetched ones."""
-    lines = _git(path, "for-each-ref", "--format=%(refname)", "refs/notes/").splitlines()
-    others = [line for line in lines if not line.startswith("refs/notes/holdfast/")]  # these are our own replica
-    known = [line for line in others if line.rsplit("/", 1)[-1] in KINDS]
-    return sorted(known, key=lambda ref: (ref.startswith("refs/notes/origin/"), ref))
+def _check_sizes(repository: Repository, names: Iterable[str]) -> None:
+    """Raise Invalid if a note is too large to be read."""
+    query = "\n".join(dict.fromkeys(names)).encode()
+    listed = repository.ask("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=query).splitlines()
+    for name, size in (line.split() for line in listed):
+        if size.isdecimal() and int(size) > LARGEST:
+            raise Invalid(f"The note {name} has more than {LARGEST:,} bytes.", hint="`git notes remove` removes it.")
 
 
-def _notes(path: Path, ref: str) -> Iterator[_Note]:
-    """Yield the notes of a ref."""
-    pairs = [line.split() for line in _git(path, "notes", f"--ref={ref}", "list").splitlines()]
-    blobs = _blobs(path, [pair[0] for pair in pairs if len(pair) == 2])
-    for blob, commit in (pair for pair in pairs if len(pair) == 2):
-        yield _Note(namespace=ref.rsplit("/", 1)[-1], commit=commit, content=blobs.get(blob, ""))
-
-
-def _blobs(path: Path, names: list[str]) -> dict[str, str]:
-    """Return the contents of blobs, read in a single call, unless one is too large."""
-    query = "\n".join(dict.fromkeys(names))
-    sizes = [line.split() for line in _git(path, "cat-file", _SIZES, stdin=query).splitlines()]
-    if larger := [name for name, size in sizes if size.isdecimal() and int(size) > LARGEST]:
-        raise Invalid(f"The note {larger[0]} has more than {LARGEST:,} bytes.", hint="`git notes remove` removes it.")
-    contents = objects(_git_bytes(path, "cat-file", "--batch", stdin=query))
-    return {name: content.decode(errors="surrogateescape") for name, content in contents.items()}
-
-
-def _dates(path: Path, commits: list[str]) -> dict[str, str]:
-    """Return the dates of commits, for entries without a time of their own."""
-    if not commits:
-        return {}
-    known = "\n".join(dict.fromkeys(commits))
-    raw = _git_bytes(path, "log", "--no-walk=unsorted", "--ignore-missing", "--format=%H %cI", "--stdin", stdin=known)
-    return dict(line.split(" ", 1) for line in raw.decode().splitlines() if " " in line)
-
-
-def _entries(note: _Note, dated: str, project: str, names: dict[str, str]) -> Iterator[Item]:
-    """Yield the entries of a note and register their names; unreadable entries are not counted in them."""
+def _entries(namespace: str, commit: str, content: str, dated: str) -> Iterator[Item]:
+    """Yield the entries of a note; unreadable entries are not counted in their names."""
     place = 0
-    for nth, entry in enumerate(split_entries(note.content), start=1):
-        where = f"{note.namespace} of {note.commit[:7]}, entry {nth}"
+    for nth, entry in enumerate(split_entries(content), start=1):
+        where = f"{namespace} of {commit[:7]}, entry {nth}"
         try:
             meta = read_yaml(entry.front)
         except Invalid as problem:
@@ -121,11 +113,35 @@ def _entries(note: _Note, dated: str, project: str, names: dict[str, str]) -> It
         if entry.damage:
             yield Remark(where=where, why=entry.damage)
             continue
-        memory = _foreign(note, meta, entry.body, where, dated)
-        aliases = tuple(f"{note.namespace}:{commit}:{place}" for commit in (note.commit, note.commit[:7]))
-        names |= dict.fromkeys(aliases, memory.key)
+        aliases = tuple(f"{namespace}:{name}:{place}" for name in (commit, commit[:7]))
         place += 1
-        yield replace(memory, draft=replace(memory.draft, project=project), aliases=aliases)
+        yield replace(_memory(namespace, commit, meta, entry.body, where, dated), aliases=aliases)
+
+
+def _memory(namespace: str, commit: str, meta: Row, body: str, where: str, dated: str) -> Foreign:
+    kind, tags = NAMESPACES[namespace], texts(meta.get("tags"))
+    written_at, summary, status = when(meta.get("timestamp")), text(meta.get("summary")), text(meta.get("status"))
+    closed = status in _CLOSED or (namespace == "blockers" and status == "resolved")
+    spec = {name: text(meta.get(name)) for name in _SPEC_FIELDS} if kind in _SPEC_KINDS else {}
+    pairs = (tag.partition(":") for tag in tags)
+    # Rebased commits have copies of their notes: an entry is identified by its time, if it has one.
+    name = f"{written_at}:{digest(summary)}" if written_at else f"{commit}:{digest(summary, body)}"
+    return ENTRIES.memory(
+        meta,
+        where,
+        used={"tags", *spec, *(("type",) if text(meta.get("type")) == namespace else ())},
+        key=f"{namespace}:{name}",
+        kind=kind,
+        body=body or summary,
+        fields={**spec, **{name: value for name, _, value in pairs if name == _TAGGED.get(kind)}},
+        tags=tags,
+        confidence="low" if status == "candidate" else "medium",
+        at=written_at or when(dated),
+        origin=Origin(commit=commit),
+        state="retired" if closed else "active",
+        reason=status if closed else "",
+        dated=bool(written_at or dated),
+    )
 
 
 def split_entries(content: str) -> Iterator[_Entry]:
@@ -151,56 +167,79 @@ def _is_front(lines: list[str]) -> bool:
     return bool(written) and bool(_KEY.match(written[0])) and any(line.startswith(_REQUIRED_KEYS) for line in written)
 
 
-def _foreign(note: _Note, meta: Mapping[str, Any], body: str, where: str, dated: str) -> Foreign:
-    written_at, summary, status = when(meta.get("timestamp")), text(meta.get("summary")), text(meta.get("status"))
-    closed = status in _CLOSED or (note.namespace == "blockers" and status == "resolved")
-    # Rebased commits have copies of their notes: an entry is identified by its time, if it has one.
-    name = f"{written_at}:{digest(summary)}" if written_at else f"{note.commit}:{digest(summary, body)}"
-    return Foreign(
-        key=f"{note.namespace}:{name}",
-        where=where,
-        draft=replace(_draft(note.namespace, meta, summary, body), at=written_at or when(dated)),
-        by=Actor(kind="agent", name="git-notes-memory"),
-        origin=Origin(commit=note.commit),
-        state="retired" if closed else "active",
-        reason=status if closed else "",
-        dated=bool(written_at or dated),
-    )
+def namespace_of(record: Record) -> str:
+    """Return the namespace of a record's kind."""
+    return KINDS[record.kind].names.get("git-notes", OTHERS) if record.kind in KINDS else OTHERS
 
 
-def _draft(namespace: str, meta: Mapping[str, Any], summary: str, body: str) -> Draft:
-    kind, tags = KINDS[namespace], texts(meta.get("tags"))
-    fields = {name: text(meta.get(name)) for name in ("spec", "phase")} if kind in _SPEC_KINDS else {}
-    used = {"summary", "tags", *fields} | ({"type"} if text(meta.get("type")) == namespace else set())
-    pairs = (tag.partition(":") for tag in tags)
-    fields |= {name: value for name, _, value in pairs if name == _TAGGED.get(kind)}
-    return Draft(
-        kind=kind,
-        title=summary,
-        body=body or summary,
-        fields=fields,
-        tags=tags,
-        confidence="low" if text(meta.get("status")) == "candidate" else "medium",
-        extra=rest(meta, used, ("timestamp",)),
-    )
+def write(records: Iterable[Record], folder: Path) -> Exported:
+    """Append records to the notes of a repository.
+
+    Notes are pushed with a repository, so private memories are left out, unless they were imported from notes.
+    """
+    repository = Repository(folder, Invalid)
+    if not (head := repository.head()):
+        hint = "Name a git repository with at least one commit."
+        raise Invalid(f"{folder} has no commit that notes could be attached to.", hint=hint)
+    notes: dict[tuple[str, str], list[Record]] = {}
+    private, added = 0, 0
+    for record in records:
+        if record.visibility == "private" and record.by.name != WRITER:
+            private += 1
+            continue
+        there = record.origin.commit
+        is_here = there and repository.attempt("cat-file", "-e", f"{there}^{{commit}}") is not None
+        notes.setdefault((namespace_of(record), there if is_here else head), []).append(record)
+    for (namespace, commit), group in notes.items():
+        ref = f"--ref={REF}/{namespace}"
+        existing = repository.attempt("notes", ref, "show", commit) or ""
+        known = set(_keys(existing))
+        new = [record for record in group if _key(_front(record), _body(record)) not in known]
+        if new:
+            parts = [existing, *(with_front(_front(record), _body(record)).strip() for record in new)]
+            content = "\n\n".join(part for part in parts if part) + "\n"
+            stdin = content.encode(errors="surrogateescape")
+            repository.ask("notes", ref, "add", "--force", "--file=-", commit, stdin=stdin)
+        added += len(new)
+    return Exported(written=added, known=sum(map(len, notes.values())) - added, left_out=private)
 
 
-def _linked(memory: Foreign, names: Mapping[str, str]) -> Foreign:
-    """Return an entry with its relations as links; targets that no longer exist stay in `extra` only."""
-    keys = [names[name] for name in texts(memory.draft.extra.get("relates_to")) if name in names]
-    return replace(memory, links=tuple(ForeignLink(relation="relates_to", key=key) for key in keys))
+def _front(record: Record) -> dict[str, Any]:
+    """Return the front matter of a record's entry; `spec` is required there, so a record without one gets its project."""
+    project = record.project.rstrip("/").rsplit("/", 1)[-1]
+    status = text(record.extra.get("status"))
+    if record.state == "retired":
+        status = "resolved" if record.kind == "blocker" else "archived"
+    optional = {
+        "phase": record.fields.get("phase") or record.extra.get("phase"),
+        "tags": list(record.tags),
+        "status": status if status != "active" else "",
+        "relates_to": record.extra.get("relates_to"),
+    }
+    return {
+        "type": namespace_of(record),
+        "timestamp": record.created_at,
+        "summary": shorten(record.title, LONGEST_SUMMARY),
+        "spec": record.fields.get("spec") or record.extra.get("spec") or project or "global",
+        **{name: value for name, value in optional.items() if value},
+    }
 
 
-def _git(path: Path, *arguments: str, stdin: str = "") -> str:
-    return _git_bytes(path, *arguments, stdin=stdin).decode(errors="surrogateescape")
+def _body(record: Record) -> str:
+    """Return the text with its fields; a line of dashes would begin another entry there, so it becomes asterisks."""
+    fields = fields_text(record, lambda name: f"## {name.capitalize()}", (*_SPEC_FIELDS, *_TAGGED.values()))
+    return _RULE.sub("***", "\n\n".join([record.body, *fields])).strip()
 
 
-def _git_bytes(path: Path, *arguments: str, stdin: str = "") -> bytes:
-    try:
-        answer = run_git(path, *arguments, stdin=stdin.encode(), seconds=SECONDS)
-    except OSError as problem:
-        raise Invalid(f"git could not be run in {path} ({problem}).") from problem
-    if answer.returncode:
-        errors = answer.stderr.decode(errors="replace").strip().splitlines()
-        raise Invalid(f"git cannot read {path}: {errors[0] if errors else answer.returncode}.")
-    return answer.stdout
+def _keys(content: str) -> Iterator[tuple[str, ...]]:
+    for entry in split_entries(content):
+        try:
+            yield _key(read_yaml(entry.front), entry.body)
+        except Invalid:  # damaged entries stay as they are
+            continue
+
+
+def _key(meta: Row, body: str) -> tuple[str, ...]:
+    """Return what makes an entry of a note distinct: its time, words and status."""
+    summary, status = text(meta.get("summary")), text(meta.get("status"))
+    return when(meta.get("timestamp")), summary, body.strip() or summary, status if status != "active" else ""

@@ -1,18 +1,38 @@
-"""Import a Memory MCP database: memories with tags, relations, trust and usage, mined candidates, sessions and projects."""
+"""A Memory MCP database: memories with tags and relations both ways; trust, usage, sessions and projects are imported."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from holdfast.adapters.importers.sqlite_file import Row, Tables, tables_of
-from holdfast.adapters.importers.values import rest, text, when
+from holdfast.adapters.importers.files import Tables, database_of, insert, tables_of
+from holdfast.adapters.importers.maps import Map, Row, mapping, rest, text, when
 from holdfast.model.event import Actor
-from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, Item, Remark
-from holdfast.model.record import Confidence, Draft
+from holdfast.model.foreign import Exported, Foreign, ForeignEvent, ForeignLink, ForeignSession, Item
+from holdfast.model.kinds import KINDS
+from holdfast.model.record import Confidence, Link, Record
 from holdfast.model.text import headline
 
 BY = "memory-mcp"
+MEMORIES = Map(
+    key="memory:",
+    body=("content",),
+    at=("created_at",),
+    author=BY,
+    session="session_id",
+    counts=frozenset(
+        "is_hot is_pinned promotion_source access_count last_accessed_at trust_score retrieved_count used_count "
+        "last_used_at utility_score".split()
+    ),
+    dropped=frozenset({"content_hash", "project_id"}),
+)
+CANDIDATES = Map(
+    key="pattern:",
+    body=("pattern",),
+    author=BY,
+    counts=frozenset({"occurrence_count", "last_seen", "score"}),
+    dropped=frozenset({"pattern_hash"}),
+)
 _BY_CATEGORY = {
     "antipattern": "anti_pattern",
     "landmine": "anti_pattern",
@@ -34,6 +54,7 @@ _BY_TYPE = {
     "episodic": "observation",
 }
 _BY_PATTERN = {"fact": "fact", "command": "reference"}
+_STATES: dict[str, Literal["pending", "retired"]] = {"pending": "pending", "rejected": "retired"}
 _HOSTS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org"}
 _TRUST = {
     "used_correctly": "applied",
@@ -45,13 +66,15 @@ _TRUST = {
     "contradiction_resolved": "contradicted",
     "low_utility": "ignored",
 }
-# These change with every recall.
-_COUNTS = frozenset(
-    "is_hot is_pinned promotion_source access_count last_accessed_at trust_score retrieved_count used_count last_used_at utility_score".split()
-)
-_SEEN = frozenset("id content content_hash session_id project_id".split())
+# Tables about memories, and their column with the id of the memory.
+_RELATED = {
+    "memory_tags": "memory_id",
+    "memory_relationships": "from_memory_id",
+    "mined_patterns": "memory_id",
+    "retrieval_events": "memory_id",
+}
 _READ = frozenset(
-    "memories memory_tags memory_relationships mined_patterns trust_history sessions projects retrieval_events injection_log schema_version metadata".split()
+    {*_RELATED, *"memories trust_history sessions projects injection_log schema_version metadata".split()}
 )
 _LEFT_OUT = {
     "output_log": "raw output of recent days",
@@ -61,88 +84,66 @@ _LEFT_OUT = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Around:
-    """Rows of other tables, by the id of the memory."""
-
-    tags: Mapping[int, list[Row]]
-    links: Mapping[int, list[Row]]
-    mined: Mapping[int | None, list[Row]]
-    retrieved: Mapping[int, list[Row]]
-    paths: Mapping[str, str]
-    damage: list[Remark] = field(default_factory=list)
-
-
 def read(path: Path) -> Iterator[Item]:
     """Yield everything in a database that is a memory or is about one."""
     with tables_of(path / "memory.db" if path.is_dir() else path, "memories") as tables:
-        around = _around(tables)
-        for row in tables.rows("memories", around.damage):
-            yield from _memory(row, around)
-        for row in around.mined.get(None, []):
-            yield _candidate(row)
-        yield from _sessions(tables, around)
-        yield from _uses(tables, around.damage)
-        yield from around.damage
+        projects = {text(row.get("path")): text(row.get("id")) for row in tables.rows("projects")}
+        related = {table: tables.by(table, column) for table, column in _RELATED.items()}
+        for row in tables.rows("memories"):
+            yield from _memory(row, {table: rows.get(row["id"], []) for table, rows in related.items()})
+        yield from map(_candidate, related["mined_patterns"].get(None, []))
+        for row in tables.rows("sessions"):
+            place, topic = text(row.get("project_path")), text(row.get("topic"))
+            known = projects.get(place) if place else None
+            yield ForeignSession(
+                id=text(row.get("id")),
+                at=when(row.get("started_at")),
+                project=project_of(known) if known else place.rstrip("/").rsplit("/", 1)[-1] or None,
+                by=Actor(kind="agent", name=BY),
+                title=headline(topic),
+                closed_at=when(row.get("last_activity_at")),
+                close={"type": "ended", "title": topic},
+                extra=rest(row, {"id", "started_at", "last_activity_at"}),
+                where=f"sessions {row.get('id')}",
+            )
+        yield from _uses(tables)
         yield from tables.unread(_READ, _LEFT_OUT)
 
 
-def _around(tables: Tables) -> _Around:
-    damage: list[Remark] = []
-    paths = {text(row.get("path")): text(row.get("id")) for row in tables.rows("projects", damage)}
-    return _Around(
-        tags=tables.by("memory_tags", "memory_id", damage),
-        links=tables.by("memory_relationships", "from_memory_id", damage),
-        mined=tables.by("mined_patterns", "memory_id", damage),
-        retrieved=tables.by("retrieval_events", "memory_id", damage),
-        paths={place: name for place, name in paths.items() if place},
-        damage=damage,
-    )
-
-
-def _memory(row: Row, around: _Around) -> Iterator[Item]:
-    number, category = row["id"], text(row.get("category"))
+def _memory(row: Row, related: dict[str, list[Row]]) -> Iterator[Item]:
+    """Yield a memory with the rows about it, that it is hot, and its last use."""
+    category, trust, where = text(row.get("category")), row.get("trust_score"), f"memories {row['id']}"
     kind = _BY_CATEGORY.get(category) or _BY_TYPE.get(text(row.get("memory_type")), "fact")
-    at, key, where = when(row.get("created_at")), f"memory:{number}", f"memories {number}"
-    mined = [rest(related, {"memory_id", "pattern"}) for related in around.mined.get(number, [])]
-    extra = rest(row, _SEEN | _COUNTS, ("created_at",)) | ({"mined": mined} if mined else {})
-    yield Foreign(
-        key=key,
-        where=where,
-        draft=Draft(
-            kind=kind,
-            body=text(row.get("content")),
-            fields={"category": category} if kind == "fact" else {},
-            tags=tuple(text(related["tag"]) for related in around.tags.get(number, [])),
-            project=project_of(row.get("project_id")),
-            confidence=_confidence(row.get("trust_score")),
-            extra=extra,
-            at=at,
-        ),
-        by=Actor(kind="agent", name=BY, session=text(row.get("session_id"))),
-        links=tuple(_link(related) for related in around.links.get(number, [])),
-        counts=rest(row, set(row) - _COUNTS),
-        trust=row["trust_score"] if isinstance(row.get("trust_score"), int | float) else None,
-        dated=bool(at),
+    mined = [rest(other, {"memory_id", "pattern"}) for other in related["mined_patterns"]]
+    links = [
+        ForeignLink(
+            relation=text(link.get("relation_type")),
+            key=f"memory:{link.get('to_memory_id')}",
+            at=when(link.get("created_at")),
+        )
+        for link in related["memory_relationships"]
+    ]
+    memory = MEMORIES.memory(
+        row,
+        where,
+        kind=kind,
+        fields={"category": category} if kind == "fact" else {},
+        tags=tuple(text(tag["tag"]) for tag in related["memory_tags"]),
+        project=project_of(row.get("project_id")),
+        confidence=_confidence(trust),
+        extra={"mined": mined} if mined else {},
+        links=tuple(links),
+        trust=trust if isinstance(trust, int | float) else None,
     )
-    if row.get("is_hot") or row.get("is_pinned"):
-        pinned = bool(row.get("is_pinned"))
-        heat = {"hot": True, "pinned": pinned, "why": "imported"}
-        since = when(row.get("last_accessed_at")) or at
-        yield ForeignEvent(
-            key=f"{key}:hot:{pinned}", verb="heated", of=(key,), at=since, by=_by(), data=heat, where=where
-        )
-    used_at = when(row.get("last_used_at"))
-    if used_at and not any(related.get("was_used") for related in around.retrieved.get(number, [])):
-        applied = {"outcome": "applied", "imported": {"used_count": row.get("used_count")}}
-        yield ForeignEvent(
-            key=f"{key}:{used_at}", verb="used", of=(key,), at=used_at, by=_by(), data=applied, where=where
-        )
-
-
-def _link(row: Row) -> ForeignLink:
-    relation, at = text(row.get("relation_type")), when(row.get("created_at"))
-    return ForeignLink(relation=relation, key=f"memory:{row.get('to_memory_id')}", at=at)
+    yield memory
+    key, by, used_at = memory.key, Actor(kind="agent", name=BY), when(row.get("last_used_at"))
+    if (pinned := bool(row.get("is_pinned"))) or row.get("is_hot"):
+        data: dict[str, Any] = {"hot": True, "pinned": pinned, "why": "imported"}
+        at = when(row.get("last_accessed_at")) or memory.draft.at
+        yield ForeignEvent(key=f"{key}:hot:{pinned}", verb="heated", of=(key,), at=at, by=by, data=data, where=where)
+    if used_at and not any(event.get("was_used") for event in related["retrieval_events"]):
+        data = {"outcome": "applied", "imported": {"used_count": row.get("used_count")}}
+        yield ForeignEvent(key=f"{key}:{used_at}", verb="used", of=(key,), at=used_at, by=by, data=data, where=where)
 
 
 def _confidence(trust: Any) -> Confidence:
@@ -154,75 +155,39 @@ def _confidence(trust: Any) -> Confidence:
 
 def _candidate(row: Row) -> Foreign:
     """Return a mined pattern that is not yet a memory; it is pending here too, from today."""
-    status = text(row.get("status")) or "pending"
-    states: dict[str, Literal["active", "pending", "retired"]] = {"pending": "pending", "rejected": "retired"}
-    pattern, kind = text(row.get("pattern")), _BY_PATTERN.get(text(row.get("pattern_type")), "pattern")
-    state = states.get(status, "active")
-    at = "" if state == "pending" else when(row.get("first_seen"))
-    return Foreign(
+    state = _STATES.get(text(row.get("status")) or "pending", "active")
+    return CANDIDATES.memory(
+        row,
+        f"mined_patterns {row.get('id')}",
         key=f"pattern:{row.get('pattern_hash') or row.get('id')}",
-        where=f"mined_patterns {row.get('id')}",
-        draft=Draft(
-            kind=kind,
-            body=pattern,
-            tags=("mined",),
-            confidence="low",
-            at=at,
-            extra=rest(row, {"pattern", "occurrence_count", "last_seen", "score", "pattern_hash", "id"}),
-        ),
-        by=_by(),
+        kind=_BY_PATTERN.get(text(row.get("pattern_type")), "pattern"),
+        tags=("mined",),
+        confidence="low",
+        at="" if state == "pending" else when(row.get("first_seen")),
         state=state,
         reason="rejected" if state == "retired" else "",
-        counts=rest(row, set(row) - {"occurrence_count", "last_seen", "score"}),
-        dated=bool(at),
     )
 
 
-def _sessions(tables: Tables, around: _Around) -> Iterator[Item]:
-    for row in tables.rows("sessions", around.damage):
-        place = text(row.get("project_path"))
-        known = around.paths.get(place)
-        yield ForeignSession(
-            id=text(row.get("id")),
-            at=when(row.get("started_at")),
-            project=project_of(known) if known else place.rstrip("/").rsplit("/", 1)[-1] or None,
-            by=_by(),
-            title=headline(text(row.get("topic"))),
-            closed_at=when(row.get("last_activity_at")),
-            close={"type": "ended", "title": text(row.get("topic"))},
-            extra=rest(row, {"id", "started_at", "last_activity_at"}),
-            where=f"sessions {row.get('id')}",
-        )
-
-
-def _uses(tables: Tables, damage: list[Remark]) -> Iterator[Item]:
+def _uses(tables: Tables) -> Iterator[Item]:
     """Yield events about memories: trust changes, retrievals, injections and uses."""
-    for row in tables.rows("trust_history", damage):
+    for row in tables.rows("trust_history"):
         reason = text(row.get("reason"))
         data = {"outcome": _TRUST.get(reason, reason), "note": text(row.get("note"))}
-        yield _happened(row, "used", "trust", "created_at", {**data, "imported": rest(row, {"memory_id", "note"})})
-    for row in tables.rows("retrieval_events", damage):
+        yield _event(row, "used", "trust", {**data, "imported": rest(row, {"memory_id", "note"})})
+    for row in tables.rows("retrieval_events"):
         retrieved = {"imported": rest(row, {"memory_id", "was_used", "feedback"})}
-        yield _happened(row, "surfaced", "retrieval", "created_at", retrieved)
+        yield _event(row, "surfaced", "retrieval", retrieved)
         if row.get("was_used"):
-            used = {"outcome": "applied", "note": text(row.get("feedback"))}
-            yield _happened(row, "used", "retrieval", "created_at", used)
-    for row in tables.rows("injection_log", damage):
-        injected = {"imported": rest(row, {"memory_id", "session_id"})}
-        yield _happened(row, "surfaced", "injection", "injected_at", injected)
+            yield _event(row, "used", "retrieval", {"outcome": "applied", "note": text(row.get("feedback"))})
+    for row in tables.rows("injection_log"):
+        yield _event(row, "surfaced", "injection", {"imported": rest(row, {"memory_id", "session_id"})})
 
 
-def _happened(
-    row: Row, verb: Literal["used", "surfaced"], table: str, column: str, data: Mapping[str, Any]
-) -> ForeignEvent:
-    at, by = when(row.get(column)), Actor(kind="agent", name=BY, session=text(row.get("session_id")))
-    of = (f"memory:{row.get('memory_id')}",)
-    key = f"{table}:{row.get('id')}:{of[0]}"
-    return ForeignEvent(key=key, verb=verb, of=of, at=at, by=by, data=data, where=f"{table} {row.get('id')}")
-
-
-def _by() -> Actor:
-    return Actor(kind="agent", name=BY)
+def _event(row: Row, verb: Literal["used", "surfaced"], table: str, data: Row) -> ForeignEvent:
+    of, at = f"memory:{row.get('memory_id')}", when(row.get("injected_at" if table == "injection" else "created_at"))
+    by, key = Actor(kind="agent", name=BY, session=text(row.get("session_id"))), f"{table}:{row.get('id')}:{of}"
+    return ForeignEvent(key=key, verb=verb, of=(of,), at=at, by=by, data=data, where=f"{table} {row.get('id')}")
 
 
 def project_of(project_id: Any) -> str:
@@ -232,3 +197,52 @@ def project_of(project_id: Any) -> str:
     if host == "local":
         return path
     return f"{_HOSTS.get(host, host)}/{path}".lower() if path else name
+
+
+def write(records: Iterable[Record], path: Path) -> Exported:
+    """Add memories to a database of Memory MCP, except those it has. It has no place for retired ones."""
+    done, left = {"written": 0, "known": 0}, 0
+    numbers, links = dict[str, int](), list[tuple[str, Link]]()
+    with database_of(path / "memory.db" if path.is_dir() else path, "memories") as db:
+        there: dict[str, int] = dict(db.execute("select content, id from memories"))
+        for record in records:
+            if text(mapping(record.extra.get("imported")).get("id")).startswith(CANDIDATES.key):
+                row = CANDIDATES.row(record)
+                added = insert(db, "mined_patterns", {"pattern_hash": row.pop("id"), **row})
+            elif record.state == "retired":
+                left += 1
+                continue
+            else:
+                row, links = _row(record), [*links, *((record.id, link) for link in record.links)]
+                if row["id"] in there.values():
+                    del row["id"]
+                added = None if record.body in there else insert(db, "memories", row)
+                numbers[record.id] = number = added or there.get(record.body, 0)
+                for tag in record.tags:
+                    insert(db, "memory_tags", {"memory_id": number, "tag": tag})
+            done["written" if added else "known"] += 1
+        for id_, link in links:
+            if link.target in numbers:
+                ends = {"from_memory_id": numbers[id_], "to_memory_id": numbers[link.target]}
+                insert(db, "memory_relationships", {**ends, "relation_type": link.relation})
+    return Exported(**done, left_out=left)
+
+
+def _row(record: Record) -> dict[str, Any]:
+    host, _, path = record.project.partition("/")
+    hosts = {name: short for short, name in _HOSTS.items()}
+    project = f"{hosts.get(host, host)}/{path}" if path else f"local/{host}" if host else None
+    kind = KINDS[record.kind].names.get(BY) if record.kind in KINDS else None
+    came = mapping(record.extra.get("imported")).get("system") == BY
+    category = None if came else next((name for name, ours in _BY_CATEGORY.items() if ours == record.kind), None)
+    row = MEMORIES.row(record)
+    return {
+        "memory_type": kind or "project",
+        "source": "manual",
+        "category": category,
+        **row,
+        "id": int(row["id"]) if row["id"].isdecimal() else None,
+        "content_hash": sha256((f"{project}:" if project else "").encode() + record.body.encode()).hexdigest(),
+        "created_at": record.created_at[:19].replace("T", " "),
+        "project_id": project,
+    }

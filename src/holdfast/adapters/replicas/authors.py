@@ -2,12 +2,10 @@
 
 import unicodedata
 from collections.abc import Collection
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.adapters.git import objects
-from holdfast.adapters.replicas.git import Repository
+from holdfast.adapters.git import Repository
 from holdfast.model.files import read_regular
 from holdfast.model.ids import ULID
 
@@ -68,9 +66,12 @@ def committed_files(
         if where.casefold() == place.casefold() and _key(name) in wanted:
             commits.setdefault(_key(name), latest)
             folders.add(where)
-    now, then = (_blobs(repository, commit, folders, wanted) for commit in ("HEAD", since))
-    query = "\n".join(sorted(set().union(*now.values()))).encode()
-    contents = objects(repository.ask_bytes("cat-file", "--batch", stdin=query)) if query else {}
+    now, then = dict[str, list[str]](), dict[str, list[str]]()
+    for commit, blobs in (("HEAD", now), (since, then)):
+        for path, blob in (repository.files(commit, *sorted(folders)) or {} if commit else {}).items():
+            if (key := _key(path)) in wanted:
+                blobs.setdefault(key, []).append(blob)
+    contents = repository.blobs(sorted(set().union(*now.values())))
     doubts = _doubts(repository, {commit for commit, _ in commits.values()})
     found = {}
     for name in names:
@@ -83,19 +84,6 @@ def committed_files(
                 changed=now.get(key) != then.get(key),
             )
     return found
-
-
-def _blobs(
-    repository: Repository, commit: str, folders: AbstractSet[str], wanted: AbstractSet[str]
-) -> dict[str, list[str]]:
-    """Return the blobs of files of folders at a commit, by name; none if the commit is missing."""
-    places = sorted(f"{folder}/" for folder in folders)
-    listing = repository.run("ls-tree", "-z", "--full-tree", commit, "--", *places).stdout if commit else b""
-    blobs: dict[str, list[str]] = {}
-    for facts, _, path in (entry.decode(errors="surrogateescape").partition("\t") for entry in listing.split(b"\0")):
-        if facts.startswith("100") and (key := _key(path)) in wanted:
-            blobs.setdefault(key, []).append(facts.split()[2])
-    return blobs
 
 
 def _doubts(repository: Repository, commits: set[str]) -> dict[str, str]:

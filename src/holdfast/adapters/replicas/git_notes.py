@@ -1,13 +1,14 @@
 """Git notes as a replica: events attached to commits under refs/notes/holdfast/, shared with the repository."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
+from holdfast.adapters.git import NETWORK_SECONDS, Repository, complaint
+from holdfast.adapters.importers.git_notes import NAMESPACES, namespace_of
 from holdfast.adapters.replicas.authors import authors_of_lines
-from holdfast.adapters.replicas.event_lines import line_of
-from holdfast.adapters.replicas.git import NETWORK_SECONDS, Repository, complaint
 from holdfast.adapters.replicas.note_trees import (
     Move,
     Note,
@@ -16,6 +17,7 @@ from holdfast.adapters.replicas.note_trees import (
     erased_in,
     events_in,
     is_whole,
+    line_of,
     load,
     move,
     united,
@@ -25,15 +27,11 @@ from holdfast.adapters.replicas.states import read_state, state_key, write_state
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import SHARED, Event
 from holdfast.model.foreign import Remark
-from holdfast.model.kinds import KINDS
-from holdfast.model.record import Record
 from holdfast.model.replica import ReadOutcome, RemoteResult, ReplicaChanges, ReplicaUpdate, WriteCounts
 
 BASE, TRACKED = "refs/notes/holdfast/", "refs/holdfast/remotes/"
-NAMESPACES = frozenset(
-    "inception elicitation research decisions progress blockers reviews learnings retrospective patterns".split()
-)
 TRIES = 20
+T = TypeVar("T")
 
 
 class GitNotes:
@@ -71,7 +69,8 @@ class GitNotes:
             for name, line, event in events_in(load(self._repository, tip, but=before)):
                 if isinstance(event, Invalid) or event.verb not in SHARED:
                     why = event.message if isinstance(event, Invalid) else f"“{event.verb}” is not a shared event"
-                    remarks.append(Remark(where=f"{namespace} of {name[:10]}: {_printable(line)}", why=why))
+                    start = "".join(char if char.isprintable() else "·" for char in line[:40])
+                    remarks.append(Remark(where=f"{namespace} of {name[:10]}: {start}", why=why))
                 else:
                     events[event.id] = event
         return ReplicaChanges(events=tuple(events[key] for key in sorted(events)), remarks=tuple(remarks))
@@ -172,26 +171,22 @@ class GitNotes:
 
     def _send(self, remote: str, names: Iterable[str], *options: str) -> RemoteResult:
         specs = [f"{BASE}{name}:{BASE}{name}" for name in names]
-        only = (
-            "--porcelain",
-            "--no-follow-tags",
-            "--no-recurse-submodules",
-        )  # nothing else, whatever git is configured to push
+        # Nothing else, whatever git is configured to push.
+        only = ("--porcelain", "--no-follow-tags", "--no-recurse-submodules")
         done = self._repository.run("push", *only, *options, remote, *specs, seconds=NETWORK_SECONDS)
         output = done.stdout.decode(errors="replace")
         if done.returncode:
             refused = [line for line in output.splitlines() if line.startswith("!")]
-            return RemoteResult(
-                rejected=bool(refused), problem=refused[0].split("\t")[-1] if refused else complaint(done)
-            )
+            problem = refused[0].split("\t")[-1] if refused else complaint(done)
+            return RemoteResult(rejected=bool(refused), problem=problem)
         ours = self._tips()
         updates = "".join(f"update {TRACKED}{remote}/{name} {ours[name]}\n" for name in names)
         self._repository.ask("update-ref", "--stdin", stdin=updates.encode())
         return RemoteResult(refs=len(specs))
 
     def _unite(self, under: str) -> int:
-        for _ in range(TRIES):
-            ours, moves = self._tips(), []
+        def plan(ours: Mapping[str, str]) -> tuple[list[Move], str, None]:
+            moves = []
             for name, theirs in self._repository.refs(under).items():
                 mine = ours.get(name, "")
                 if name in NAMESPACES and not (mine and self._repository.holds(theirs, mine)):
@@ -199,60 +194,62 @@ class GitNotes:
                     if mine and not self._repository.holds(mine, theirs):
                         notes = united(load(self._repository, mine), load(self._repository, theirs))
                     moves.append(Move(ref=BASE + name, old=mine, parent=theirs, notes=notes))
-            made = move(self._repository, moves, "Holdfast: merged") if moves else {}
-            if made is not None:
-                self._follow(moves, made)
-                return len(moves)
-        raise ReplicaError("Someone else keeps changing the notes.", hint="Try again.")
+            return moves, "Holdfast: merged", None
 
-    def _follow(self, moves: Sequence[Move], made: Mapping[str, str]) -> None:
-        """Record that what was written before is now part of the merge."""
+        moved, _ = self._move(plan)
         known = read_state(self._state)
-        if not (written := known.get("told")):
-            return
-        for step in moves:
-            name = step.ref.removeprefix(BASE)
-            if step.old and written.get(name) == step.old:
-                written[name] = made[step.ref]
-        write_state(self._state, known)
+        if written := known.get("told"):  # what was written before is now part of the merge
+            merged = {name: new for name, (old, new) in moved.items() if old and written.get(name) == old}
+            write_state(self._state, {**known, "told": {**written, **merged}})
+        return len(moved)
 
     def _append(self, updates: Sequence[ReplicaUpdate]) -> tuple[WriteCounts, dict[str, tuple[str, str]]]:
         """Write what is missing; return the old and new commit of each ref that moved."""
-        for _ in range(TRIES):
-            tips = self._tips()
-            trees = self._trees(tips)
-            put, changed, remarks = self._changed(trees, updates)
-            if not any(changed.values()):
-                return WriteCounts(remarks=remarks), {}
+
+        def plan(tips: Mapping[str, str]) -> tuple[list[Move], str, WriteCounts]:
+            put, changed = self._changed(self._trees(tips), updates)
             moves = [
                 Move(ref=BASE + name, old=tips.get(name, ""), parent=tips.get(name, ""), notes=notes)
                 for name, notes in changed.items()
                 if notes
             ]
-            made = move(self._repository, moves, f"Holdfast: {put.events} events of {put.records} records")
+            return moves, f"Holdfast: {put.events} events of {put.records} records", put
+
+        moved, put = self._move(plan)
+        return (put if moved else WriteCounts(remarks=put.remarks)), moved
+
+    def _move(
+        self, plan: Callable[[Mapping[str, str]], tuple[list[Move], str, T]]
+    ) -> tuple[dict[str, tuple[str, str]], T]:
+        """Update refs as planned from their commits, again if someone else was faster; return old and new commit of each."""
+        for _ in range(TRIES):
+            moves, message, result = plan(self._tips())
+            made = move(self._repository, moves, message) if moves else {}
             if made is not None:
-                return put, {step.ref.removeprefix(BASE): (step.old, made[step.ref]) for step in moves}
+                return {step.ref.removeprefix(BASE): (step.old, made[step.ref]) for step in moves}, result
         raise ReplicaError("Someone else keeps changing the notes.", hint="Try again.")
 
     def _changed(
         self, trees: Mapping[str, Tree], updates: Sequence[ReplicaUpdate]
-    ) -> tuple[WriteCounts, dict[str, Tree], tuple[Remark, ...]]:
+    ) -> tuple[WriteCounts, dict[str, Tree]]:
         """Return the notes that change when these records are written."""
         lines = [line for tree in trees.values() for note in tree.values() for line in note.lines]
         present, shared = {line[:26] for line in lines if is_whole(line)}, {about(line) for line in lines}
         updates = [update for update in updates if update.record.state != "erased" or update.record.id in shared]
         wanted = {update.record.id: [event for event in update.events if event.id not in present] for update in updates}
         fresh = [update for update in updates if wanted[update.record.id]]
-        commits, head = self._commits(fresh), self._repository.head()
+        # The commits on which records were created, if they exist here.
+        origins = sorted({name for update in fresh if (name := update.record.origin.commit).isalnum()})
+        queries = "".join(f"{name}^{{commit}}\n" for name in origins).encode()
+        answers = self._repository.ask("cat-file", "--batch-check", stdin=queries).splitlines() if queries else []
+        commits, head = {line.split()[0] for line in answers if " commit " in line}, self._repository.head()
         if fresh and not head:
-            return (
-                WriteCounts(),
-                {},
-                (Remark(where="notes", why="there is no commit yet that notes could be attached to"),),
-            )
+            why = "there is no commit yet that notes could be attached to"
+            return WriteCounts(remarks=(Remark(where="notes", why=why),)), {}
         changed: dict[str, Tree] = {}
         for update in fresh:
-            name, commit = namespace_of(update.record), commits.get(update.record.origin.commit, head)
+            name, there = namespace_of(update.record), update.record.origin.commit
+            commit = there if there in commits else head
             tree = changed.setdefault(name, {})
             old = trees.get(name, {}).get(commit, Note())
             note = tree.setdefault(commit, Note(paths=set(old.paths), lines=set(old.lines)))
@@ -264,15 +261,7 @@ class GitNotes:
             scrubbed += len(bare)
             changed[name] = changed.get(name, {}) | bare
         put = WriteCounts(records=len(fresh), events=sum(map(len, wanted.values())), scrubbed=scrubbed)
-        return put, changed, ()
-
-    def _commits(self, updates: Sequence[ReplicaUpdate]) -> dict[str, str]:
-        """Return the commits on which records were created and that exist here, by name."""
-        names = sorted({update.record.origin.commit for update in updates if update.record.origin.commit})
-        queries = "".join(f"{name}^{{commit}}\n" for name in names if name.isalnum()).encode()
-        lines = self._repository.ask("cat-file", "--batch-check", stdin=queries).splitlines() if queries else []
-        present = {line.split()[0] for line in lines if " commit " in line}
-        return {name: name for name in names if name in present}
+        return put, changed
 
     def _tips(self) -> dict[str, str]:
         self._repository.common  # noqa: B018  raises ReplicaError if there is none
@@ -280,13 +269,3 @@ class GitNotes:
 
     def _trees(self, tips: Mapping[str, str]) -> dict[str, Tree]:
         return {name: load(self._repository, tip) for name, tip in tips.items()}
-
-
-def _printable(line: str) -> str:
-    """Return the beginning of a line as it can be printed: no invalid text, no control characters."""
-    return "".join(char if char.isprintable() else "·" for char in line[:40])
-
-
-def namespace_of(record: Record) -> str:
-    """Return the namespace of a record's events."""
-    return KINDS[record.kind].names.get("git-notes", "learnings") if record.kind in KINDS else "learnings"

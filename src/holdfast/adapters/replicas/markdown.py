@@ -1,25 +1,26 @@
 """A folder of markdown files as a replica: people read, edit, add and remove them, and review them in pull requests."""
 
-import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from holdfast.adapters.replicas.authors import Committed
-from holdfast.adapters.replicas.manifest import ABSENT, Manifest, Row, Stamp
-from holdfast.adapters.replicas.record_file import file_name, file_parts, file_text
-from holdfast.adapters.replicas.states import state_key
+from holdfast.adapters.replicas.record_file import (
+    LONGEST_FILE,
+    NEVER,
+    file_name,
+    file_parts,
+    file_text,
+    memory_files,
+    stamp_of,
+)
+from holdfast.adapters.replicas.states import ABSENT, Manifest, Row, Stamp, state_key
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Json
 from holdfast.model.files import read_regular, write_whole
 from holdfast.model.foreign import Remark
-from holdfast.model.record import Record
 from holdfast.model.replica import DeletedFile, Edit, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts, parts_of
-
-LONGEST_FILE = 400_000
-_PASSED_OVER = frozenset({"readme.md", "license.md", "contributing.md"})
-_NEVER: Stamp = (0, 0, -2)
 
 
 @dataclass(slots=True)
@@ -37,11 +38,12 @@ class _Read:
 
 @dataclass(slots=True)
 class _Done:
-    rows: dict[str, Row] = field(default_factory=dict)
+    """What a write did: files written and removed, and records whose file is still to be written."""
+
+    rows: dict[str, Row]
     dropped: set[str] = field(default_factory=set)
     written: int = 0
     removed: int = 0
-    settled: bool = False  # nothing that was read is left for the next time
     owed: set[str] = field(default_factory=set)
     remarks: list[Remark] = field(default_factory=list)
 
@@ -85,8 +87,8 @@ class MarkdownFolder:
         jumped = bool(before and now) and not self._follows(before, now)
         homes = {about: path for path, (about, _) in known.items()}
         self._state = state = _Read(known=known, stamps=memory_files(self._folder), jumped=jumped, homes=homes)
-        touched = [name for name, stamp in state.stamps.items() if afresh or known.get(name, ("", _NEVER))[1] != stamp]
-        edits = [edit for name in sorted(touched) if (edit := self._edit(name, known))] if touched else []
+        touched = [name for name, stamp in state.stamps.items() if afresh or known.get(name, ("", NEVER))[1] != stamp]
+        edits = [edit for name in sorted(touched) if (edit := self._edit(name))]
         present = {parts.get("id") for parts in state.parts.values()}
         gone = [
             DeletedFile(where=name, about=about)
@@ -113,20 +115,30 @@ class MarkdownFolder:
 
         A file that was rejected, or was edited since it was read, is left alone and read again next time.
         """
-        known, done = self._state.known, self._noted(settled)
-        paths = self._state.homes
+        state = self._state
+        parsed = {path: parts for path, parts in state.parts.items() if path not in settled.refused and parts.get("id")}
+        done = _Done(rows={path: self._row(path, parts) for path, parts in parsed.items()})
         for update in updates:
-            path = update.where or paths.get(update.record.id, "")
-            if path in settled.refused or path in self._state.unread:
+            path = update.where or state.homes.get(update.record.id, "")
+            if path in settled.refused or path in state.unread:
                 done.owed.add(update.record.id)
                 continue
             try:
-                self._write_record(update, path, known.get(path, ("", _NEVER))[1], settled, done)
+                self._write_record(update, path, settled, done)
             except Invalid as problem:
                 done.remarks.append(Remark(where=path or update.record.id, why=problem.message))
             except OSError as problem:
                 raise ReplicaError(f"{self._folder} cannot be written ({problem.strerror}).") from problem
-        self._remember(known, done, cursor)
+        owned = {row.id for row in done.rows.values()}
+        missing = [path for path in state.known if path not in state.stamps and path not in done.dropped]
+        moved = [path for path in missing if state.known[path][0] in owned]
+        away = [path for path in missing if state.jumped and path not in moved]
+        rows = [*done.rows.values(), *(self._row(path, self._manifest.said(path) or {}) for path in away)]
+        notes = {"cursor": str(cursor), "head": self._head(), "owed": " ".join(sorted(done.owed))}
+        if not settled.refused and not state.unread:
+            notes["settled"] = notes["head"]  # from here on, what no commit changes is edited here
+        notes["folder"] = str(self._folder.absolute())  # erasing must find it from any folder
+        self._manifest.change(rows, [*done.dropped, *moved], notes)
         return WriteCounts(records=done.written, removed=done.removed, remarks=tuple(done.remarks))
 
     def close(self) -> None:
@@ -138,71 +150,60 @@ class MarkdownFolder:
     def _manifest(self) -> Manifest:
         return Manifest(self._states / f"{self.name}-{state_key(str(self._folder.absolute()))}.db")
 
-    def _edit(self, name: str, known: Mapping[str, tuple[str, Stamp]]) -> Edit | None:
+    def _edit(self, name: str) -> Edit | None:
         """Read a changed file; None if its content is the same as before, or cannot be parsed."""
-        owner = known.get(name, ("", _NEVER))[0]
+        state, owner = self._state, self._state.known.get(name, ("", NEVER))[0]
         try:
-            parts = self._parts(name)
-            about = parts.setdefault("id", owner) or parts.pop("id")
-            self._check_owner(name, about, owner)
+            parts = self._parts(read_regular(self._folder / name, LONGEST_FILE, links=False))
         except (Invalid, OSError) as problem:
-            self._state.unread[name] = problem.message if isinstance(problem, Invalid) else str(problem.strerror)
+            state.unread[name] = problem.message if isinstance(problem, Invalid) else str(problem.strerror)
             return None
-        self._state.parts[name] = parts
-        before = self._state.before[name] = self._manifest.said(self._state.homes.get(about, "")) if about else None
+        about = parts.setdefault("id", owner) or parts.pop("id")
+        home = state.homes.get(about, name)
+        if owner and about != owner:
+            state.unread[name] = f"Its id was changed; it is the file of {owner}."
+            return None
+        if home != name and home in state.stamps:
+            state.unread[name] = f"{home} is the file of {about} already. Remove the id to make it a separate memory."
+            return None
+        state.parts[name] = parts
+        before = state.before[name] = self._manifest.said(state.homes.get(about, "")) if about else None
         if about:
-            self._state.homes[about] = name
+            state.homes[about] = name
         if before == parts:
             return None
-        return Edit(where=name, about=about, said=parts, before=None if self._state.jumped else before)
+        return Edit(where=name, about=about, said=parts, before=None if state.jumped else before)
 
-    def _committers(self, names: Sequence[str]) -> dict[str, Committed]:
-        """Return the commit that changed or deleted each file; without an author if that was done here."""
-        by = dict.fromkeys(names, Committed())
-        for name, committed in self._commits(names, self._manifest.note("settled")).items():
-            if name not in self._state.parts:  # deleted
-                brought = not committed.contents
-            elif synced := self._state.before[name]:
-                brought = committed.changed and any(self._differs(synced, one) for one in committed.contents)
-            else:
-                brought = True
-            by |= {name: committed} if brought else {}
-        return by
-
-    def _differs(self, synced: Json, content: bytes) -> bool:
-        try:
-            return self._said(content) != synced
-        except Invalid:
-            return True
-
-    def _parts(self, name: str) -> Json:
-        return self._said(read_regular(self._folder / name, LONGEST_FILE, links=False))
-
-    def _said(self, content: bytes) -> Json:
-        try:
-            parts = file_parts(content.decode())
-        except UnicodeDecodeError as problem:
-            raise Invalid("It is not UTF-8.") from problem
+    def _parts(self, content: bytes) -> Json:
+        """Parse a file without the parts that its location implies."""
+        parts = file_parts(content)
         for part, expected in self._implied.items():
             if (value := parts.pop(part, expected)) != expected:
                 raise Invalid(f"It has {part}: {value}, but this folder is for {expected}.")
         return parts
 
-    def _check_owner(self, name: str, about: str, owner: str) -> None:
-        if owner and about != owner:
-            raise Invalid(f"Its id was changed; it is the file of {owner}.")
-        home = self._state.homes.get(about, name)
-        if home != name and home in self._state.stamps:
-            raise Invalid(f"{home} is the file of {about} already. Remove the id to make it a separate memory.")
+    def _committers(self, names: Sequence[str]) -> dict[str, Committed]:
+        """Return the commit that changed or deleted each file; without an author if that was done here."""
 
-    def _noted(self, settled: ReadOutcome) -> _Done:
-        """Return a result that begins with the files that were read and parsed."""
-        parts = {path: content for path, content in self._state.parts.items() if path not in settled.refused}
-        rows = {path: self._row(path, content) for path, content in parts.items() if content.get("id")}
-        return _Done(rows=rows, settled=not settled.refused and not self._state.unread)
+        def differs(synced: Json, content: bytes) -> bool:
+            try:
+                return self._parts(content) != synced
+            except Invalid:
+                return True
 
-    def _write_record(self, update: ReplicaUpdate, path: str, stamp: Stamp, settled: ReadOutcome, done: _Done) -> None:
-        record = update.record
+        by = dict.fromkeys(names, Committed())
+        for name, committed in self._commits(names, self._manifest.note("settled")).items():
+            if name not in self._state.parts:  # deleted
+                brought = not committed.contents
+            elif synced := self._state.before[name]:
+                brought = committed.changed and any(differs(synced, content) for content in committed.contents)
+            else:
+                brought = True
+            by |= {name: committed} if brought else {}
+        return by
+
+    def _write_record(self, update: ReplicaUpdate, path: str, settled: ReadOutcome, done: _Done) -> None:
+        record, state = update.record, self._state
         if not update.carried and record.state == "active":
             if path:
                 done.dropped.add(path)
@@ -210,98 +211,48 @@ class MarkdownFolder:
                 done.remarks.append(Remark(where=path, why=why))
             return
         if not update.carried or record.state != "active":
-            if path and record.state == "erased" and self._head():
-                why = "its file is removed; older commits of the repository still contain its text"
-                done.remarks.append(Remark(where=path, why=why))
-            self._remove(path, record.id, done)
+            if path:
+                self._remove(path, update, done)
             return
-        parts, exists = parts_of(record, frozenset(self._implied)), path in self._state.stamps
-        content = self._content_of(path)
+        parts, exists = parts_of(record, frozenset(self._implied)), path in state.stamps
+        content = state.parts.get(path) or (self._manifest.said(path) if path else None)
         if path in settled.old or (exists and content == parts):
             return
-        elsewhere = self._state.jumped or stamp == ABSENT
+        elsewhere = state.jumped or state.known.get(path, ("", NEVER))[1] == ABSENT
         if path and not exists and record.id not in settled.put_back and not (elsewhere and content != parts):
             return  # it was deleted, and it is not decided yet what that means
-        self._put(path or self._fresh_name(record), parts, done)
-
-    def _put(self, path: str, parts: Json, done: _Done) -> None:
-        content, place = file_text(parts), self._folder / path
-        if path in self._state.stamps and _stamp(place) != self._state.stamps[path]:
+        if not path:
+            path = file_name(record)
+            path = path if path not in state.stamps else f"{path.removesuffix('.md')}-{record.id.lower()}.md"
+        text, place = file_text(parts), self._folder / path
+        if exists and self._was_edited(path, record.id, done):
             done.rows.pop(path, None)
-            done.owed.add(parts["id"])
-            done.remarks.append(Remark(where=path, why="it was edited just now; the next sync reads it"))
             return
         self._folder.mkdir(mode=0o700 if self._mode == 0o600 else 0o777, parents=True, exist_ok=True)
-        write_whole(place, content, self._mode)
-        self._state.stamps[path] = _stamp(place)
+        write_whole(place, text, self._mode)
+        state.stamps[path] = stamp_of(place)
         done.rows[path] = self._row(path, parts)
         done.written += 1
 
-    def _remove(self, path: str, about: str, done: _Done) -> None:
-        if not path:
-            return
-        place = self._folder / path
+    def _remove(self, path: str, update: ReplicaUpdate, done: _Done) -> None:
+        if update.record.state == "erased" and self._head():
+            why = "its file is removed; older commits of the repository still contain its text"
+            done.remarks.append(Remark(where=path, why=why))
         if path in self._state.stamps:
-            if _stamp(place) != self._state.stamps[path]:
-                done.owed.add(about)
-                done.remarks.append(Remark(where=path, why="it was edited just now; the next sync reads it"))
+            if self._was_edited(path, update.record.id, done):
                 return
-            place.unlink(missing_ok=True)
+            (self._folder / path).unlink(missing_ok=True)
             done.removed += 1
         done.rows.pop(path, None)
         done.dropped.add(path)
 
-    def _remember(self, known: Mapping[str, tuple[str, Stamp]], done: _Done, cursor: int) -> None:
-        owned = {row.id for row in done.rows.values()}
-        missing = [path for path in known if path not in self._state.stamps and path not in done.dropped]
-        moved = [path for path in missing if known[path][0] in owned]
-        away = [path for path in missing if self._state.jumped and path not in moved]
-        rows = [*done.rows.values(), *(self._row(path, self._manifest.said(path) or {}) for path in away)]
-        notes = {"cursor": str(cursor), "head": self._head(), "owed": " ".join(sorted(done.owed))}
-        if done.settled:
-            notes["settled"] = notes["head"]  # from here on, what no commit changes is edited here
-        notes["folder"] = str(self._folder.absolute())  # erasing must find it from any folder
-        self._manifest.change(rows, [*done.dropped, *moved], notes)
+    def _was_edited(self, path: str, about: str, done: _Done) -> bool:
+        """True if a file changed since it was read; then its record is written next time."""
+        if stamp_of(self._folder / path) == self._state.stamps[path]:
+            return False
+        done.owed.add(about)
+        done.remarks.append(Remark(where=path, why="it was edited just now; the next sync reads it"))
+        return True
 
     def _row(self, path: str, parts: Json) -> Row:
         return Row(path=path, id=parts["id"], stamp=self._state.stamps.get(path, ABSENT), said=parts)
-
-    def _content_of(self, path: str) -> Json | None:
-        return self._state.parts.get(path) or (self._manifest.said(path) if path else None)
-
-    def _fresh_name(self, record: Record) -> str:
-        name = file_name(record)
-        return name if name not in self._state.stamps else f"{name.removesuffix('.md')}-{record.id.lower()}.md"
-
-
-def memory_files(folder: Path) -> dict[str, Stamp]:
-    """Return the stamp of every file that could be a record's."""
-    try:
-        with os.scandir(folder) as entries:
-            return {entry.name: _stamp_of(entry.stat(follow_symlinks=False)) for entry in _candidates(entries)}
-    except FileNotFoundError:
-        return {}
-    except OSError as problem:
-        raise ReplicaError(f"{folder} cannot be read ({problem.strerror}).") from problem
-
-
-def _candidates(entries: Iterable["os.DirEntry[str]"]) -> Iterable["os.DirEntry[str]"]:
-    for entry in entries:
-        if is_memory_file(entry.name) and entry.is_file(follow_symlinks=False):
-            yield entry
-
-
-def is_memory_file(name: str) -> bool:
-    """True if a file of this name could be a record's."""
-    return name.endswith(".md") and name[0] not in "._" and name.lower() not in _PASSED_OVER
-
-
-def _stamp(path: Path) -> Stamp:
-    try:
-        return _stamp_of(path.stat(follow_symlinks=False))
-    except OSError:
-        return _NEVER
-
-
-def _stamp_of(stat: os.stat_result) -> Stamp:
-    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size

@@ -2,8 +2,12 @@
 
 `git notes` updates its ref without checking for concurrent updates, and `fast-import` rejects notes on commits
 that are missing. So notes are written as trees, and refs are updated only from the commit they were read at.
+
+A line of a note is an event: its id, a readable summary, a tab, and the event as JSON. Lines sort by id, and none depends
+on another: concatenating, sorting and dropping repeats, as git's `cat_sort_uniq` does, is a correct union.
 """
 
+import json
 import os
 import re
 import secrets
@@ -11,16 +15,21 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from holdfast.adapters.git import objects
-from holdfast.adapters.replicas.event_lines import event_of, line_of
-from holdfast.adapters.replicas.git import Repository
+from holdfast.adapters.git import Repository
 from holdfast.model.errors import Invalid, ReplicaError
-from holdfast.model.event import Event
+from holdfast.model.event import Event, event_from_json, event_to_json
 from holdfast.model.fold import scrub
+from holdfast.model.foreign_json import parse_json
+from holdfast.model.ids import short
+from holdfast.model.text import shorten
 
 NOTHING = "0" * 40
 ASIDE = "refs/holdfast/aside/"
 LARGEST = 200_000_000  # bytes of one note: a hundred thousand events
+LONGEST_LINE = 4_000_000
+_TITLE = 100
+# Line breaks for some programs, but not for git.
+_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 _NAME = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 _ABOUT, _ERASED = '\t{"about":"', '"verb":"erased"'
 
@@ -53,12 +62,15 @@ def load(repository: Repository, tip: str, *, but: str = "") -> Tree:
     known = but and repository.attempt("cat-file", "-e", but) is not None
     seen = set(_entries(repository, but)) if known else set()
     fresh = [entry for entry in entries if entry not in seen]
-    contents = _blobs(repository, [blob for blob, _ in fresh])
+    contents = repository.blobs(blob for blob, _ in fresh)
     tree: Tree = {}
     for blob, path in fresh:
+        if blob not in contents:
+            raise ReplicaError(f"git cannot read the note {blob}.", hint="Run `git fsck` to see what is damaged.")
+        lines = contents[blob].decode(errors="surrogateescape").split("\n")
         note = tree.setdefault(path.replace("/", ""), Note())
         note.paths.add(path)
-        note.lines.update(line for line in contents.get(blob, "").split("\n") if line.strip())
+        note.lines.update(line for line in lines if line.strip())
     return tree
 
 
@@ -70,6 +82,42 @@ def events_in(tree: Mapping[str, Note]) -> Iterator[tuple[str, str, Event | Inva
                 yield name, line, event_of(line)
             except Invalid as problem:
                 yield name, line, problem
+
+
+def line_of(event: Event) -> str:
+    """Write an event as a line, without the local names of the project and worktree."""
+    value = event_to_json(event)
+    del value["id"]
+    value["data"] = data = {name: item for name, item in value["data"].items() if name != "project"}
+    if isinstance(origin := data.get("origin"), dict):
+        data["origin"] = {name: item for name, item in origin.items() if name != "worktree"}
+    encoded = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return f"{event.id} {_summary(event)}\t{encoded.translate(_BREAKS)}"
+
+
+def event_of(line: str) -> Event:
+    """Parse a line."""
+    if len(line) > LONGEST_LINE:
+        raise Invalid(f"It is longer than {LONGEST_LINE:,} characters.")
+    front, tab, encoded = line.partition("\t")
+    try:
+        value = parse_json(encoded) if tab else None
+    except ValueError as problem:
+        raise Invalid("It is cut short or not ours.") from problem
+    if not isinstance(value, dict):
+        raise Invalid("It is cut short or not ours.")
+    return event_from_json({**value, "id": front.split(" ", 1)[0]})
+
+
+def _summary(event: Event) -> str:
+    title, kind = event.data.get("title") or event.data.get("reason"), event.data.get("kind")
+    subject = f"“{shorten(title, _TITLE)}”" if isinstance(title, str) and title.strip() else f"of {short(event.about)}"
+    changed = [name for name in event.data if name != "on"]  # `on` is what its author had seen
+    parts = ", ".join(changed) if event.verb == "revised" else kind if isinstance(kind, str) else ""
+    words = " ".join(
+        word for word in (event.at[:10], event.by.name or event.by.kind, event.verb, parts, subject) if word
+    )
+    return " ".join("".join(char if char.isprintable() else " " for char in words).split())
 
 
 def about(line: str) -> str:
@@ -153,24 +201,14 @@ def _entries(repository: Repository, tip: str) -> list[tuple[str, str]]:
     Only a path that is an object name is a note. Other entries of the tree are ignored: no foreign name is ever passed
     to git, and no oversized blob is unpacked.
     """
-    entries = repository.ask_bytes("ls-tree", "-r", "-z", "--long", tip).split(b"\0")
-    split = ((head.split(), path) for head, _, path in (entry.partition(b"\t") for entry in entries if entry))
-    notes = [(head[2].decode(), path.decode(), int(head[3])) for head, path in split if _is_note(head, path)]
-    for blob, _, size in notes:
-        if size > LARGEST:
+    notes = list[tuple[str, str]]()
+    for entry in filter(None, repository.ask_bytes("ls-tree", "-r", "-z", "--long", tip).split(b"\0")):
+        head, _, path = entry.partition(b"\t")
+        _, sort, blob, size = head.decode().split()
+        if sort != "blob" or not _NAME.fullmatch(path.replace(b"/", b"")):
+            continue
+        if int(size) > LARGEST:
             hint = "`git cat-file` shows its content; `git notes remove` removes it."
-            raise ReplicaError(f"The note {blob[:10]} has {size:,} bytes; {LARGEST:,} is the most.", hint=hint)
-    return [(blob, path) for blob, path, _ in notes]
-
-
-def _is_note(head: list[bytes], path: bytes) -> bool:
-    return head[1] == b"blob" and _NAME.fullmatch(path.replace(b"/", b"")) is not None
-
-
-def _blobs(repository: Repository, names: list[str]) -> dict[str, str]:
-    """Return the contents of blobs, read in a single call."""
-    wanted = dict.fromkeys(names)
-    contents = objects(repository.ask_bytes("cat-file", "--batch", stdin="\n".join(wanted).encode())) if names else {}
-    if missing := [name for name in wanted if name not in contents]:
-        raise ReplicaError(f"git cannot read the note {missing[0]}.", hint="Run `git fsck` to see what is damaged.")
-    return {name: content.decode(errors="surrogateescape") for name, content in contents.items()}
+            raise ReplicaError(f"The note {blob[:10]} has {int(size):,} bytes; {LARGEST:,} is the most.", hint=hint)
+        notes.append((blob, path.decode()))
+    return notes

@@ -1,14 +1,24 @@
 """Look at a cited place: whether it exists, its content, and where the cited part is now if it moved."""
 
 import hashlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from holdfast.adapters.source.normalise import digest, essence, extension_of
-from holdfast.adapters.source.spans import Span, moved_lines, symbol_spans, text_in, value_of, whole
-from holdfast.adapters.source.versions import is_version, version_of
+from holdfast.adapters.source.definitions import extension_of
+from holdfast.adapters.source.spans import Span, digest, essence, moved_lines, symbol_spans, text_in, value_of, whole
 from holdfast.model.anchor import Anchor, CodeMark, bare_value
+from holdfast.model.foreign_json import parse_json
 
+_LOCKED = ("uv.lock", "poetry.lock", "Cargo.lock")
+_PLAIN = {"python": ".python-version", "node": ".nvmrc", "ruby": ".ruby-version"}
+_MANIFESTS = {  # and how each names the version of a package
+    "go.mod": r"^\s*(?:require\s+)?{name} v(\S+)",
+    "Gemfile.lock": r"^    {name} \(([^)]+)\)",
+    "requirements.txt": r"^{name}(?:\[[^\]]*\])?==([^\s;#]+)",
+    "pyproject.toml": r'"{name}(?:\[[^\]]*\])?==([^\s;",]+)',
+    "package.json": r'"{name}"\s*:\s*"[~^=v]*(\d[^"]*)"',
+}
 GONE, UNKNOWN = CodeMark(there=False), CodeMark(there=None)
 
 
@@ -36,11 +46,6 @@ Read = Callable[[str], File]
 def only(path: str, raw: bytes) -> Read:
     """Return a reader that knows one file."""
     return lambda name: Content(raw) if name == path else Absent()
-
-
-def content_or_absent(raw: bytes | None) -> File:
-    """Return bytes as content; None means there is no such file."""
-    return Absent() if raw is None else Content(raw)
 
 
 def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
@@ -76,8 +81,7 @@ def _inside(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
         case "value":
             found = value_of(anchor.path, text, anchor.name)
             return CodeMark(value=found[0], first=found[1], last=found[1]) if found else GONE
-    span = whole(text)
-    return _mark(anchor, text, span)
+    return _mark(anchor, text, whole(text))
 
 
 def _symbol(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
@@ -111,11 +115,34 @@ def _mark(anchor: Anchor, text: str, span: Span) -> CodeMark:
 
 
 def _version(anchor: Anchor, read: Read) -> CodeMark:
-    def text(path: str) -> str | None:
-        file = read(path)
-        return file.raw.decode(errors="replace") if isinstance(file, Content) else None
+    """Compare a version with the one in use; 2.31 means any 2.31.x."""
 
-    found = version_of(anchor.name, text) if anchor.name else ""
+    def text(path: str) -> str:
+        file = read(path)
+        return file.raw.decode(errors="replace") if isinstance(file, Content) else ""
+
+    found = next(filter(None, _versions(anchor.name, text)), "") if anchor.name else ""
     if not found:
         return UNKNOWN
-    return CodeMark(value=bare_value(anchor.value) if is_version(anchor.value, found) else found)
+    is_cited = found == anchor.value or found.startswith(f"{anchor.value}.")
+    return CodeMark(value=bare_value(anchor.value) if is_cited else found)
+
+
+def _versions(name: str, text: Callable[[str], str]) -> Iterator[str]:
+    """Yield the version of a package that each lock file and manifest of a project names, "" if it names none."""
+
+    def matched(pattern: str, path: str) -> str:
+        match = re.search(pattern.format(name=re.escape(name)), text(path), re.MULTILINE | re.IGNORECASE)
+        return match[1] if match else ""
+
+    if name.lower() in _PLAIN:
+        yield text(_PLAIN[name.lower()]).strip().removeprefix("v")
+    for file in _LOCKED:
+        yield matched(r'name = "{name}"\r?\nversion = "([^"]+)"', file)
+    try:
+        packages = parse_json(text("package-lock.json") or "{}").get("packages", {})
+        yield str(packages.get(f"node_modules/{name}", {}).get("version", ""))
+    except (ValueError, AttributeError):
+        pass
+    for file, pattern in _MANIFESTS.items():
+        yield matched(pattern, file)

@@ -1,16 +1,28 @@
-"""Locate a symbol, a value or lines in the text of a file."""
+"""Locate a symbol, a value or lines in the text of a file, and compare texts without comments and layout."""
 
 import ast
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
-from holdfast.adapters.source.grammars import definitions, knows
-from holdfast.adapters.source.normalise import digest, essence, extension_of
+from holdfast.adapters.source.definitions import definitions, extension_of, knows, python_nodes, tree_of
 from holdfast.model.anchor import bare_value
 
 SLACK = 8  # characters that layout may add, such as commas at the end of lines
+_STRINGS = r"\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"
+_HASH, _SLASH, _DASH = r"\#[^\n]*", r"//[^\n]*|/\*[\s\S]*?\*/", r"--[^\n]*|/\*[\s\S]*?\*/"
+_COMMENTS = {
+    **dict.fromkeys("py pyi rb sh bash zsh toml yaml yml r pl tf dockerfile makefile mk cfg ini".split(), _HASH),
+    **dict.fromkeys(
+        "js jsx mjs cjs ts tsx mts cts go rs java kt kts scala swift c h cc cpp cxx hpp hh cs php dart proto zig".split(),
+        _SLASH,
+    ),
+    **dict.fromkeys("sql lua hs elm".split(), _DASH),
+}
+_LAYOUT = re.compile(r"\s+")
+_TRAILING = re.compile(r",(?=[)\]}])")
 _DEFINES = r"^(?P<indent>[ \t]*)(?:async[ \t]+def|def|class)[ \t]+{name}\b"
 
 
@@ -113,47 +125,36 @@ def _block_end(lines: Sequence[str], first: int, indent: int) -> int:
     return last
 
 
-@lru_cache(maxsize=4)  # several names of a file are looked up one after the other
-def tree_of(text: str) -> ast.Module | None:
-    """Return the parsed text of a Python file; None if it cannot be parsed."""
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
 def _python(text: str, name: str) -> Iterator[Span]:
     tree = tree_of(text)
-    for node in _named(tree, name.split(".")) if tree else ():
+    for node in python_nodes(tree, name.split(".")) if tree else ():
         decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
         yield Span(first=min(decorators, default=node.lineno), last=node.end_lineno or node.lineno)
 
 
-def _named(tree: ast.AST, names: Sequence[str]) -> "Iterator[ast.stmt]":
-    """Yield the definitions and assignments of a dotted name, at any depth."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == names[0]:
-            if len(names) == 1:
-                yield node
-            else:
-                yield from _named(node, names[1:])
-        elif len(names) == 1 and isinstance(node, ast.Assign | ast.AnnAssign) and names[0] in targets(node):
-            yield node
-
-
-def targets(node: "ast.Assign | ast.AnnAssign") -> list[str]:
-    """Return the names that an assignment sets."""
-    set_here = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return [
-        target.id if isinstance(target, ast.Name) else target.attr
-        for target in set_here
-        if isinstance(target, ast.Name | ast.Attribute)
-    ]
-
-
 def _assigned(text: str, name: str) -> tuple[str, int] | None:
     tree = tree_of(text)
-    for node in _named(tree, name.split(".")) if tree else ():
+    for node in python_nodes(tree, name.split(".")) if tree else ():
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
             return bare_value(ast.get_source_segment(text, node.value) or ""), node.lineno
     return None
+
+
+def essence(text: str, extension: str) -> str:
+    """Return a text without layout, trailing commas and the choice of quotes; code also without comments."""
+    code = _comments(extension)
+    bare = code.sub(lambda match: match[1] or "", text) if code else text
+    bare = _LAYOUT.sub("", bare)
+    return _TRAILING.sub("", bare.replace("'", '"')) if code else bare
+
+
+def digest(essence: str) -> str:
+    """Return the hash of a normalised text."""
+    return hashlib.sha256(essence.encode()).hexdigest()[:16]
+
+
+@cache
+def _comments(extension: str) -> re.Pattern[str] | None:
+    if extension not in _COMMENTS:
+        return None
+    return re.compile(f"({_STRINGS})|{_COMMENTS[extension]}")

@@ -1,44 +1,49 @@
 """Open connections to PostgreSQL with the settings, role and types that the store needs."""
 
+from array import array
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Sequence
+from struct import pack
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
+from psycopg.adapt import Buffer, Dumper, Loader
+from psycopg.pq import Format
+from psycopg.rows import RowMaker
 from psycopg.sql import SQL, Identifier
+from psycopg.types.numeric import NumericBinaryLoader
 
-from holdfast.engine.postgres.rows import make_rows, register_types, register_vectors
-from holdfast.engine.postgres.timeouts import CONNECT_SECONDS, TimedConnection
+from holdfast.engine.database import Bits, Halves
 from holdfast.model.access import Access
+
+CONNECT_SECONDS = 5  # the longest time to connect, unless the address gives a connect_timeout
+DOUBT_SECONDS = 10.0  # without an answer before we check whether the server accepts connections
+ANSWER_SECONDS = 45.0  # the longest time for an answer where a person waits; longer than the timeout for locks
+HUNG = "the database server does not answer"
+
+T = TypeVar("T")
+
 
 LOCK_SECONDS = 30
 _SETTINGS = f"""
 set timezone = 'UTC'; set lock_timeout = '{LOCK_SECONDS}s'; set jit = off;
 set hnsw.iterative_scan = 'relaxed_order'; set hnsw.ef_search = 1000; set hnsw.max_scan_tuples = 60000
 """
+_BIT_VARYING = 1562
+Failures = deque[tuple[float, psycopg.Error]]  # the last failure to connect, and when: the pool does not report it
 
 
-@dataclass(frozen=True, slots=True)
-class Failures:
-    """The last failure to connect; connecting happens in a thread of the pool, which does not report it."""
+class Session(psycopg.Connection[Any]):
+    """A connection with our settings, role and types, which gives up on a server that hangs.
 
-    last: deque[tuple[float, psycopg.Error]] = field(default_factory=lambda: deque(maxlen=1))
+    A frozen server or a network that drops packets closes no connection, and the timeouts of the system take hours. So
+    a long wait checks whether the server still accepts connections. Where a person waits, the time for an answer is
+    limited to `most` seconds (0: no limit).
+    """
 
-    def note(self, problem: psycopg.Error) -> None:
-        """Remember a failure to connect."""
-        self.last.append((monotonic(), problem))
-
-    def check(self, since: float) -> None:
-        """Raise the last failure if it happened at or after `since` (monotonic seconds)."""
-        for at, problem in tuple(self.last):
-            if at >= since:
-                raise type(problem)(str(problem)) from problem
-
-
-class Session(TimedConnection):
-    """A connection with our settings, role and types."""
-
+    url = ""
+    most = 0.0
     access: Access | None = None  # the user whose access the row policies currently apply
     has_vectors = False
 
@@ -50,7 +55,7 @@ class Session(TimedConnection):
         try:
             return cls._set_up(conninfo, role, patience)
         except psycopg.Error as problem:
-            failures.note(problem)
+            failures.append((monotonic(), problem))
             raise
 
     @classmethod
@@ -63,7 +68,10 @@ class Session(TimedConnection):
             connection.execute(_SETTINGS)
             if role:
                 connection.execute(SQL("set role {}").format(Identifier(role)))
-            register_types(connection.adapters)
+            for loader in (_TextNumber, _BinaryNumber):
+                connection.adapters.register_loader("numeric", loader)
+            connection.adapters.register_loader(_BIT_VARYING, _BitsLoader)
+            connection.adapters.register_dumper(Bits, _BitsDumper)
             connection.register_vectors()
         except BaseException:
             connection.close()
@@ -71,10 +79,124 @@ class Session(TimedConnection):
         return connection
 
     def register_vectors(self) -> None:
-        """Register the types of pgvector, if the extension is installed."""
-        if self.has_vectors:
-            return
-        rows = self.execute("select cast(oid as bigint) from pg_type where typname = 'halfvec'").fetchall()
-        if rows:
-            register_vectors(self.adapters, int(rows[0][0]))
-            self.has_vectors = True
+        """Read and write vectors as bytes, if pgvector is installed; the id of their type differs between servers."""
+        if not self.has_vectors:
+            rows = self.execute("select cast(oid as bigint) from pg_type where typname = 'halfvec'").fetchall()
+            for (oid,) in rows:
+                self.adapters.register_loader(oid, _HalvesLoader)
+                self.adapters.register_dumper(Halves, type("_Halves", (_HalvesDumper,), {"oid": oid}))
+                self.has_vectors = True
+
+    def wait(self, gen: Generator[Any, Any, T], *given: Any, **named: Any) -> T:
+        """Run a generator of the driver to its end; on a timeout close the connection and raise OperationalError."""
+        return super().wait(self._bounded(gen), *given, **named)
+
+    def _bounded(self, gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
+        began = looked = monotonic()
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted  # the driver also resumes us at intervals, with nothing ready
+                now = monotonic()
+                if not ready and ((self.most and now - began > self.most) or self._hangs(now - looked)):
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(HUNG)
+                looked = monotonic() if now - looked > DOUBT_SECONDS else looked
+                wanted = gen.send(ready)
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]
+
+    def _hangs(self, seconds: float) -> bool:
+        """True if `seconds` exceed DOUBT_SECONDS and a test connection to the server times out."""
+        if not self.url or seconds <= DOUBT_SECONDS:
+            return False
+        try:
+            psycopg.connect(self.url).close()
+        except psycopg.errors.ConnectionTimeout:
+            return True
+        except psycopg.OperationalError:
+            return False  # it responds, if only to refuse (full or starting); our own connection reports the rest
+        return False
+
+
+class Row:
+    """A row whose columns are accessed by name or by position, like those of sqlite3.Row."""
+
+    __slots__ = ("_names", "_values")
+
+    def __init__(self, names: dict[str, int], values: Sequence[Any]) -> None:
+        self._names = names
+        self._values = values
+
+    def __getitem__(self, key: str | int, /) -> Any:
+        return self._values[self._names[key] if isinstance(key, str) else key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+
+def make_rows(cursor: psycopg.Cursor[Any]) -> RowMaker[Row]:
+    """Return a function that turns the values of a cursor into a row."""
+    names = {column.name: place for place, column in enumerate(cursor.description or ())}
+    return lambda values: Row(names, values)
+
+
+class _TextNumber(Loader):
+    """Reads decimals in text format: sums arrive as decimals, but ours are integers or may be floats."""
+
+    def load(self, data: Buffer) -> int | float:
+        """Return an int, or a float if there is a decimal point."""
+        said = bytes(data)
+        return float(said) if b"." in said else int(said)
+
+
+class _BinaryNumber(NumericBinaryLoader):
+    """Reads decimals in binary format, which `Postgres.query` uses."""
+
+    def load(self, data: Buffer) -> Any:
+        """Return an int if the number is whole, else a float."""
+        number = super().load(data)
+        return int(number) if number == int(number) else float(number)
+
+
+class _BitsLoader(Loader):
+    """Reads bit strings, which start with a four-byte count of bits."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        """Return the bits as bytes."""
+        return bytes(data[4:])
+
+
+class _BitsDumper(Dumper):
+    format = Format.BINARY
+    oid = _BIT_VARYING
+
+    def dump(self, obj: Any) -> bytes:
+        """Return bytes as a bit string with its count of bits."""
+        return pack(">i", 8 * len(obj)) + bytes(obj)
+
+
+class _HalvesLoader(Loader):
+    """Reads vectors of float16, which start with a four-byte header and are big-endian."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        """Return the values in little-endian order, as they are stored in SQLite."""
+        return _swapped(bytes(data[4:]))
+
+
+class _HalvesDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: Any) -> bytes:
+        """Return little-endian float16 values as a vector."""
+        return pack(">HH", len(obj) // 2, 0) + _swapped(obj)
+
+
+def _swapped(values: bytes) -> bytes:
+    turned = array("H", values)
+    turned.byteswap()
+    return turned.tobytes()

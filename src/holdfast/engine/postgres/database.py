@@ -1,9 +1,11 @@
 """The database interface for PostgreSQL (psycopg 3), with a pool of connections that threads share."""
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -11,14 +13,43 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from holdfast.engine.database import Dialect, Params, unusable
-from holdfast.engine.postgres.connection import Failures, Session
-from holdfast.engine.postgres.roles import MEMBER
-from holdfast.engine.postgres.row_security import is_protected, protect
-from holdfast.engine.postgres.rows import Row
-from holdfast.engine.postgres.sql import schema, statement
+from holdfast.engine.database import Database, Dialect, Params, as_params, unusable
+from holdfast.engine.postgres.connection import Failures, Row, Session
+from holdfast.engine.postgres.row_security import MEMBER, is_protected, protect
 from holdfast.model.access import who_asks
 from holdfast.model.errors import Forbidden, Invalid, StoreBusy, StoreError, StoreFull, StoreUnwritable, Unreachable
+
+# The schema uses SQLite's type names; these types have the same widths. Texts are compared byte by byte, as in SQLite,
+# because ids are looked up by ranges.
+_TYPES = {"integer": "bigint", "blob": "bytea", "real": "double precision"}
+_TYPE = re.compile(r"\b(integer|blob|real)\b")
+_TEXT = re.compile(r"\btext (not null|primary key)")
+_IN_LIST = re.compile(r"(?<!not )\bin \(select (value|cast\(value as bigint\)) from json_each\((:\w+)\)\)")
+_LIST = re.compile(r"json_each\((:\w+)\)")
+_TO_LIST = re.compile(r"json_group_array\(([^()]+)\)")
+# Quoted text is matched first, so that nothing in it is mistaken for a parameter; `::` is a cast.
+_PARAMETER = re.compile(r"'[^']*'|::|:([a-z_][a-z_0-9]*)")
+
+
+@lru_cache(maxsize=512)
+def statement(sql: str) -> bytes:
+    """Return a statement with psycopg's parameters (`%(name)s`) and PostgreSQL's functions.
+
+    A list becomes an array, which is built before any row is read. With a join on its elements, PostgreSQL would read a
+    whole table that has row policies: the cast could leak rows through its errors, so it must run after the policies.
+    """
+    sql = _IN_LIST.sub(r"= any (array(select \1 from json_each(\2)))", sql.replace("%", "%%"))
+    sql = _LIST.sub(r"json_array_elements_text(cast(\1 as json))", sql)
+    sql = _TO_LIST.sub(r"coalesce(cast(json_agg(\1) as text), '[]')", sql)
+    sql = sql.replace("instr(", "strpos(")
+    return _PARAMETER.sub(lambda match: f"%({match[1]})s" if match[1] else match[0], sql).encode()
+
+
+def schema(sql: str) -> str:
+    """Return the statements of a schema with PostgreSQL's types."""
+    typed = _TYPE.sub(lambda match: _TYPES[match[0]], sql)
+    return _TEXT.sub(r'text collate "C" \1', typed)
+
 
 ATTEMPTS = 4  # connections tried before a server counts as unreachable
 MOST_CONNECTIONS = 16
@@ -43,18 +74,17 @@ logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # lost connections ar
 T = TypeVar("T")
 
 
-class Postgres:
+class Postgres(Database):
     """A database on a server, with a pool of connections. Writers take turns, as on SQLite; readers never wait."""
 
     dialect: Dialect = "postgres"
-    path = None
     shared = True
 
     def __init__(self, url: str, *, role: str = "", most: int = MOST_CONNECTIONS, patience: float = 0.0) -> None:
         self._url = url
         self.guarded = role == MEMBER
         self._own = threading.local()  # per thread: the connections of its open transaction and snapshot
-        self._failures = Failures()
+        self._failures = Failures(maxlen=1)
         self._options: dict[str, Any] = {"role": role, "patience": patience, "failures": self._failures}
         # No `check` or `reset`: each costs a round trip. `_lent` replaces dead connections, and `_start` sets the user.
         self._pool: ConnectionPool[Session] = ConnectionPool(
@@ -94,7 +124,7 @@ class Postgres:
     def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
         """Run one statement and return the number of rows it changed."""
         with self.transaction(), _translated():
-            return self._held.execute(statement(sql), params).rowcount
+            return self._held.execute(statement(sql), as_params(params)).rowcount
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
         """Run one statement for each set of parameters, without a round trip for each."""
@@ -104,8 +134,9 @@ class Postgres:
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[Row]:
         """Return all rows of a select."""
+        given = as_params(params)
         with _translated():
-            return self._ask(lambda connection: connection.execute(statement(sql), params, binary=True).fetchall())
+            return self._ask(lambda connection: connection.execute(statement(sql), given, binary=True).fetchall())
 
     def script(self, sql: str | Mapping[Dialect, str], /) -> None:
         """Run several statements of a schema."""
@@ -194,14 +225,6 @@ class Postgres:
         self.outside("vacuum (analyze)")
         return True
 
-    def forget_deleted(self, *, free_pages: bool = False) -> bool:  # noqa: ARG002  the server vacuums
-        """Do nothing: the server vacuums by itself, and Holdfast cannot change the server's backups."""
-        return True
-
-    def damage(self) -> list[str]:
-        """Return an empty list: the server checks its pages itself."""
-        return []
-
     @contextmanager
     def in_memory(self, problem: StoreError, /) -> Iterator[None]:
         """Raise the problem: a server's database is not copied into memory."""
@@ -279,7 +302,9 @@ class Postgres:
             except PoolClosed as problem:
                 raise StoreError("The store was closed.") from problem
             except PoolTimeout as problem:
-                self._failures.check(since=began)
+                for at, failure in tuple(self._failures):
+                    if at >= began:
+                        raise type(failure)(str(failure)) from failure
                 if left <= wait:
                     raise StoreBusy from problem
             wait *= 2

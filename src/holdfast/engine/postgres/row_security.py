@@ -8,11 +8,13 @@ run again.
 
 from hashlib import blake2b
 
-from holdfast.engine.database import Database
-from holdfast.engine.postgres.roles import KEEPER, MEMBER
-from holdfast.engine.raw import transcript_words
+from holdfast.engine.database import Database, insert, value
+from holdfast.engine.raw.transcripts import create_index
 from holdfast.engine.views.records import AUTHORS, BESIDE
 from holdfast.model.errors import Invalid, StoreError
+
+MEMBER, KEEPER = "holdfast_member", "holdfast_keeper"
+
 
 # Tables that every user may read: settings, versions and counts, which identify no user.
 OPEN = {"settings": "select", "views": "select"}
@@ -168,7 +170,7 @@ as $$ select rowid from words where lexemes @@ wanted and abs(rowid) >> 32 in (
 def protect(db: Database) -> None:
     """Create the roles, grants and row policies of every table. Idempotent."""
     with db.transaction():
-        transcript_words.create(db)
+        create_index(db)
         tables = {str(row[0]) for row in db.query(_TABLES)}
         known = {*VISIBLE, *OPEN, *_HIDDEN}
         if tables != known:
@@ -187,30 +189,31 @@ def protect(db: Database) -> None:
                 db.execute(function)
         for table in sorted(tables):
             db.script(f"revoke all on {table} from {MEMBER}, {KEEPER};\n{_policies(table)}{_keeping(table)}")
-        db.execute(_NOTE, {"value": _digest()})
+        insert(db, "settings", [{"name": "protected", "value": _digest()}], replacing="name")
 
 
 def is_protected(db: Database) -> bool:
     """True if `protect` has run on this database."""
-    return bool(db.query("select 1 from settings where name = 'protected'"))
+    return bool(_noted_digest(db))
 
 
 def owns(db: Database) -> bool:
     """True if the current role owns the tables, or there are none yet, so that it would create them."""
-    rows = db.query(
-        "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = to_regclass('events')"
-    )
-    return not rows or bool(rows[0][0])
+    sql = "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = to_regclass('events')"
+    return bool(value(db, sql, default=True))
 
 
 def check_protected(db: Database) -> None:
     """Raise StoreError if the row policies of the database are missing or of another version."""
-    rows = db.query("select value from settings where name = 'protected'")
-    if not rows or rows[0][0] != _digest():
+    if _noted_digest(db) != _digest():
         raise StoreError(
             "The policies of the database are not those of this version.",
             hint="As the owner of the tables run `holdfast store migrate --grant ROLE`.",
         )
+
+
+def _noted_digest(db: Database) -> str:
+    return str(value(db, "select value from settings where name = 'protected'", default=""))
 
 
 def let_serve(db: Database, login: str) -> None:
@@ -229,9 +232,6 @@ def let_serve(db: Database, login: str) -> None:
 
 
 _TABLES = "select tablename from pg_tables where schemaname = current_schema()"
-_NOTE = """
-insert into settings (name, value) values ('protected', :value) on conflict (name) do update set value = excluded.value
-"""
 _LOGIN = """
 select rolsuper or rolbypassrls or exists (
     select 1 from pg_class where oid = to_regclass('events') and pg_has_role(pg_roles.oid, relowner, 'member')
@@ -263,7 +263,7 @@ def _keeping(table: str) -> str:
 
 
 def _schema(db: Database) -> str:
-    return f'"{db.query("select current_schema()")[0][0]}"'
+    return f'"{value(db, "select current_schema()")}"'
 
 
 def _policies(table: str) -> str:

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from holdfast.engine.journal import Journal
+from holdfast.engine.database import insert, value
+from holdfast.engine.journal import Journal, counted_up
 
 KEPT_FAILURES = 50
 
@@ -52,19 +53,14 @@ def settle(store: Journal, name: str, at: str, reserved: int, used: int) -> None
 def spent(store: Journal, name: str, at: str) -> int:
     """Return how much of the budget is spent or reserved on the day of an instant."""
     sql = "select value from tallies where name = :name and day = :day"
-    rows = store.db.query(sql, {"name": name, "day": at[:10]})
-    return int(rows[0][0]) if rows else 0
+    return int(value(store.db, sql, {"name": name, "day": at[:10]}))
 
 
 def fail(store: Journal, name: str, at: str, said: str) -> None:
     """Store a failure, drop the oldest beyond KEPT_FAILURES, and count it under `{name}.failed`."""
     with store.db.transaction():
-        store.db.execute("update counters set value = value + 1 where name = 'failures'")
-        number = int(store.db.query("select value from counters where name = 'failures'")[0][0])
-        store.db.execute(
-            "insert into failures (number, name, at, said) values (:number, :name, :at, :said)",
-            {"number": number, "name": name, "at": at, "said": said[:500]},
-        )
+        number = counted_up(store.db, "failures")
+        insert(store.db, "failures", [{"number": number, "name": name, "at": at, "said": said[:500]}])
         store.db.execute("delete from failures where number <= :oldest", {"oldest": number - KEPT_FAILURES})
     add(store, f"{name}.failed", at)
 

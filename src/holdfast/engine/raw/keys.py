@@ -1,6 +1,8 @@
 """Users of a server and their API keys, stored outside the journal; only the hash of a key is stored."""
 
-from holdfast.engine.database import Row
+from dataclasses import asdict
+
+from holdfast.engine.database import Row, as_dict, insert
 from holdfast.engine.journal import Journal
 from holdfast.model.access import Key
 
@@ -19,40 +21,25 @@ def users(store: Journal) -> dict[str, str]:
 def remove_user(store: Journal, name: str, at: str) -> bool:
     """Remove a user and revoke their keys; False if there is no such user."""
     with store.db.transaction():
-        store.db.execute(
-            "update keys set revoked_at = :at where owner = :name and revoked_at = ''", {"name": name, "at": at}
-        )
+        revoke_all = "update keys set revoked_at = :at where owner = :name and revoked_at = ''"
+        store.db.execute(revoke_all, {"name": name, "at": at})
         return store.db.execute("delete from users where name = :name", {"name": name}) > 0
 
 
 def add(store: Journal, key: Key) -> None:
     """Store a new key."""
-    store.db.execute(
-        """
-        insert into keys (id, owner, hash, role, projects, created_at, expires_at, used_at, revoked_at)
-        values (:id, :owner, :hash, :role, :projects, :created_at, :expires_at, '', '')
-        """,
-        {
-            "id": key.id,
-            "owner": key.owner,
-            "hash": key.hash,
-            "role": key.role,
-            "projects": "\n".join(key.projects),
-            "created_at": key.created_at,
-            "expires_at": key.expires_at,
-        },
-    )
+    insert(store.db, "keys", [asdict(key) | {"projects": "\n".join(key.projects)}])
 
 
 def get(store: Journal, key_id: str) -> Key | None:
     """Return a key by its id, None if there is none."""
-    rows = store.db.query(f"select {_COLUMNS} from keys where id = :id", {"id": key_id})
+    rows = store.db.query("select * from keys where id = :id", {"id": key_id})
     return _key(rows[0]) if rows else None
 
 
 def every(store: Journal, owner: str = "") -> list[Key]:
     """Return the keys of one user, or all keys if no owner is named, oldest first."""
-    sql = f"select {_COLUMNS} from keys where owner = :owner or :owner = '' order by created_at, id"
+    sql = "select * from keys where owner = :owner or :owner = '' order by created_at, id"
     return [_key(row) for row in store.db.query(sql, {"owner": owner})]
 
 
@@ -73,18 +60,5 @@ def used(store: Journal, key_id: str, at: str) -> None:
     store.db.execute("update keys set used_at = :at where id = :id and used_at < :at", {"id": key_id, "at": at})
 
 
-_COLUMNS = "id, owner, hash, role, projects, created_at, expires_at, used_at, revoked_at"
-
-
 def _key(row: Row) -> Key:
-    return Key(
-        id=row["id"],
-        owner=row["owner"],
-        hash=row["hash"],
-        role=row["role"],
-        projects=tuple(row["projects"].split("\n")),
-        created_at=row["created_at"],
-        expires_at=row["expires_at"],
-        used_at=row["used_at"],
-        revoked_at=row["revoked_at"],
-    )
+    return Key(**as_dict(row, Key) | {"projects": tuple(row["projects"].split("\n"))})

@@ -1,12 +1,11 @@
 """Logged output of sessions and the patterns counted in it: raw data outside the journal, capped and expiring."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from holdfast.engine.database import Database
-from holdfast.engine.journal import Journal
+from holdfast.engine.database import Database, as_dict, column, insert, value
+from holdfast.engine.journal import Journal, counted_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +50,10 @@ class OutputCounts:
 def add(store: Journal, *, project: int, session: str, at: str, body: str) -> int:
     """Store an output and return its number. Writers number outputs one at a time, so a watermark never skips one."""
     with store.db.transaction():
-        store.db.execute("update counters set value = value + 1 where name = 'outputs'")
-        number = int(store.db.query("select value from counters where name = 'outputs'")[0][0])
+        number = counted_up(store.db, "outputs")
         row = {"number": number, "project": project, "session": session, "at": at, "size": len(body), "body": body}
-        store.db.execute(_ADD, row)
+        insert(store.db, "outputs", [row])
     return number
-
-
-_ADD = """
-insert into outputs (number, project, session, at, size, body) values (:number, :project, :session, :at, :size, :body)
-"""
 
 
 def prune(store: Journal, *, before: str, characters: int, outputs: int) -> int:
@@ -86,7 +79,7 @@ def drop(store: Journal, project: int, session: str = "") -> int:
 def next_unmined(store: Journal, project: int) -> Output | None:
     """Return the first output of a project after its watermark, None if all are mined."""
     rows = store.db.query(_NEXT, {"project": project, "watermark": watermark(store.db, project)})
-    return Output(**{name: rows[0][name] for name in Output.__dataclass_fields__}) if rows else None
+    return Output(**as_dict(rows[0], Output)) if rows else None
 
 
 _NEXT = """
@@ -97,20 +90,14 @@ where project = :project and number > :watermark order by number limit 1
 
 def watermark(db: Database, project: int) -> int:
     """Return the number of the last mined output of a project, 0 if none was mined."""
-    rows = db.query("select watermark from mining where project = :project", {"project": project})
-    return int(rows[0][0]) if rows else 0
+    return int(value(db, "select watermark from mining where project = :project", {"project": project}))
 
 
 def advance(store: Journal, output: Output, at: str) -> bool:
     """Move the watermark of a project to an output; False if another process already did."""
-    given = {"project": output.project, "number": output.number, "at": at}
-    store.db.execute(
-        "insert into mining (project, watermark, ran_at) values (:project, 0, :at) on conflict do nothing", given
-    )
-    return bool(store.db.execute(_ADVANCE, given))
-
-
-_ADVANCE = "update mining set watermark = :number, ran_at = :at where project = :project and watermark < :number"
+    insert(store.db, "mining", [{"project": output.project, "watermark": 0, "ran_at": at}], keeping="project")
+    sql = "update mining set watermark = :number, ran_at = :at where project = :project and watermark < :number"
+    return bool(store.db.execute(sql, {"project": output.project, "number": output.number, "at": at}))
 
 
 def see(store: Journal, output: Output, pattern: Pattern) -> bool:
@@ -120,18 +107,8 @@ def see(store: Journal, output: Output, pattern: Pattern) -> bool:
     given = {"pattern": pattern.id, "session": session, "wording": wording}
     if not store.db.execute(_SIGHT, given):
         return False
-    store.db.execute(
-        _SEE,
-        {
-            "id": pattern.id,
-            "project": output.project,
-            "key": pattern.key,
-            "kind": pattern.kind,
-            "body": pattern.body,
-            "confidence": pattern.confidence,
-            "at": output.at,
-        },
-    )
+    seen = {name: getattr(pattern, name) for name in ("id", "key", "kind", "body", "confidence")}
+    store.db.execute(_SEE, {**seen, "project": output.project, "at": output.at})
     return True
 
 
@@ -153,9 +130,7 @@ on conflict (id) do update set
 def due(store: Journal, project: int, *, confidence: float, occurrences: int) -> list[Pattern]:
     """Return the patterns that are confident or frequent enough and have occurrences their record lacks."""
     given = {"project": project, "confidence": confidence, "occurrences": occurrences}
-    return [
-        Pattern(**{name: row[name] for name in Pattern.__dataclass_fields__}) for row in store.db.query(_DUE, given)
-    ]
+    return [Pattern(**as_dict(row, Pattern)) for row in store.db.query(_DUE, given)]
 
 
 _DUE = """
@@ -174,7 +149,7 @@ def note_counted(store: Journal, pattern: Pattern) -> None:
 
 def forget(store: Journal, ids: Iterable[str]) -> None:
     """Delete patterns and their sightings, for example once they are approved or rejected."""
-    given = {"ids": json.dumps(list(ids))}
+    given = {"ids": list(ids)}
     store.db.execute("delete from sightings where pattern in (select value from json_each(:ids))", given)
     store.db.execute("delete from patterns where id in (select value from json_each(:ids))", given)
 
@@ -182,10 +157,10 @@ def forget(store: Journal, ids: Iterable[str]) -> None:
 def expire(store: Journal, project: int, *, before: str) -> int:
     """Delete patterns of a project not seen since an instant; return how many."""
     given = {"project": project, "before": before}
-    rows = store.db.query("select id from patterns where project = :project and last_at < :before", given)
-    if rows:
-        forget(store, [row[0] for row in rows])
-    return len(rows)
+    gone = column(store.db, "select id from patterns where project = :project and last_at < :before", given)
+    if gone:
+        forget(store, gone)
+    return len(gone)
 
 
 def counted(store: Journal, project: int, *, session: str = "", since: str = "") -> int:
@@ -193,27 +168,19 @@ def counted(store: Journal, project: int, *, session: str = "", since: str = "")
     sql = """
     select count(*) from outputs where project = :project and at >= :since and (:session = '' or session = :session)
     """
-    return int(store.db.query(sql, {"project": project, "session": session, "since": since})[0][0])
+    return int(value(store.db, sql, {"project": project, "session": session, "since": since}))
 
 
 def output_counts(store: Journal, project: int) -> OutputCounts:
     """Return the amount of stored output of a project, and how much of it is mined."""
     given = {"project": project, "watermark": watermark(store.db, project)}
-    kept = store.db.query(_KEPT, given)[0]
-    ran = store.db.query("select ran_at from mining where project = :project", given)
-    counted = store.db.query("select count(*) from patterns where project = :project", given)[0]
-    return OutputCounts(
-        outputs=int(kept["outputs"]),
-        characters=int(kept["characters"]),
-        oldest_at=str(kept["oldest_at"]),
-        unmined=int(kept["unmined"]),
-        patterns=int(counted[0]),
-        ran_at=str(ran[0][0]) if ran else "",
-    )
+    return OutputCounts(**as_dict(store.db.query(_KEPT, given)[0], OutputCounts))
 
 
 _KEPT = """
 select count(*) as outputs, coalesce(sum(size), 0) as characters, coalesce(min(at), '') as oldest_at,
-    coalesce(sum(case when number > :watermark then 1 else 0 end), 0) as unmined
+    coalesce(sum(case when number > :watermark then 1 else 0 end), 0) as unmined,
+    (select count(*) from patterns where project = :project) as patterns,
+    coalesce((select ran_at from mining where project = :project), '') as ran_at
 from outputs where project = :project
 """

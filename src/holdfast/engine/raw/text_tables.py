@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
-from holdfast.engine.database import Database, stored
+from holdfast.engine.database import Database, insert, stored
 from holdfast.engine.journal import Journal
 
 # Table, key, its text columns, and its JSON column. Transcripts are missing here: they are cut into pieces, so they are
@@ -60,13 +60,8 @@ def _put(db: Database, row: Row, texts: dict[str, str], doc: Any) -> None:
     where = " and ".join((f"{key} = :row_key", *(f"{name} = :old_{name}" for name in columns)))
     if row.table == "sightings":  # the whole row is its key, and the cleaned row may exist already
         db.execute(f"delete from sightings where {where}", given)
-        db.execute(_SEEN, {"pattern": row.key, **texts})
+        insert(db, "sightings", [{"pattern": row.key, **texts}], keeping="pattern, session, wording")
         return
     sets = ", ".join(f"{name} = :{name}" for name in (*columns, *([doc_column] if doc_column else [])))
     said = {doc_column: json.dumps(doc)} if doc_column else {}
     db.execute(f"update {row.table} set {sets} where {where}", {**given, **texts, **said})
-
-
-_SEEN = """
-insert into sightings (pattern, session, wording) values (:pattern, :session, :wording) on conflict do nothing
-"""

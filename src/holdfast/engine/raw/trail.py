@@ -4,75 +4,67 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from holdfast.engine.database import stored
+from holdfast.engine.database import Params, column, insert, stored, value
 from holdfast.engine.journal import Journal
 from holdfast.model.trail import MOST, HookEvent, hook_event_from_json
 
 
 def add(store: Journal, hook_events: Sequence[HookEvent]) -> None:
     """Store activity; what is stored already does not change."""
+    columns = ("id", "at", "session", "event")
     rows = [
-        {"id": one.id, "at": one.at, "session": one.session, "event": one.event, "doc": json.dumps(asdict(one))}
+        {**{name: getattr(one, name) for name in columns}, "derived": 0, "doc": json.dumps(asdict(one))}
         for one in hook_events
     ]
-    store.db.many(
-        """
-        insert into trail (id, at, session, event, derived, doc) values (:id, :at, :session, :event, 0, :doc)
-        on conflict do nothing
-        """,
-        rows,
-    )
+    insert(store.db, "trail", rows, keeping="id")
 
 
 def waiting(store: Journal) -> list[str]:
     """Return the sessions with activity that is not processed yet."""
-    return [row[0] for row in store.db.query("select distinct session from trail where derived = 0 order by session")]
+    return column(store.db, "select distinct session from trail where derived = 0 order by session")
 
 
 def unfinished(store: Journal, before: str) -> list[HookEvent]:
     """Return the last activity of each session that stopped in the middle of a turn before an instant."""
-    return [
-        one for row in store.db.query(_UNFINISHED, {"before": before}) if (one := stored(row[0], hook_event_from_json))
-    ]
+    return _events(store, _UNFINISHED, {"before": before})
 
 
 _UNFINISHED = """
-select doc from trail
-where id in (select max(id) from trail group by session) and at < :before
+id in (select max(id) from trail group by session) and at < :before
 and event not in ('Stop', 'SessionEnd', 'SessionStart', 'PreCompact', 'Idle')
 """
 
 
 def of_session(store: Journal, session: str) -> list[HookEvent]:
     """Return all activity of a session, in order."""
-    rows = store.db.query("select doc from trail where session = :session order by id", {"session": session})
-    return [one for row in rows if (one := stored(row[0], hook_event_from_json))]
+    return _events(store, "session = :session order by id", {"session": session})
 
 
 def fresh(store: Journal, session: str) -> list[HookEvent]:
     """Return the activity of a session that is not processed yet, in order."""
-    sql = "select doc from trail where session = :session and derived = 0 order by id"
-    return [one for row in store.db.query(sql, {"session": session}) if (one := stored(row[0], hook_event_from_json))]
+    return _events(store, "session = :session and derived = 0 order by id", {"session": session})
 
 
 def before(store: Journal, last: str, limit: int, *, session: str = "") -> list[HookEvent]:
     """Return the activity before an id, latest first; `session` selects one session."""
     own = "session = :session and " if session else ""
-    sql = f"select doc from trail where {own}id < :last order by id desc limit :limit"
     given = {"last": last, "limit": limit} | ({"session": session} if session else {})
-    return [one for row in store.db.query(sql, given) if (one := hook_event_from_json(json.loads(row[0])))]
+    return _events(store, f"{own}id < :last order by id desc limit :limit", given)
 
 
 def after(store: Journal, first: str, limit: int) -> list[HookEvent]:
     """Return the activity after an id, in order."""
-    sql = "select doc from trail where id > :first order by id limit :limit"
-    rows = store.db.query(sql, {"first": first, "limit": limit})
-    return [one for row in rows if (one := hook_event_from_json(json.loads(row[0])))]
+    return _events(store, "id > :first order by id limit :limit", {"first": first, "limit": limit})
+
+
+def _events(store: Journal, where: str, given: Params) -> list[HookEvent]:
+    docs = column(store.db, f"select doc from trail where {where}", given)
+    return [event for doc in docs if (event := stored(doc, hook_event_from_json))]
 
 
 def last_id(store: Journal) -> str:
     """Return the id of the latest activity, empty if there is none."""
-    return str(store.db.query("select coalesce(max(id), '') from trail")[0][0])
+    return str(value(store.db, "select coalesce(max(id), '') from trail"))
 
 
 def settle(store: Journal, session: str, last: str) -> None:

@@ -1,11 +1,15 @@
-"""Transcripts of sessions and the pieces they are searched by: raw data outside the journal."""
+"""Transcripts of sessions and the pieces they are searched by: raw data outside the journal.
 
+The word index of the pieces is FTS5 on SQLite and GIN on PostgreSQL; it is created with the first transcript.
+"""
+
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from holdfast.engine.database import Database
-from holdfast.engine.journal import Journal
-from holdfast.engine.raw import transcript_words
+from holdfast.engine.database import Database, Dialect, Row, as_dict, column, insert, value
+from holdfast.engine.journal import Journal, counted_up
 from holdfast.engine.tokens import query_terms, tokens
 
 
@@ -36,17 +40,14 @@ def save(store: Journal, transcript: Transcript, pieces: Sequence[str]) -> None:
     """Store a transcript with its pieces; it replaces an earlier one of the same session."""
     with store.db.transaction():
         _drop(store.db, transcript.session)
-        store.db.execute(_PUT, {name: getattr(transcript, name) for name in Transcript.__dataclass_fields__})
-        store.db.execute("update counters set value = value + :n where name = 'chunks'", {"n": len(pieces)})
-        last = int(store.db.query("select value from counters where name = 'chunks'")[0][0])
+        insert(store.db, "transcripts", [asdict(transcript)])
+        first = counted_up(store.db, "chunks", len(pieces)) - len(pieces) + 1
         rows = [
-            {"number": last - len(pieces) + 1 + place, "session": transcript.session, "place": place, "body": body}
+            {"number": first + place, "session": transcript.session, "place": place, "body": body}
             for place, body in enumerate(pieces)
         ]
-        store.db.many(
-            "insert into chunks (number, session, place, body) values (:number, :session, :place, :body)", rows
-        )
-        transcript_words.add(store.db, rows)
+        insert(store.db, "chunks", rows)
+        _add_words(store.db, rows)
 
 
 def index_chunks(db: Database) -> None:
@@ -54,14 +55,8 @@ def index_chunks(db: Database) -> None:
     rows = db.query("select number, body from chunks")
     if rows:
         with db.transaction():
-            db.drop_table(transcript_words.TABLE)
-            transcript_words.add(db, rows)
-
-
-_PUT = """
-insert into transcripts (session, project, format, saved_at, tokens, body)
-values (:session, :project, :format, :saved_at, :tokens, :body)
-"""
+            db.drop_table("chunk_words")
+            _add_words(db, rows)
 
 
 def drop(store: Journal, session: str) -> bool:
@@ -83,37 +78,108 @@ def get(store: Journal, session: str) -> Transcript | None:
     """Return the transcript of a session, None if there is none."""
     names = ", ".join(Transcript.__dataclass_fields__)
     rows = store.db.query(f"select {names} from transcripts where session = :session", {"session": session})
-    return Transcript(**{name: rows[0][name] for name in Transcript.__dataclass_fields__}) if rows else None
+    return Transcript(**as_dict(rows[0], Transcript)) if rows else None
 
 
 def sessions(store: Journal) -> list[str]:
     """Return the ids of the sessions that have a transcript."""
-    return [row[0] for row in store.db.query("select session from transcripts order by session")]
+    return column(store.db, "select session from transcripts order by session")
 
 
 def rename(store: Journal, session: str, name: str) -> None:
     """Change the session id of a transcript and its pieces."""
     for table in ("transcripts", "chunks"):
-        store.db.execute(
-            f"update {table} set session = :name where session = :session", {"name": name, "session": session}
-        )
+        sql = f"update {table} set session = :name where session = :session"
+        store.db.execute(sql, {"name": name, "session": session})
 
 
 def counted(store: Journal) -> int:
     """Return the number of transcripts."""
-    return int(store.db.query("select count(*) from transcripts")[0][0])
+    return int(value(store.db, "select count(*) from transcripts"))
 
 
 def search(store: Journal, question: str, project: int | None, limit: int) -> list[Piece]:
     """Return the pieces that match a question best, by BM25; in all projects if `project` is None."""
-    if not store.db.query("select 1 from transcripts limit 1"):
-        return []
-    terms = set(query_terms(question))
-    if not terms:
-        return []
+    terms = set(query_terms(question)) if store.db.query("select 1 from transcripts limit 1") else set()
     return [
         Piece(
             session=row[0], place=row[1], body=row[2], score=score, share=len(terms & set(tokens(row[2]))) / len(terms)
         )
-        for row, score in transcript_words.best(store.db, terms, project, limit)
+        for row, score in (_best(store.db, terms, project, limit) if terms else ())
     ]
+
+
+# The rowid is the number of the chunk.
+_CREATE: dict[Dialect, str] = {
+    "sqlite": """
+create virtual table if not exists chunk_words using fts5 (body, tokenize = 'unicode61 remove_diacritics 0', detail = none);
+""",
+    "postgres": """
+create table if not exists chunk_words (rowid integer primary key, lexemes tsvector not null);
+create index if not exists chunk_words_lexemes on chunk_words using gin (lexemes);
+""",
+}
+_INSERT: dict[Dialect, str] = {
+    "sqlite": "insert into chunk_words (rowid, body) values (:rowid, :body)",
+    "postgres": """
+insert into chunk_words (rowid, lexemes)
+values (:rowid, array_to_tsvector(array_remove(string_to_array(:body, ' '), '')))
+""",
+}
+NEWEST = 1_000  # the most matching chunks that PostgreSQL returns, newest first, to be scored here
+K1, B = 1.2, 0.75
+
+
+def create_index(db: Database) -> None:
+    """Create the word index if it is missing; checked first, because a server's role may not create tables."""
+    if not db.has_table("chunk_words"):
+        db.script(_CREATE)
+
+
+def _add_words(db: Database, rows: Sequence[Any]) -> None:
+    create_index(db)
+    indexed = [{"rowid": row["number"], "body": " ".join(tokens(str(row["body"])))} for row in rows]
+    db.many(_INSERT[db.dialect], indexed)
+
+
+def _best(db: Database, terms: set[str], project: int | None, limit: int) -> list[tuple[Row, float]]:
+    """Return chunks that contain some of the terms (session, place, body) with their BM25 score, best first."""
+    everywhere = "1 = 1 or " if project is None else ""
+    if db.dialect == "sqlite":
+        asked = {"wanted": " OR ".join(f'"{word}"' for word in sorted(terms)), "project": project or 0, "limit": limit}
+        return [(row, -row[3]) for row in db.query(_SEARCH.format(everywhere=everywhere), asked)]
+    asked = {"wanted": " | ".join(f"'{word}'" for word in sorted(terms)), "project": project or 0, "limit": NEWEST}
+    total = int(value(db, "select count(*) from chunks"))
+    return _scored(db.query(_CANDIDATES.format(everywhere=everywhere), asked), terms, total)[:limit]
+
+
+def _scored(rows: Sequence[Row], terms: set[str], total: int) -> list[tuple[Row, float]]:
+    """Score chunks as FTS5 does (BM25), best first."""
+    bodies = [tokens(row[2]) for row in rows]
+    mean_length = sum(map(len, bodies)) / len(bodies) if bodies else 1.0
+    holding = {term: sum(term in words for words in bodies) for term in terms}
+    idf = {
+        term: max(1e-6, math.log((total - n + 0.5) / (n + 0.5))) if n < total else 1e-6 for term, n in holding.items()
+    }
+    scored = []
+    for row, words in zip(rows, bodies, strict=True):
+        counts = {term: words.count(term) for term in terms}
+        norm = K1 * (1 - B + B * len(words) / mean_length)
+        scored.append((row, sum(idf[term] * n * (K1 + 1) / (n + norm) for term, n in counts.items())))
+    return sorted(scored, key=lambda pair: -pair[1])
+
+
+_FROM = """
+from chunk_words join chunks on chunks.number = chunk_words.rowid
+join transcripts on transcripts.session = chunks.session
+"""
+_SEARCH = f"""
+select chunks.session, place, chunks.body, bm25(chunk_words) as score {_FROM}
+where chunk_words match :wanted and ({{everywhere}}transcripts.project = :project)
+order by score limit :limit
+"""
+_CANDIDATES = f"""
+select chunks.session, place, chunks.body {_FROM}
+where lexemes @@ cast(:wanted as tsquery) and ({{everywhere}}transcripts.project = :project)
+order by chunks.number desc limit :limit
+"""

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
+from holdfast.engine.changes import note_anything
 from holdfast.engine.journal import COLUMNS, event_of
 from holdfast.engine.opening import open_store
 from holdfast.engine.recovery.copy_store import fill
@@ -31,9 +32,7 @@ FOLDER = "backups"
 ELSEWHERE = "elsewhere.txt"  # paths of backups outside this folder, one a line
 NAMED = "holdfast-"  # prefix of the backups that `rotate` may remove
 SHARED = (0x40000002, 510)  # offset and length of the bytes that SQLite locks while a process has the file open
-_WAIT = 2.0  # seconds to wait for other processes to close the store
-_OTHERS = "Close the agents that use it (they keep it open while they run), and try again."
-_EVENTS = "select id, about, verb, at, actor, name, session, data from events order by seq"
+_WAIT = 6.0  # seconds to wait for other processes to close the store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +106,16 @@ def rewrite(file: Path, change: Callable[[Store], object]) -> JournalMark:
         with fresh.open("rb") as written:
             os.fsync(written.fileno())
         fresh.replace(file)
-        for name in ("-wal", "-shm", "-journal"):
-            file.with_name(file.name + name).unlink(missing_ok=True)
+        _remove_logs(file)
     finally:
-        for name in ("", "-wal", "-shm", "-journal"):
-            fresh.with_name(fresh.name + name).unlink(missing_ok=True)
+        fresh.unlink(missing_ok=True)
+        _remove_logs(fresh)
     return mark
+
+
+def _remove_logs(file: Path) -> None:
+    for end in ("-wal", "-shm", "-journal"):
+        file.with_name(file.name + end).unlink(missing_ok=True)
 
 
 def look_at(file: Path) -> JournalMark:
@@ -132,6 +135,7 @@ def restore(file: Path, store: Path, former: Path) -> tuple[JournalMark, Path | 
     with _prepared(file, store) as (ready, mark):
         if not store.exists() or not store.stat().st_size:
             put_in_place(ready, store)
+            note_anything(store.parent)
             return mark, None
         try:
             with exclusive(store) as connection:
@@ -143,6 +147,7 @@ def restore(file: Path, store: Path, former: Path) -> tuple[JournalMark, Path | 
             former = set_aside(store, former.with_suffix(""))
             with unshared(store):
                 put_in_place(ready, store)
+    note_anything(store.parent)
     _compare(mark, look_at(store), store)
     return mark, former
 
@@ -160,7 +165,7 @@ def exclusive(store: Path) -> Iterator[sqlite3.Connection]:
         except sqlite3.OperationalError as problem:
             if (problem.sqlite_errorcode or 0) & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
-            raise StoreBusy("Other processes have the store open; nothing was changed.", hint=_OTHERS) from problem
+            raise _busy() from problem
         yield connection
 
 
@@ -177,8 +182,13 @@ def unshared(store: Path) -> Iterator[None]:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, length, first)
         except OSError as problem:
-            raise StoreBusy("Other processes have the store open; nothing was changed.", hint=_OTHERS) from problem
+            raise _busy() from problem
         yield
+
+
+def _busy() -> StoreBusy:
+    hint = "Close the agents that use it (they keep it open while they run), and try again."
+    return StoreBusy("Other processes have the store open; nothing was changed.", hint=hint)
 
 
 def set_aside(store: Path, folder: Path) -> Path:
@@ -199,8 +209,7 @@ def put_in_place(new: Path, store: Path) -> None:
     """Overwrite the store in place rather than renaming a file over it: waiting processes have it open already."""
     handle = os.open(store, os.O_CREAT | os.O_RDWR, 0o600)
     with os.fdopen(handle, "rb+") as into, new.open("rb") as out:
-        for name in ("-wal", "-shm", "-journal"):
-            store.with_name(store.name + name).unlink(missing_ok=True)
+        _remove_logs(store)
         into.truncate(0)
         shutil.copyfileobj(out, into)
         into.flush()
@@ -212,7 +221,12 @@ def _copied(source: sqlite3.Connection, target: Path) -> JournalMark:
     if target.exists() or target.is_symlink():
         raise Conflict(f"{target} is there already; nothing is overwritten.", hint="Give another name.")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    _make(part)
+    try:
+        part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as problem:
+        raise StoreUnwritable(f"{part.parent} cannot be written ({problem.strerror}).") from problem
     try:
         with translated(target), closing(sqlite3.connect(part, isolation_level=None)) as copy:
             source.execute("begin")
@@ -221,21 +235,16 @@ def _copied(source: sqlite3.Connection, target: Path) -> JournalMark:
                 source.backup(copy)
             finally:
                 source.execute("rollback")
-            _drop_programs(copy)
+            for kind, name in copy.execute(f"select type, name {PROGRAMS}").fetchall():  # what a file may do by itself
+                quoted = str(name).replace('"', '""')
+                copy.execute(f'drop {kind} "{quoted}"')
             copy.execute("pragma journal_mode = delete")  # a single file that any later version or tool can read
             _compare(mark, _checked(copy, target), target)
         _name(part, target)
     finally:
-        for name in ("", "-journal", "-wal", "-shm"):
-            part.with_name(part.name + name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
+        _remove_logs(part)
     return mark
-
-
-def _drop_programs(copy: sqlite3.Connection) -> None:
-    """Remove what a file may do by itself: a store has no triggers and no views."""
-    for kind, name in copy.execute(f"select type, name {PROGRAMS}").fetchall():
-        quoted = str(name).replace('"', '""')
-        copy.execute(f'drop {kind} "{quoted}"')
 
 
 @contextmanager
@@ -282,7 +291,7 @@ def _checked(connection: sqlite3.Connection, path: Path) -> JournalMark:
 
 def _mark(connection: sqlite3.Connection) -> JournalMark:
     digest, events, last_at = sha256(), 0, ""
-    for row in connection.execute(_EVENTS):
+    for row in connection.execute(f"select {COLUMNS} from events order by seq"):
         for part in row:
             said = str(part).encode()
             digest.update(b"%d:" % len(said) + said)
@@ -299,15 +308,6 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
     quiet = mode == "ro" and not path.with_name(path.name + "-wal").exists()
     place = f"file:{quote(str(path.absolute()))}?mode={mode}" + ("&immutable=1" if quiet else "")
     return sqlite3.connect(place, uri=True, timeout=_WAIT, isolation_level=None)
-
-
-def _make(part: Path) -> None:
-    try:
-        part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part.unlink(missing_ok=True)
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except OSError as problem:
-        raise StoreUnwritable(f"{part.parent} cannot be written ({problem.strerror}).") from problem
 
 
 def _name(part: Path, target: Path) -> None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from holdfast.engine.database import Bits, Database, Halves, Row
+from holdfast.engine.database import Bits, Database, Halves, Row, insert, value
 from holdfast.engine.journal import Journal, fill_checksums
 from holdfast.engine.raw.transcripts import index_chunks
-from holdfast.engine.store import ALL_VIEWS, MOVING, Store
+from holdfast.engine.store import MOVING, REPLAYED, Store
 from holdfast.engine.views import vectors
 from holdfast.model.errors import Conflict, StoreError
 
@@ -24,7 +24,7 @@ MOVED = "moved from"  # setting of a filled store: the id of the first event of 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table to copy: its key, which orders the rows, and its other columns."""
+    """A table to copy: its key, which orders the rows, and all its columns, those of the key first."""
 
     name: str
     key: tuple[str, ...]
@@ -32,7 +32,7 @@ class Table:
 
 
 def _table(name: str, key: str, columns: str = "") -> Table:
-    return Table(name, tuple(key.split()), tuple(columns.split()))
+    return Table(name, tuple(key.split()), tuple(f"{key} {columns}".split()))
 
 
 EVENTS = _table("events", "seq", "id about verb at actor name session data")
@@ -60,8 +60,11 @@ CHANGING = (
     _table("counters", "name", "value"),
 )
 # Transcripts, logged output, and the patterns counted in it.
-RAW = tuple(
-    table for table in CHANGING if table.name in ("transcripts", "chunks", "outputs", "mining", "patterns", "sightings")
+RAW = CHANGING[1:7]
+# Users of a server and their keys stay where they are.
+KEYS = (
+    _table("users", "name", "created_at"),
+    _table("keys", "id", "owner hash role projects created_at expires_at used_at revoked_at"),
 )
 _KEPT_SETTINGS = ("schema", MOVING)  # kept as they are in the target
 
@@ -84,8 +87,8 @@ def move(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
         _copy(source.db, target.db, table, progress)
     digest, records = fill(source, target, progress)
     progress("graph of vectors", 0, 1)
-    if size := _vector_size(target.db):
-        vectors.make_graph(target.db, size)
+    if vector := value(target.db, "select vector from vectors limit 1", default=b""):
+        vectors.make_graph(target.db, len(vector) // 2)
     with target.db.transaction():
         target.note(MOVING, "")
         target.note(MOVED, identity)
@@ -113,9 +116,7 @@ def fill(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
                 )
         for table in CHANGING:
             _replace(source.db, target.db, table, progress)
-    records = target.rebuild(
-        [view for view in ALL_VIEWS if view is not vectors], lambda done, total: progress("views", done, total)
-    )
+    records = target.rebuild(REPLAYED, lambda done, total: progress("views", done, total))
     index_chunks(target.db)
     with target.db.transaction():
         fill_checksums(target.db)
@@ -126,7 +127,7 @@ def raw_rows(store: Journal) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the rows of transcripts and logged output, each with the name of its table."""
     for table in RAW:
         for rows in _pages(store.db, table, None):
-            yield from ((table.name, {name: row[name] for name in (*table.key, *table.columns)}) for row in rows)
+            yield from ((table.name, {name: row[name] for name in table.columns}) for row in rows)
 
 
 def put_raw_rows(store: Journal, given: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
@@ -172,10 +173,9 @@ def _claim(source: Store, target: Store) -> str:
     """
     if source.db.place == target.db.place:
         raise Conflict("A store cannot be moved into itself.")
-    first = source.db.query("select id from events order by seq limit 1")
-    if not first:
+    identity = str(value(source.db, "select id from events order by seq limit 1", default=""))
+    if not identity:
         raise Conflict("There is nothing to move.", hint="The store is empty.")
-    identity = str(first[0][0])
     with target.db.transaction():
         under_way = target.setting(MOVING)
         if not under_way and target.setting(MOVED) == identity:
@@ -217,7 +217,7 @@ def _replace(source: Database, target: Database, table: Table, progress: Progres
 def _pages(db: Database, table: Table, after: tuple[object, ...] | None) -> Iterator[list[Row]]:
     """Yield pages of the rows after a key, or of all rows, in the order of their keys."""
     key = ", ".join(table.key)
-    names = ", ".join((*table.key, *table.columns))
+    names = ", ".join(table.columns)
     behind = f"where ({key}) > ({', '.join(f':after{place}' for place in range(len(table.key)))})"
     while True:
         given = {f"after{place}": value for place, value in enumerate(after or ())}
@@ -230,19 +230,14 @@ def _pages(db: Database, table: Table, after: tuple[object, ...] | None) -> Iter
 
 
 def _put(target: Database, table: Table, rows: Sequence[Row | Mapping[str, Any]]) -> None:
-    names = (*table.key, *table.columns)
     wrap = {"code": Bits, "vector": Halves}
-    sql = f"insert into {table.name} ({', '.join(names)}) values ({', '.join(f':{name}' for name in names)})"
     with target.transaction():
-        target.many(
-            sql, [{name: wrap[name](row[name]) if name in wrap else row[name] for name in names} for row in rows]
+        insert(
+            target,
+            table.name,
+            [{name: wrap[name](row[name]) if name in wrap else row[name] for name in table.columns} for row in rows],
         )
 
 
 def _count(db: Database, table: str) -> int:
-    return int(db.query(f"select count(*) from {table}")[0][0])
-
-
-def _vector_size(db: Database) -> int:
-    rows = db.query("select vector from vectors limit 1")
-    return len(rows[0][0]) // 2 if rows else 0
+    return int(value(db, f"select count(*) from {table}"))

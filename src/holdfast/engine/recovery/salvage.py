@@ -1,35 +1,248 @@
 """Recover a damaged store: every event that is still intact, and the rows of the tables outside the journal.
 
 SQLite stops at a bad page and cannot reach anything below a bad inner page. So pages are read one by one
-(`engine/recovery/pages`), events are recognised by the shape of their rows on any page, and each one is checked.
+(`Pages`), events are recognised by the shape of their rows on any page, and each one is checked.
 """
 
 import re
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from holdfast.engine.database import value
 from holdfast.engine.journal import checksum
 from holdfast.engine.opening import open_store
 from holdfast.engine.raw import transcripts
-from holdfast.engine.recovery.pages import Cell, Pages, Value, read_pages
+from holdfast.engine.recovery.copy_store import CHANGING, GROWING, KEYS
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import ALL_VIEWS, Store, check_schema
 from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.errors import Invalid
 from holdfast.model.event import FOLDING, VERBS, Actor, ActorKind, Event, Verb
+from holdfast.model.files import open_regular, read_regular
 from holdfast.model.fold import scrub
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import check_id, parse_instant
 from holdfast.model.record import record_from_json
 from holdfast.model.text import check_keepable
 
+Value = int | float | str | bytes | None
+Cell = tuple[int, tuple[Value, ...]]  # the rowid (0 in an index) and the columns
+
+PAGE = 4096  # bytes; the page size of our files, used if the header cannot be read
+HEADER = b"SQLite format 3\x00"
+_INDEX_INSIDE, _TABLE_INSIDE, _INDEX_LEAF, _TABLE_LEAF = 2, 5, 10, 13
+_FRAME = 24
+_LENGTHS = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0}  # bytes of numbers, by their kind
+DEEPEST = 40
+
+
+class _Bad(ValueError):
+    """Bytes that do not follow the file format."""
+
+
+@dataclass(slots=True)
+class Pages:
+    """The pages of a file, replaced by newer ones from its log; `bad` collects the numbers of unreadable pages."""
+
+    size: int
+    body: bytes | mmap
+    log: dict[int, bytes] = field(default_factory=dict)
+    bad: set[int] = field(default_factory=set)
+
+    @property
+    def count(self) -> int:
+        """The number of pages, those only in the log included."""
+        return max(len(self.body) // self.size, max(self.log, default=0))
+
+    def page(self, number: int) -> bytes:
+        """Return one page; numbers start at 1. Raises `_Bad` if there is no such page."""
+        if number in self.log:
+            return self.log[number]
+        start = (number - 1) * self.size
+        if number < 1 or start + self.size > len(self.body):
+            raise _Bad
+        return self.body[start : start + self.size]
+
+    def rows(self, root: int) -> Iterator[Cell]:
+        """Yield the rows of a table or the entries of an index, from its root page down; bad pages are skipped."""
+        yield from self._walk(root, set(), 0)
+
+    def loose(self) -> Iterator[Cell]:
+        """Yield the rows of every page that looks like a leaf of a table, whichever table that is."""
+        for number in range(1, self.count + 1):
+            page = self._page_or_none(number)
+            if page and page[_start(number)] == _TABLE_LEAF:
+                yield from self._cells(number, page)
+
+    def _walk(self, number: int, seen: set[int], depth: int) -> Iterator[Cell]:
+        page = self._page_or_none(number)
+        if page is None or number in seen or depth > DEEPEST:
+            self.bad.add(number)
+            return
+        seen.add(number)
+        kind = page[_start(number)]
+        if kind in (_TABLE_LEAF, _INDEX_LEAF, _INDEX_INSIDE):
+            yield from self._cells(number, page)
+        elif kind != _TABLE_INSIDE:
+            self.bad.add(number)
+        if kind in (_TABLE_INSIDE, _INDEX_INSIDE):
+            start = _start(number)
+            for at in (*self._pointers(number, page), start + 8):  # the last child is named in the page's header
+                yield from self._walk(int.from_bytes(page[at : at + 4], "big"), seen, depth + 1)
+
+    def _page_or_none(self, number: int) -> bytes | None:
+        try:
+            return self.page(number)
+        except _Bad:
+            return None
+
+    def _pointers(self, number: int, page: bytes) -> Iterator[int]:
+        start = _start(number)
+        inside = page[start] in (_TABLE_INSIDE, _INDEX_INSIDE)
+        first = start + (12 if inside else 8)
+        count = int.from_bytes(page[start + 3 : start + 5], "big")
+        if first + 2 * count > len(page):
+            self.bad.add(number)
+            return
+        for place in range(count):
+            at = int.from_bytes(page[first + 2 * place : first + 2 * place + 2], "big")
+            if first + 2 * count <= at < len(page) - 3:
+                yield at
+            else:
+                self.bad.add(number)
+
+    def _cells(self, number: int, page: bytes) -> Iterator[Cell]:
+        kind = page[_start(number)]
+        for start in self._pointers(number, page):
+            try:
+                at = start + (4 if kind == _INDEX_INSIDE else 0)
+                length, at = _varint(page, at)
+                rowid, at = _varint(page, at) if kind == _TABLE_LEAF else (0, at)
+                yield rowid, _columns(self._payload(kind, page, at, length))
+            except (ValueError, LookupError, struct.error):
+                self.bad.add(number)
+
+    def _payload(self, kind: int, page: bytes, at: int, length: int) -> bytes:
+        """Return the bytes of a row, including those on overflow pages."""
+        most = self.size - 35 if kind == _TABLE_LEAF else (self.size - 12) * 64 // 255 - 23
+        if length > len(self.body) + self.size * len(self.log):
+            raise _Bad
+        if length <= most:
+            return page[at : at + length]
+        least = (self.size - 12) * 32 // 255 - 23
+        here = least + (length - least) % (self.size - 4)
+        here = here if here <= most else least
+        parts, left = [page[at : at + here]], length - here
+        following = int.from_bytes(page[at + here : at + here + 4], "big")
+        while left > 0:
+            more = self.page(following)
+            following = int.from_bytes(more[:4], "big")
+            parts.append(more[4 : 4 + min(left, self.size - 4)])
+            left -= self.size - 4
+        return b"".join(parts)
+
+
+def read_pages(path: Path) -> Pages:
+    """Return the pages of a file and its write-ahead log."""
+    with open_regular(path) as file:
+        body = mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""
+    wal = path.with_name(path.name + "-wal")
+    logged, log = _log(read_regular(wal) if wal.exists() else b"")
+    declared = int.from_bytes(body[16:18], "big") if body[:16] == HEADER else 0
+    declared = 65536 if declared == 1 else declared
+    size = declared if 512 <= declared <= 65536 and not declared & (declared - 1) else logged
+    return Pages(size=size, body=body, log=log if size == logged else {})
+
+
+def _log(wal: bytes) -> tuple[int, dict[int, bytes]]:
+    """Return the page size and the newest committed version of each page in a write-ahead log."""
+    if len(wal) < 32 or int.from_bytes(wal[:4], "big") & ~1 != 0x377F0682:
+        return PAGE, {}
+    size, order = int.from_bytes(wal[8:12], "big"), ">" if wal[3] & 1 else "<"
+    sums = _sums(wal[:24], (0, 0), order)
+    if size < 512 or sums != struct.unpack(">II", wal[24:32]):
+        return PAGE, {}
+    kept: dict[int, bytes] = {}
+    waiting: dict[int, bytes] = {}
+    for at in range(32, len(wal) - _FRAME - size + 1, _FRAME + size):
+        head, page = wal[at : at + _FRAME], wal[at + _FRAME : at + _FRAME + size]
+        sums = _sums(page, _sums(head[:8], sums, order), order)
+        if head[8:16] != wal[16:24] or sums != struct.unpack(">II", head[16:24]):
+            break
+        number, commit = struct.unpack(">II", head[:8])
+        waiting[number] = page
+        if commit:
+            kept |= waiting
+            waiting = {}
+    return size, kept
+
+
+def _sums(some: bytes, before: tuple[int, int], order: str) -> tuple[int, int]:
+    one, two = before
+    for left, right in struct.iter_unpack(order + "II", some):
+        one = (one + left + two) & 0xFFFFFFFF
+        two = (two + right + one) & 0xFFFFFFFF
+    return one, two
+
+
+def _start(number: int) -> int:
+    return 100 if number == 1 else 0
+
+
+def _varint(page: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for place in range(8):
+        byte = page[at + place]
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at + place + 1
+    value = value << 8 | page[at + 8]
+    return (value - (1 << 64) if value >> 63 else value), at + 9
+
+
+def _columns(payload: bytes) -> tuple[Value, ...]:
+    """Return the columns of a row; raise `_Bad` unless they use up the payload exactly."""
+    end, at = _varint(payload, 0)
+    values, place = list[Value](), end
+    while at < end:
+        kind, at = _varint(payload, at)
+        length = (kind - 12) // 2 if kind >= 12 else _LENGTHS[kind]
+        part = payload[place : place + length]
+        if len(part) < length:
+            raise _Bad
+        values.append(_value(kind, part))
+        place += length
+    if place != len(payload):
+        raise _Bad
+    return tuple(values)
+
+
+def _value(kind: int, part: bytes) -> Value:
+    match kind:
+        case 0:
+            return None
+        case 8 | 9:
+            return kind - 8
+        case 7:
+            return float(struct.unpack(">d", part)[0])
+        case _ if kind < 12:
+            return int.from_bytes(part, "big", signed=True)
+    return part.decode() if kind % 2 else part
+
+
 _WIDTHS = (9, 10)  # columns of an event without and with a checksum
 _UNPRINTED = re.compile(r"[\x00-\x1f\x7f]")
-# Recreated in the new store, or merged into it.
-_NOT_COPIED = frozenset({"events", "counters", "settings", "views"})
+# Copied as they are; settings and counters are merged into those of the new store, and the queue of vectors is made again.
+BESIDE_JOURNAL = tuple(
+    table
+    for table in (*GROWING, *CHANGING, *KEYS)
+    if table.name not in ("events", "vectors", "token_vectors", "unembedded", "settings", "counters")
+)
 _COUNTERS = {"seq": "events.seq", "projects": "projects.number", "chunks": "chunks.number"} | {
     name: f"{name}.number" for name in ("outputs", "failures")
 }
@@ -79,10 +292,9 @@ def salvage(damaged: Path, target: Path) -> Saved:
         store.rebuild(ALL_VIEWS)
         transcripts.index_chunks(store.db)
         lost = _lost(found)
-        memories = int(store.db.query("select count(*) from records")[0][0])
         return Saved(
             events=len(found.events),
-            memories=memories,
+            memories=int(value(store.db, "select count(*) from records")),
             lost=len(lost),
             hurt=tuple(sorted({about for about in lost.values() if about})),
             refused=tuple(sorted(found.refused - found.events.keys())),
@@ -156,72 +368,49 @@ def _event(values: Sequence[Value]) -> Event | None:
 
 def _insert(store: Store, events: Iterable[tuple[int, Event]]) -> None:
     """Insert events under their old sequence numbers: replicas remember by number how far they are synced."""
-    taken: set[int] = set()
+    taken: dict[int, Event] = {}
     homeless: list[Event] = []
     for seq, event in sorted(events, key=lambda one: (one[0], one[1].id)):
-        if seq in taken:
+        if taken.setdefault(seq, event) is not event:
             homeless.append(event)
-            continue
-        taken.add(seq)
-        store.insert(seq, event)
-    last = max(taken, default=0)
-    for seq, event in enumerate(homeless, start=last + 1):
-        store.insert(seq, event)
+    store.insert([*taken.items(), *enumerate(homeless, start=max(taken, default=0) + 1)])
 
 
 def _copy_tables(store: Store, found: _Found) -> dict[str, int]:
     """Copy the tables outside the journal row by row; return the number of rows by table."""
-    own = {table for view in ALL_VIEWS for table in view.TABLES}
-    rows = store.db.query("select name, sql from sqlite_master where type = 'table' and name not like 'sqlite_%'")
-    names = [row[0] for row in rows if not any(row[0] == table or row[0].startswith(f"{table}_") for table in own)]
-    return {name: _copy(store, found, name) for name in names if name not in _NOT_COPIED and name in found.roots}
-
-
-def _copy(store: Store, found: _Found, table: str) -> int:
-    columns = list(store.db.query(f"pragma table_info({table})"))
-    number = next((place for place, one in enumerate(columns) if one["pk"] and one["type"].lower() == "integer"), None)
-    count = 0
-    for rowid, values in found.rows(table):
-        row = list(values)
-        if len(row) > len(columns):
-            continue
-        if number is not None and row[number : number + 1] == [None]:
-            row[number] = rowid
-        names = [one["name"] for one in columns[: len(row)]]
-        places = ", ".join(f":{name}" for name in names)
-        sql = f"insert or replace into {table} ({', '.join(names)}) values ({places})"
-        count += store.db.execute(sql, dict(zip(names, row, strict=True)))
-    return count
+    counts: dict[str, int] = {}
+    for table in (table for table in BESIDE_JOURNAL if table.name in found.roots):
+        counts[table.name] = 0
+        for rowid, values in found.rows(table.name):
+            row = (rowid, *values[1:]) if values[:1] == (None,) else values  # an integer key is only the row's number
+            if row and len(row) <= len(table.columns):
+                names = table.columns[: len(row)]
+                places = ", ".join(f":{name}" for name in names)
+                sql = f"insert or replace into {table.name} ({', '.join(names)}) values ({places})"
+                counts[table.name] += store.db.execute(sql, dict(zip(names, row, strict=True)))
+    return counts
 
 
 def _settle(store: Store, found: _Found, settings: Mapping[Any, Any]) -> None:
     """Restore settings, raise counters to what the recovered rows use, and assign a number to every memory."""
-    for name, value in settings.items():
-        if name != "schema" and isinstance(name, str) and isinstance(value, str):
-            store.note(name, value)
-    counters = {values[0]: values[1] for _, values in found.rows("counters") if len(values) == 2}
-    for name, value in counters.items():
-        if isinstance(name, str) and isinstance(value, int):
-            _raise(store, name, value)
+    for name, text in settings.items():
+        if name != "schema" and isinstance(name, str) and isinstance(text, str):
+            store.note(name, text)
+    counters = [values for _, values in found.rows("counters") if len(values) == 2]
     for name, place in _COUNTERS.items():
         table, column = place.split(".")
-        _raise(store, name, int(store.db.query(f"select coalesce(max({column}), 0) from {table}")[0][0]))
+        counters.append((name, int(value(store.db, f"select coalesce(max({column}), 0) from {table}"))))
+    sql = "update counters set value = max(value, :least) where name = :name"
+    for counter, least in counters:
+        if isinstance(counter, str) and isinstance(least, int):
+            store.db.execute(sql, {"name": counter, "least": least})
     store.db.execute(
         "update projects set records = max(records, coalesce((select max(number) from entries "
         f"where number >> {PROJECT_BITS} = projects.number), 0) & {(1 << PROJECT_BITS) - 1})"
     )
-    _drop_strays(store)
-    store.entries(sorted({event.about for _, event in found.events.values() if event.verb in FOLDING}))
-
-
-def _drop_strays(store: Store) -> None:
-    """Delete numbers that belong to no known project; their memories are assigned new ones."""
+    # Numbers that belong to no known project go; their memories are assigned new ones.
     store.db.execute(f"delete from entries where number >> {PROJECT_BITS} not in (select number from projects)")
-
-
-def _raise(store: Store, name: str, value: int) -> None:
-    sql = "update counters set value = max(value, :value) where name = :name"
-    store.db.execute(sql, {"name": name, "value": value})
+    store.entries(sorted({event.about for _, event in found.events.values() if event.verb in FOLDING}))
 
 
 def _lost(found: _Found) -> dict[str, str]:

@@ -190,7 +190,7 @@ def _settled(score: Mapping[int, float], left: float, most: int) -> bool:
 
 
 def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tuple[float, float]:
-    """Return the exact score of one record, and the share of the question's words that it contains.
+    """Return the exact score of one record, and the share of the question's words that it contains, by their weight.
 
     The score is BM25 divided by the weight of the question: about 1 if a record of mean length contains every word
     once. It combines the whole record with its best passage (share PASSAGE). Lengths are in characters; the unit
@@ -204,7 +204,7 @@ def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tupl
     whole = _bm25(body, held, means[0])
     lines = body.split("\n")  # title, passages, labels; with one passage the whole record is scored
     best = max([_bm25(line, held, means[1]) for line in lines]) if len(lines) > 3 else whole
-    return ((1 - PASSAGE) * whole + PASSAGE * best) / total, len(held) / len(idf)
+    return ((1 - PASSAGE) * whole + PASSAGE * best) / total, sum([weight for _, weight in held]) / total
 
 
 def _bm25(body: str, held: Sequence[tuple[str, float]], mean: float) -> float:

@@ -19,6 +19,11 @@ _DAY = lazy(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
 _ISO = lazy(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 
 
+_CAPITALIZED = lazy(r"\b[A-Z]\w{2,}")
+LONGEST_EXACT = 12  # words of a question whose names are looked for exactly
+_QUOTED = lazy(r"[\"“`«]([^\"”`»\n]{3,80})[\"”`»]")
+# Words joined as in identifiers and paths, or with digits or capitals inside, as in E1042 and fooBar.
+_CODE_NAME = lazy(r"\b\w+(?:(?:[./\\@#]+|::)\w+)+|\b[^\W_]+(?:_+[^\W_]+)+\b|\b[A-Za-z]+\d\w*|\b[a-z]+[A-Z]\w*")
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _WEEKDAY = lazy(rf"\b(?:on|last|this|since) ({'|'.join(_WEEKDAYS)})\b")
 _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -214,10 +219,31 @@ def _day(today: datetime, back: int) -> str:
         return ""
 
 
-def named(text: str, authors: Iterable[str]) -> list[str]:
-    """Return the authors with every word of their name in a question."""
+def named(text: str, authors: Iterable[str]) -> dict[str, str]:
+    """Return the authors that a question names, in full or by a short form of their first name, and how it names each."""
     words = set(tokens(text)) - STOP_STEMS
-    return [author for author in authors if (parts := set(tokens(author))) and parts <= words]
+    capitalized = [word for word in _CAPITALIZED.findall(text) if word.lower() not in STOP]
+    found = dict[str, str]()
+    for author in authors:
+        short = next((word for word in capitalized if author.lower().startswith(word.lower())), "")
+        if (parts := set(tokens(author))) and parts <= words:
+            found[author] = author
+        elif short:
+            found[author] = short
+    return found
+
+
+def exact_in(text: str) -> tuple[str, ...]:
+    """Return what a question names exactly, as it stands in the index: quoted phrases, identifiers, paths and codes.
+
+    None if the question is long: in a pasted text each of them says little.
+    """
+    if len(text.split()) > LONGEST_EXACT:
+        return ()
+    quoted = [tokens(phrase) for phrase in _QUOTED.findall(text)]
+    whole = [tokens(name)[-1:] for name in _CODE_NAME.findall(text)]
+    patterns = dict.fromkeys("".join(f" {word} " for word in words) for words in (*quoted, *whole) if words)
+    return tuple(patterns)
 
 
 def without(text: str, names: Iterable[str]) -> str:

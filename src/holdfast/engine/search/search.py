@@ -16,6 +16,7 @@ from holdfast.engine.search.question import (
     Listing,
     asks_for_decision,
     dates_in,
+    exact_in,
     is_about_now,
     listing_in,
     named,
@@ -41,7 +42,10 @@ UNRELATED, RELATED = 0.35, 0.78  # similarity word by word: the scale of its sco
 NEAR = {1: 0.2, 2: 0.1}  # share of its score that a record adds to those one and two places away in its session
 SESSION = 0.5  # share of the score of a session's best record that is added to all of the session
 LENDERS = 30  # only this many of the best candidates add to others
-AUTHOR, DATE = 0.6, 0.45  # added if the question names the author, or the date
+# Added if the question names who wrote the record, or whom it mentions (for the best record; less for others, so that a
+# name never outweighs a better answer), if it names the date, and if the record has what the question names exactly.
+SPEAKER, SUBJECT, DATE, EXACTLY = 0.6, 0.2, 0.45, 0.15
+FEWEST_WORDS = 3  # of a question, if having all of them counts as exact
 ROUGH_MEANING = 0.6  # share of the vector in the rough score that decides which records are scored exactly
 FIT_DATE = 0.12  # added to the fit of a record written when the question says
 FIT_WORDS, FIT_MEANING, FIT_TOKENS = 0.21, 0.45, 0.34  # shares of the signals in the fit
@@ -57,7 +61,8 @@ class Question:
     weights: Any = None
     floor: float = 0.0
     ceiling: float = 1.0
-    authors: frozenset[str] = frozenset()
+    people: frozenset[str] = frozenset()
+    exact: tuple[str, ...] = ()  # what it names exactly, as in the index
     dates: Dates = field(default_factory=Dates)
     periods: Sequence[tuple[str, str]] = ()  # the dates as instants: records of these times are candidates
     is_about_now: bool = False
@@ -77,8 +82,10 @@ class Candidate:
     tokens: float | None = None
     coverage: float = 0.0
     lent: float = 0.0
-    author: float = 0.0
+    person: float = 0.0
     date: float = 0.0
+    exact: float = 0.0
+    chance: float = 0.0  # probability that it answers the question
     base: float = field(init=False)  # the score of the record itself, from words and vectors
 
     def __post_init__(self) -> None:
@@ -95,7 +102,7 @@ class Candidate:
     @property
     def score(self) -> float:
         """The score that candidates are sorted by: the base and all other signals."""
-        return self.base + self.lent + self.author + self.date
+        return self.base + self.lent + self.person + self.date + self.exact
 
     @property
     def fit(self) -> float:
@@ -111,7 +118,7 @@ class Candidate:
     @property
     def why(self) -> dict[str, float]:
         """The score by signal."""
-        parts = self._parts | {"session": self.lent, "author": self.author, "date": self.date}
+        parts = self._parts | {"session": self.lent, "person": self.person, "date": self.date, "exact": self.exact}
         return {name: value for name, value in parts.items() if value}
 
 
@@ -125,7 +132,7 @@ def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozen
     if len(here) < 2:
         return text, frozenset()
     people = frozenset(mentioned) & frozenset(here)
-    return without(text, people), people
+    return without(text, [mentioned[name] for name in people]), people
 
 
 def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
@@ -140,7 +147,8 @@ def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
     past = past_asked_for(text, periods, now)
     return Question(
         words=kept,
-        authors=people,
+        people=people,
+        exact=exact_in(text),
         dates=dates,
         periods=periods,
         is_about_now=is_about_now(text) and past is None,
@@ -162,8 +170,8 @@ def search(
     most: int = CANDIDATES,
     codes: "Codes | Neighbours | None" = None,
     allowed: Collection[int] | None = None,
-) -> tuple[list[Candidate], Mapping[str, float]]:
-    """Return candidates, best first, and the weight of each word of the question."""
+) -> tuple[list[Candidate], Words]:
+    """Return candidates, best first, and the words of the question with their weights."""
     meant: dict[int, float] = {}
     if codes is not None and question.vector is not None:
         meant = codes.nearest(question.vector, spans, most=most, allowed=allowed)
@@ -179,12 +187,13 @@ def search(
         meant=meant,
         means=frequencies.mean_lengths(spans),
         exact=FEW if few else exact,
+        people=[f" {word} " for name in question.people for word in tokens(name)[:1]],
     )
     dated = records.written_in(store.db, question.periods, spans, most) if question.periods else ()
     under_way.consider(allowed if allowed is not None and few else dict.fromkeys((*found.found, *meant, *dated)))
     under_way.lend()
     under_way.heed()
-    return sorted(under_way.candidates.values(), key=lambda one: -one.score), found.idf
+    return sorted(under_way.candidates.values(), key=lambda one: -one.score), found
 
 
 @dataclass(slots=True, kw_only=True)
@@ -200,6 +209,7 @@ class _Search:
     meant: Mapping[int, float]
     means: tuple[float, float]
     exact: int
+    people: Sequence[str]  # the first names of people that the question names, as in the index
     candidates: dict[int, Candidate] = field(default_factory=dict)
     places: dict[int, records.Place] = field(default_factory=dict)
 
@@ -221,7 +231,23 @@ class _Search:
                 meaning=meaning.get(number),
                 tokens=tokens.get(number),
                 coverage=coverage,
+                person=self._named(body),
+                exact=EXACTLY * self._exactness(body, words, coverage),
             )
+
+    def _named(self, body: str) -> float:
+        """Return what a record gets for the people that the question names; its author is among its labels."""
+        text, _, labels = body.rpartition("\n")
+        if any(name in labels for name in self.people):
+            return SPEAKER
+        return SUBJECT * any(name in text for name in self.people)
+
+    def _exactness(self, body: str, words: float, coverage: float) -> float:
+        """Return 1 if a record of usual length has all words of the question, else its share of what is named exactly."""
+        if coverage > 0.999 and len(self.found.idf) >= FEWEST_WORDS:
+            return min(1.0, words)
+        patterns = self.question.exact
+        return sum(pattern in body for pattern in patterns) / len(patterns) if patterns else 0.0
 
     def _tokens(self, numbers: Collection[int]) -> dict[int, float]:
         """Return the score word by word of records that have vectors of words."""
@@ -265,14 +291,16 @@ class _Search:
             candidate.lent += SESSION * sessions.get(session_of[number], candidate.base)
 
     def heed(self) -> None:
-        """Raise candidates that were written by the authors, or on the dates, that the question names."""
-        authors, dates = self.question.authors, self.question.dates
-        if not authors and not dates.months and not dates.periods:
-            return
-        self._place(self.candidates)
-        for number, candidate in self.candidates.items():
-            candidate.author = AUTHOR * (self.places[number].author in authors)
-            candidate.date = DATE * dates.match(self.places[number].created_at)
+        """Weigh candidates about the people, or written on the dates, that the question names."""
+        dates, candidates = self.question.dates, self.candidates.values()
+        if self.people:
+            best = max((one.base for one in candidates), default=0.0) or 1.0
+            for candidate in candidates:
+                candidate.person *= candidate.base / best
+        if dates.months or dates.periods:
+            self._place(self.candidates)
+            for candidate in candidates:
+                candidate.date = DATE * dates.match(self.places[candidate.number].created_at)
 
     def _place(self, numbers: Iterable[int]) -> None:
         """Load the place of the records whose place is not loaded yet."""

@@ -1,10 +1,10 @@
-"""Views: derived tables. Each module owns its tables, fills them from a batch, and can be rebuilt from the journal."""
+"""Views: tables derived from the journal. A module owns its tables, fills them from a batch and answers queries on them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from holdfast.engine.database import Database, Dialect
+from holdfast.engine.database import Database, Dialect, insert
 from holdfast.model.event import Event
 from holdfast.model.record import Entry as Entry
 
@@ -14,39 +14,53 @@ class Batch:
     """The changes of one commit: the new state of records, and the events that are only counted."""
 
     entries: Sequence[Entry] = ()
-    counted: Sequence[Event] = field(default=())
-
-
-class View(Protocol):
-    """A module with these names is a view. `apply` may run again for the same records and gives the same rows."""
+    counted: Sequence[Event] = ()
 
     @property
-    def NAME(self) -> str:  # noqa: N802  constants of a module
-        """The name of the view in the table `views`."""
+    def known(self) -> list[Entry]:
+        """The records that may have rows already."""
+        return [entry for entry in self.entries if entry.known]
 
     @property
-    def VERSION(self) -> int:  # noqa: N802
-        """The version of the tables. A higher version makes the store rebuild them."""
+    def erased(self) -> list[Entry]:
+        """The records that are erased."""
+        return [entry for entry in self.entries if entry.record.state == "erased"]
+
+    def verbs(self, *verbs: str) -> list[Event]:
+        """Return the counted events of some verbs; the store passes each event once."""
+        return [event for event in self.counted if event.verb in verbs]
+
+
+Schema = str | Mapping[Dialect, str]  # statements that create tables; by engine where they differ by more than types
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """Tables and the function that fills them; applied again for the same records it leaves the same rows.
+
+    A higher version makes the store rebuild the tables.
+    """
+
+    name: str
+    version: int
+    schema: Schema
+    apply: Callable[[Database, Batch], None]
 
     @property
-    def TABLES(self) -> tuple[str, ...]:  # noqa: N802
+    def tables(self) -> tuple[str, ...]:
         """The tables it owns."""
+        schema = self.schema if isinstance(self.schema, str) else self.schema["sqlite"]
+        return tuple(re.findall(r"create (?:virtual )?table (\w+)", schema))
 
-    @property
-    def SCHEMA(self) -> str | Mapping[Dialect, str]:  # noqa: N802
-        """The statements that create the tables; one per engine where they differ by more than types."""
 
-    def apply(self, db: Database, batch: Batch, /) -> None:
-        """Update the rows of the view from a batch."""
+def view_of(name: str, version: int, schema: Schema) -> Callable[[Callable[[Database, Batch], None]], View]:
+    """Declare the tables that a function fills: a decorator that makes it a view."""
+    return lambda apply: View(name, version, schema, apply)
 
 
 def recreate(db: Database, view: View) -> None:
     """Drop a view's tables and create them again, empty."""
-    for table in view.TABLES:
+    for table in view.tables:
         db.drop_table(table)
-    db.script(view.SCHEMA)
-    db.execute(
-        "insert into views (name, version) values (:name, :version) "
-        "on conflict (name) do update set version = excluded.version",
-        {"name": view.NAME, "version": view.VERSION},
-    )
+    db.script(view.schema)
+    insert(db, "views", [{"name": view.name, "version": view.version}], replacing="name")

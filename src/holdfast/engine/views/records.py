@@ -1,24 +1,21 @@
 """View of records: the current state of each, with the queries that filter, page and count them."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from holdfast.engine.database import Database, Params, query_each, stored
+from holdfast.engine.database import Database, Params, column, insert, query_each, stored, value
 from holdfast.engine.journal import FOLDING_ONLY, Journal
-from holdfast.engine.views import Batch, Entry
+from holdfast.engine.views import Batch, Entry, view_of
 from holdfast.model.ids import TAIL
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.query import Order
 from holdfast.model.record import Record, record_from_json, record_to_json
 
-NAME = "records"
-VERSION = 7
-TABLES = ("records",)
-SCHEMA = """
+_SCHEMA = """
 create table records (
     number integer primary key,
     id text not null unique,
@@ -94,6 +91,12 @@ def span(project: int) -> tuple[int, int]:
     return project << PROJECT_BITS, ((project + 1) << PROJECT_BITS) - 1
 
 
+def within(project: int | None) -> dict[str, int]:
+    """Return the parameters of `number between :low and :high` for a project, or for all of them."""
+    low, high = (0, 2**62) if project is None else span(project)
+    return {"low": low, "high": high}
+
+
 def homes_of(projects: Iterable[str], kinds: Iterable[str] = ()) -> list[str]:
     """Return the names under which records are numbered: their project's, or for a separate kind one of its own beside it.
 
@@ -110,22 +113,10 @@ def fingerprint(record: Record) -> str:
     return blake2b(" ".join(said.casefold().split()).encode(), digest_size=12).hexdigest()
 
 
-def apply(db: Database, batch: Batch, /) -> None:
+@view_of("records", 7, _SCHEMA)
+def records(db: Database, batch: Batch) -> None:
     """Store the current state of each record."""
-    db.many(
-        """
-        insert into records
-            (number, id, tail, kind, state, waits, cites, title, session, author, created_at, updated_at, verified_at, source, fingerprint, doc)
-        values (:number, :id, :tail, :kind, :state, :waits, :cites, :title, :session, :author, :created_at, :updated_at, :verified_at, :source, :fingerprint, :doc)
-        on conflict (number) do update set
-            kind = excluded.kind, state = excluded.state, waits = excluded.waits, cites = excluded.cites,
-            title = excluded.title, session = excluded.session, author = excluded.author,
-            created_at = excluded.created_at, updated_at = excluded.updated_at, verified_at = excluded.verified_at,
-            source = excluded.source,
-            fingerprint = excluded.fingerprint, doc = excluded.doc
-        """,
-        [_row(entry) for entry in batch.entries],
-    )
+    insert(db, "records", [_row(entry) for entry in batch.entries], replacing="number")
 
 
 def _row(entry: Entry) -> Params:
@@ -152,32 +143,31 @@ def _row(entry: Entry) -> Params:
 
 def with_part(store: Journal, part: str, most: int) -> list[Entry]:
     """Return the records whose id ends with a part, else those whose id begins with it, by id."""
-    sql = "select number, doc from records where tail = :tail order by id"
-    ending = _entries(store.db, sql, {"tail": part[-TAIL:]}) if len(part) >= TAIL else []
+    ending = _entries(store, "tail = :tail order by id", {"tail": part[-TAIL:]}) if len(part) >= TAIL else []
     if found := [entry for entry in ending if entry.record.id.endswith(part)]:
         return found[:most]
     # Crockford base 32 has no letter after Z, so this bounds every id that starts with the part.
-    sql = "select number, doc from records where id >= :low and id < :high order by id limit :most"
-    return _entries(store.db, sql, {"low": part, "high": part + "~", "most": most})
+    between = {"low": part, "high": part + "~", "most": most}
+    return _entries(store, "id >= :low and id < :high order by id limit :most", between)
 
 
 def by_numbers(store: Journal, numbers: Iterable[int]) -> dict[int, Record]:
     """Return the records with these local numbers, by number."""
-    sql = f"select number, doc from records where number in ({_NUMBERS})"
-    return {entry.number: entry.record for entry in _entries(store.db, sql, {"numbers": json.dumps(list(numbers))})}
+    entries = _entries(store, f"number in ({NUMBERS})", {"numbers": list(numbers)})
+    return {entry.number: entry.record for entry in entries}
 
 
-_NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
+NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
 def with_fingerprint(store: Journal, value: str) -> list[Entry]:
     """Return the records with a fingerprint: the same kind and text but for case and spacing."""
-    return _entries(store.db, "select number, doc from records where fingerprint = :value", {"value": value})
+    return _entries(store, "fingerprint = :value", {"value": value})
 
 
 def authors(db: Database) -> list[str]:
     """Return the users who wrote records; the query skips from name to name instead of reading every row."""
-    return [row[0] for row in db.query("select * from holdfast_authors()" if db.guarded else AUTHORS)]
+    return column(db, "select * from holdfast_authors()" if db.guarded else AUTHORS)
 
 
 AUTHORS = """
@@ -216,7 +206,7 @@ order by created_at desc limit :most
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
     """Return the place of each record, with up to `reach` neighbours before and after it in its session."""
-    rows = db.query(_PLACES, {"numbers": json.dumps(list(numbers)), "reach": reach})
+    rows = db.query(_PLACES, {"numbers": list(numbers), "reach": reach})
     return {row[0]: Place(row[0], row[1], row[2], row[3], (*_distances(row[4]), *_distances(row[5]))) for row in rows}
 
 
@@ -233,7 +223,7 @@ _BESIDE = """
 _PLACES = f"""
 select number, session, author, created_at, {_BESIDE.format(side="< one.number order by other.number desc")},
     {_BESIDE.format(side="> one.number order by other.number")}
-from records as one where number in ({_NUMBERS})
+from records as one where number in ({NUMBERS})
 """
 
 
@@ -241,17 +231,14 @@ def page(store: Journal, chosen: Filter, *, limit: int, offset: int = 0, oldest_
     """Return a page of records by time of creation, newest first by default."""
     where, params = _where(chosen)
     order = "created_at, number" if oldest_first else "created_at desc, number desc"
-    return _entries(
-        store.db,
-        f"select number, doc from records where {where} order by {order} limit :limit offset :offset",
-        {**params, "limit": limit, "offset": offset},
-    )
+    paged = {**params, "limit": limit, "offset": offset}
+    return _entries(store, f"{where} order by {order} limit :limit offset :offset", paged)
 
 
 _ORDERS: Mapping[Order, str] = {
     "changed": "updated_at desc, number desc",
     "applied": "coalesce(applied, 0) desc, number desc",
-    "shown": "coalesce(surfaced, 0) desc, number desc",
+    "shown": "coalesce(surfaced + injected, 0) desc, number desc",
     "title": "title, number",
 }
 
@@ -262,7 +249,7 @@ def ordered(store: Journal, chosen: Filter, order: Order, *, limit: int, offset:
     table = "records left join usage using (id)" if order in ("applied", "shown") else "records"
     # Only the numbers are sorted, and only what is on the page is read in full.
     sql = f"select number from {table} where {where} order by {_ORDERS[order]} limit :limit offset :offset"
-    numbers = [row[0] for row in store.db.query(sql, {**params, "limit": limit, "offset": offset})]
+    numbers = column(store.db, sql, {**params, "limit": limit, "offset": offset})
     known = by_numbers(store, numbers)
     return [Entry(number=number, record=known[number]) for number in numbers if number in known]
 
@@ -275,62 +262,48 @@ def latest(store: Journal, chosen: Filter, *, limit: int, before: int = 0) -> li
     assert chosen.projects is not None
     where, params = _where(chosen)
     earlier = "and number < :before" if before else ""
-    sql = f"select number, doc from records where {where} {earlier} order by number desc limit :limit"
-    return _entries(store.db, sql, {**params, "limit": limit} | ({"before": before} if before else {}))
+    given = {**params, "limit": limit} | ({"before": before} if before else {})
+    return _entries(store, f"{where} {earlier} order by number desc limit :limit", given)
 
 
 def after(store: Journal, number: int, limit: int) -> list[Entry]:
     """Return the records with a higher number, in order, of any project and state."""
-    sql = "select number, doc from records where number > :number order by number limit :limit"
-    return _entries(store.db, sql, {"number": number, "limit": limit})
+    return _entries(store, "number > :number order by number limit :limit", {"number": number, "limit": limit})
 
 
 def newest(store: Journal, kind: str, project: int, *, state: str = "active", limit: int) -> list[Entry]:
     """Return the latest records of one kind in one project, latest first. Uses the index on kind."""
-    low, high = span(project)
-    return _entries(store.db, _NEWEST, {"kind": kind, "low": low, "high": high, "state": state, "limit": limit})
-
-
-_NEWEST = """
-select number, doc from records where kind = :kind and number between :low and :high and state = :state
-order by number desc limit :limit
-"""
+    return _entries(store, _NEWEST.format(also=""), {"kind": kind, **within(project), "state": state, "limit": limit})
 
 
 def newest_of_here(store: Journal, kind: str, project: int, *, limit: int) -> list[Entry]:
     """Return the latest active records of one kind that were written here: none with imported events."""
-    low, high = span(project)
-    return _entries(store.db, _NEWEST_OF_HERE, {"kind": kind, "low": low, "high": high, "limit": limit})
+    arrived = f"select 1 from events where about = records.id and {FOLDING_ONLY} and verb = 'arrived'"
+    given = {"kind": kind, **within(project), "state": "active", "limit": limit}
+    return _entries(store, _NEWEST.format(also=f"and not exists ({arrived})"), given)
 
 
-_NEWEST_OF_HERE = f"""
-select number, doc from records where kind = :kind and number between :low and :high and state = 'active'
-and not exists (select 1 from events where about = records.id and {FOLDING_ONLY} and verb = 'arrived')
-order by number desc limit :limit
+_NEWEST = """
+kind = :kind and number between :low and :high and state = :state {also} order by number desc limit :limit
 """
 
 
 def with_triggers(store: Journal, project: int, *, limit: int) -> list[Entry]:
     """Return the latest active records of a project that have triggers of their own, latest first."""
-    low, high = span(project)
-    sql = """
-    select number, doc from records where number between :low and :high and state = 'active' and doc like :mark
-    order by number desc limit :limit
-    """
-    return _entries(store.db, sql, {"low": low, "high": high, "mark": '%"triggers"%', "limit": limit})
+    where = "number between :low and :high and state = 'active' and doc like :mark order by number desc limit :limit"
+    return _entries(store, where, {**within(project), "mark": '%"triggers"%', "limit": limit})
 
 
 def waiting(store: Journal, projects: tuple[int, ...] | None, limit: int) -> list[Entry]:
     """Return records in quarantine or with quarantined changes, latest number first. Uses their index."""
     where, params = _where(Filter(projects=projects, states=(), separate=True, waits=True))
-    sql = f"select number, doc from records where {where} order by number desc limit :limit"
-    return _entries(store.db, sql, {**params, "limit": limit})
+    return _entries(store, f"{where} order by number desc limit :limit", {**params, "limit": limit})
 
 
 def of_session(store: Journal, session: str, *, limit: int = 1_000) -> list[Entry]:
     """Return the memories a session wrote, in order, in any state but erased."""
-    sql = f"select number, doc from records where session = :session and state <> 'erased' and {MEMORIES} order by number limit :limit"
-    return _entries(store.db, sql, {"session": session, "limit": limit})
+    where = f"session = :session and state <> 'erased' and {MEMORIES} order by number limit :limit"
+    return _entries(store, where, {"session": session, "limit": limit})
 
 
 def counted_in_sessions(store: Journal, sessions: Iterable[str]) -> dict[str, int]:
@@ -339,26 +312,20 @@ def counted_in_sessions(store: Journal, sessions: Iterable[str]) -> dict[str, in
     select session, count(*) from records
     where session in (select value from json_each(:sessions)) and session <> '' and state <> 'erased' and {MEMORIES} group by session
     """
-    return {row[0]: int(row[1]) for row in store.db.query(sql, {"sessions": json.dumps(sorted(set(sessions)))})}
+    return {row[0]: int(row[1]) for row in store.db.query(sql, {"sessions": set(sessions)})}
 
 
 def kinds_since(store: Journal, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
     """Count by kind the active records of a project created since an instant; with `sessions`, only theirs."""
-    low, high = span(project)
     only = "" if sessions is None else "and session in (select value from json_each(:sessions))"
-    given = {"low": low, "high": high, "since": since, "sessions": json.dumps(sorted(sessions or ()))}
-    rows = store.db.query(_KINDS.format(only=only), given if sessions is not None else _without(given, "sessions"))
-    return {row[0]: int(row[1]) for row in rows}
+    given = {**within(project), "since": since} | ({} if sessions is None else {"sessions": set(sessions)})
+    return {row[0]: int(row[1]) for row in store.db.query(_KINDS.format(only=only), given)}
 
 
 _KINDS = """
 select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active' {only}
 group by kind order by count(*) desc, kind
 """
-
-
-def _without(params: Params, name: str) -> Params:
-    return {key: value for key, value in params.items() if key != name}
 
 
 def by_minute(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:
@@ -371,27 +338,25 @@ def by_minute(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:
 def starters(store: Journal) -> set[str]:
     """Return the ids of the lessons that ship with Holdfast. They are old and global, so few rows are read."""
     sql = "select id from records where source = 'starter' and number <= :most"
-    return {row[0] for row in store.db.query(sql, {"most": span(0)[1]})}
+    return set(column(store.db, sql, {"most": span(0)[1]}))
 
 
 def last_made(store: Journal, project: int) -> str:
     """Return when the record with the highest number in a project was created; empty if there is none."""
-    low, high = span(project)
     sql = "select created_at from records where number between :low and :high order by number desc limit 1"
-    rows = store.db.query(sql, {"low": low, "high": high})
-    return str(rows[0][0]) if rows else ""
+    return str(value(store.db, sql, within(project), ""))
 
 
 def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, Entry]:
     """Return the records with these ids, by id."""
-    sql = "select number, doc from records where id in (select value from json_each(:ids))"
-    return {entry.record.id: entry for entry in _entries(store.db, sql, {"ids": json.dumps(list(ids))})}
+    entries = _entries(store, "id in (select value from json_each(:ids))", {"ids": list(ids)})
+    return {entry.record.id: entry for entry in entries}
 
 
 def counted(store: Journal, chosen: Filter) -> int:
     """Count the records that match a filter."""
     where, params = _where(chosen)
-    return int(store.db.query(f"select count(*) from records where {where}", params)[0][0])
+    return int(value(store.db, f"select count(*) from records where {where}", params))
 
 
 def census(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:
@@ -403,83 +368,60 @@ def census(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:
 
 def kinds_of(store: Journal, project: int) -> dict[str, int]:
     """Count the records of each kind in a project, in any state. Answered from the index: no row is read."""
-    low, high = span(project)
     # The plus sign keeps the database from scanning the rows by number.
     sql = "select kind, count(*) from records where +number between :low and :high group by kind order by count(*) desc, kind"
-    return {row[0]: int(row[1]) for row in store.db.query(sql, {"low": low, "high": high})}
+    return {row[0]: int(row[1]) for row in store.db.query(sql, within(project))}
 
 
 def numbers(store: Journal, chosen: Filter) -> set[int]:
     """Return the local numbers of the records that match a filter."""
     where, params = _where(chosen)
-    return {row[0] for row in store.db.query(f"select number from records where {where}", params)}
+    return set(column(store.db, f"select number from records where {where}", params))
 
 
 def _where(chosen: Filter) -> tuple[str, Params]:
     """Return a filter as SQL and parameters. The fragments are constants; input is only in the parameters."""
     parts, params = ["1 = 1"], dict[str, object]()
-    if chosen.projects is not None:
-        spans = []
-        for place, project in enumerate(chosen.projects):
-            params[f"low{place}"], params[f"high{place}"] = span(project)
-            spans.append(f"number between :low{place} and :high{place}")
-        parts.append(f"({' or '.join(spans)})")
-    for part, named in (_of_kinds(chosen), _in_states(chosen.states)):
-        parts += [part] if part else []
-        params |= named
-    scoped, named = _scoped(chosen)
-    parts += scoped
-    params |= named
-    if not chosen.starters:
-        parts.append("source <> 'starter'")
-    if chosen.waits:
-        parts.append("waits = 1")  # exactly as in the condition of the partial index, or it is not used
-    if chosen.cites:
-        parts.append("cites = 1")
-    for place, tag in enumerate(chosen.tags):
-        parts.append(_TAGGED.format(place=place))
-        params[f"tag{place}"] = tag
-    for name, test in _TESTS.items():
-        if value := getattr(chosen, name):
-            parts.append(test)
-            params[name] = value
+    for part, given in (*_by_column(chosen), *_by_label(chosen)):
+        parts.append(part)
+        params |= given
     return " and ".join(parts), params
 
 
-def _of_kinds(chosen: Filter) -> tuple[str, Params]:
-    """Return the condition on kinds; `=` for a single kind, so that the index gives the records in order."""
-    if not chosen.kinds:
-        return "" if chosen.separate else MEMORIES, {}
-    if (
-        len(chosen.kinds) == 1
-    ):  # with tags, their index finds fewer records than that of kinds, which `||` keeps out of use
-        return "kind || '' = :kind" if chosen.tags else "kind = :kind", {"kind": chosen.kinds[0]}
-    return "kind in (select value from json_each(:kind))", {"kind": json.dumps(chosen.kinds)}
+def _by_column(chosen: Filter) -> Iterator[tuple[str, Params]]:
+    if chosen.projects is not None:
+        spans = [f"number between :low{place} and :high{place}" for place in range(len(chosen.projects))]
+        bounds = {f"{end}{place}": n for place, one in enumerate(chosen.projects) for end, n in within(one).items()}
+        yield f"({' or '.join(spans)})", bounds
+    match chosen.kinds:
+        case (
+            kind,
+        ):  # with `=` the index gives the records in order; but the index of tags finds fewer: `||` chooses it
+            yield "kind || '' = :kind" if chosen.tags else "kind = :kind", {"kind": kind}
+        case (_, *_):
+            yield "kind in (select value from json_each(:kind))", {"kind": chosen.kinds}
+        case _ if not chosen.separate:
+            yield MEMORIES, {}
+    if chosen.states == ("pending",):
+        yield "state = 'pending'", {}  # exactly as in the condition of the partial index, or it is not used
+    elif chosen.states:
+        yield "state in (select value from json_each(:state))", {"state": chosen.states}
+    flags = {"source <> 'starter'": not chosen.starters, "waits = 1": chosen.waits, "cites = 1": chosen.cites}
+    yield from ((test, {}) for test, applies in flags.items() if applies)
+    yield from ((test, {name: text}) for name, test in _TESTS.items() if (text := getattr(chosen, name)))
 
 
-def _in_states(states: tuple[str, ...]) -> tuple[str, Params]:
-    """Return the condition on states; for pending exactly as in the condition of the partial index."""
-    if states == ("pending",):
-        return "state = 'pending'", {}
-    return ("state in (select value from json_each(:state))", {"state": json.dumps(states)}) if states else ("", {})
-
-
-def _scoped(chosen: Filter) -> tuple[list[str], Params]:
-    """Return the conditions on scopes: all of `scopes`, any of `any_scopes`, none of `without_scopes`."""
-    wanted = {"": chosen.scopes, "any": chosen.any_scopes, "not": chosen.without_scopes}
-    tests = {
-        name: [_SCOPED.format(place=f"{name}{place}") for place in range(len(found))] for name, found in wanted.items()
-    }
-    params: dict[str, object] = {}
-    for name, found in wanted.items():
-        for place, scope in enumerate(found):
-            params |= _nested(f"{name}{place}", scope)
-    either = [f"({' or '.join(tests['any'])})"] if tests["any"] else []
-    return [*tests[""], *either, *(f"not {test}" for test in tests["not"])], params
-
-
-def _nested(place: str, scope: str) -> dict[str, object]:
-    return {f"scope{place}": scope, f"from{place}": f"{scope}:", f"to{place}": f"{scope};"}  # ';' comes after ':'
+def _by_label(chosen: Filter) -> Iterator[tuple[str, Params]]:
+    for place, tag in enumerate(chosen.tags):
+        yield _TAGGED.format(place=place), {f"tag{place}": tag}
+    for name, scopes in (("all", chosen.scopes), ("any", chosen.any_scopes), ("not", chosen.without_scopes)):
+        tests, given = [_SCOPED.format(place=f"_{name}{place}") for place in range(len(scopes))], dict[str, str]()
+        for place, scope in enumerate(scopes):
+            nested = {"scope": scope, "from": f"{scope}:", "to": f"{scope};"}  # ';' comes after ':'
+            given |= {f"{part}_{name}{place}": text for part, text in nested.items()}
+        if tests:
+            anyone = f"({' or '.join(tests)})"
+            yield {"all": " and ".join(tests), "any": anyone, "not": f"not {anyone}"}[name], given
 
 
 _SCOPED = (
@@ -490,8 +432,9 @@ _TAGGED = "number in (select number from labels where facet = 'tag' and value = 
 _TESTS = {"session": "session = :session", "since": "created_at >= :since", "until": "created_at < :until"}
 
 
-def _entries(db: Database, sql: str, params: Params) -> list[Entry]:
-    return [Entry(number=row[0], record=parsed(row[1])) for row in db.query(sql, params)]
+def _entries(store: Journal, where: str, params: Params) -> list[Entry]:
+    rows = store.db.query(f"select number, doc from records where {where}", params)
+    return [Entry(number=row[0], record=parsed(row[1])) for row in rows]
 
 
 @lru_cache(maxsize=2048)

@@ -1,22 +1,19 @@
-"""View of usage: how often each record was returned, in which session, and with which outcome."""
+"""View of usage: how often each record was returned or injected, in which session, and with which outcome."""
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from holdfast.engine.database import Database, Params, Row
+from holdfast.engine.database import Database, Params, column, insert
 from holdfast.engine.journal import Journal
-from holdfast.engine.views import Batch
+from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import parsed
 from holdfast.model.event import OUTCOMES, Event
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
+from holdfast.model.text import text_or_empty
 
-NAME = "usage"
-VERSION = 4
-TABLES = ("usage", "uses", "shown", "costs")
-COLUMNS = ("surfaced", *OUTCOMES)
-SCHEMA = f"""
+COLUMNS = ("surfaced", "injected", *OUTCOMES)
+_SCHEMA = f"""
 create table usage (
     id text primary key,
     {", ".join(f"{name} integer not null" for name in COLUMNS)},
@@ -86,60 +83,56 @@ class Impressions(NamedTuple):
     variant: str
 
 
-def apply(db: Database, batch: Batch, /) -> None:
-    """Count the events of a batch (the store passes each once) and clear the wordings of erased records from `uses`."""
-    gone = [{"id": entry.record.id} for entry in batch.entries if entry.record.state == "erased"]
-    db.many("update uses set variant = '' where id = :id", gone)
-    reported = [event for event in batch.counted if event.verb == "used" and event.data.get("outcome") in OUTCOMES]
+@view_of("usage", 5, _SCHEMA)
+def usage(db: Database, batch: Batch) -> None:
+    """Count what was returned and its outcomes, and clear the wordings of erased records from `uses`."""
+    db.many("update uses set variant = '' where id = :id", [{"id": entry.record.id} for entry in batch.erased])
+    reported = [event for event in batch.verbs("used") if event.data.get("outcome") in OUTCOMES]
     used = [event for event in reported if "withdraws" not in event.data]
     # Opening a record that a recall returned is not a second impression.
-    surfaced = [event for event in batch.counted if event.verb == "surfaced" and event.data.get("how") != "read"]
-    shown = [row for event in surfaced for row in _shown_rows(event)]
-    counts = [_count(event) for event in used if event.by.kind != "rule"]  # uses observed by a rule do not count
+    surfaced = [(event, _ids(event)) for event in batch.verbs("surfaced") if event.data.get("how") != "read"]
+    shown = [row for event, ids in surfaced for row in _shown_rows(event, ids)]
+    injected = [(event, _ids(event)) for event in batch.verbs("injected")]
+    db.many(_SHOW, [row for event, ids in injected for row in _shown_rows(event, ids)])
+    counts = [_NONE | {"id": one, "injected": 1} for _, ids in injected for one in ids]
+    for event in used:
+        if event.by.kind != "rule":  # uses observed by a rule do not count
+            outcome = str(event.data["outcome"])
+            used_at = event.at if outcome in ("applied", "corrected") else ""
+            counts.append(_NONE | {"id": event.about, outcome: 1, "used_at": used_at})
     db.many(_ADD, [*counts, *(_NONE | {"id": row["id"], "surfaced": 1} for row in shown)])
-    db.many(_USE, [_use_row(event) for event in used])
-    db.many(_COST, [_cost_row(event) for event in surfaced])
+    insert(db, "uses", [_use_row(event) for event in used], keeping="event")
+    db.many(_COST, [_cost_row(event, ids) for event, ids in surfaced])
     db.many(_SHOW, shown)
-    _withdraw(db, [str(event.data["withdraws"]) for event in reported if "withdraws" in event.data])
+    if withdrawn := [str(event.data["withdraws"]) for event in reported if "withdraws" in event.data]:
+        gone = [_NONE | {"id": row[0], row[1]: -1} for row in db.query(_WITHDRAWN, {"events": withdrawn})]
+        db.many("delete from uses where event = :event", [{"event": event} for event in withdrawn])
+        db.many(_ADD, gone)
+        db.many(_LAST_USED, [{"id": row["id"]} for row in gone])
 
 
-def _withdraw(db: Database, events: Sequence[str]) -> None:
-    """Remove uses that were taken back."""
-    if not events:
-        return
-    sql = "select id, outcome from uses where observed = 0 and event in (select value from json_each(:events))"
-    gone = [_NONE | {"id": row[0], row[1]: -1} for row in db.query(sql, {"events": json.dumps(events)})]
-    db.many("delete from uses where event = :event", [{"event": event} for event in events])
-    db.many(_ADD, gone)
-    db.many(_LAST_USED, [{"id": row["id"]} for row in gone])
-
-
-def _count(event: Event) -> Params:
-    outcome = str(event.data["outcome"])
-    used_at = event.at if outcome in ("applied", "corrected") else ""
-    return _NONE | {"id": event.about, outcome: 1, "used_at": used_at}
+def _cost_row(event: Event, ids: list[str]) -> Params:
+    tokens = event.data.get("tokens")
+    cost = tokens if isinstance(tokens, int) else 0
+    return {"session": event.about, "at": event.at, "empty": int(not ids), "tokens": cost}
 
 
 def _use_row(event: Event) -> Params:
-    outcome, variant = event.data["outcome"], event.data.get("variant")
-    row = {"event": event.id, "id": event.about, "session": event.by.session, "at": event.at, "outcome": outcome}
+    row = {"event": event.id, "id": event.about, "session": event.by.session, "at": event.at}
     observed = int("observed" in event.data or event.by.kind == "rule")
-    return {**row, "variant": variant if isinstance(variant, str) else "", "observed": observed}
+    return {
+        **row,
+        "outcome": event.data["outcome"],
+        "variant": text_or_empty(event.data.get("variant")),
+        "observed": observed,
+    }
 
 
-def _cost_row(event: Event) -> Params:
-    tokens = event.data.get("tokens")
-    cost = {"session": event.about, "at": event.at, "empty": int(not _ids(event))}
-    return {**cost, "tokens": tokens if isinstance(tokens, int) else 0}
-
-
-def _shown_rows(event: Event) -> list[Params]:
+def _shown_rows(event: Event, ids: list[str]) -> list[Params]:
     variants = event.data.get("variants")
     named = variants if isinstance(variants, dict) else {}
-    wordings = {record_id: named.get(record_id) for record_id in _ids(event)}
     return [
-        {"session": event.about, "id": one, "at": event.at, "variant": wording if isinstance(wording, str) else ""}
-        for one, wording in wordings.items()
+        {"session": event.about, "id": one, "at": event.at, "variant": text_or_empty(named.get(one))} for one in ids
     ]
 
 
@@ -169,11 +162,7 @@ on conflict (session) do update set
     recalls = costs.recalls + 1, empty = costs.empty + excluded.empty, tokens = costs.tokens + excluded.tokens,
     at = case when excluded.at > costs.at then excluded.at else costs.at end
 """
-_USE = """
-insert into uses (event, id, session, at, outcome, variant, observed)
-values (:event, :id, :session, :at, :outcome, :variant, :observed)
-on conflict do nothing
-"""
+_WITHDRAWN = "select id, outcome from uses where observed = 0 and event in (select value from json_each(:events))"
 _SHOW = """
 insert into shown (session, id, at, times, variant) values (:session, :id, :at, 1, :variant)
 on conflict (session, id) do update set
@@ -185,17 +174,13 @@ on conflict (session, id) do update set
 
 def of(store: Journal, ids: Iterable[str]) -> dict[str, Usage]:
     """Return the usage by record id; a record that was never returned or used is left out."""
-    rows = store.db.query(_OF, {"ids": json.dumps(list(ids))})
+    rows = store.db.query("select * from usage where id in (select value from json_each(:ids))", {"ids": list(ids)})
     return {row["id"]: Usage(**{name: row[name] for name in (*COLUMNS, "last_used_at")}) for row in rows}
-
-
-_OF = "select * from usage where id in (select value from json_each(:ids))"
 
 
 def since(store: Journal, ids: Iterable[str], at: str) -> list[Use]:
     """Return the uses of these records since an instant."""
-    sql = f"select {_USED} from uses where at >= :at and id in (select value from json_each(:ids))"
-    return _uses(store.db.query(sql, {"at": at, "ids": json.dumps(list(ids))}))
+    return _uses(store, "at >= :at and id in (select value from json_each(:ids))", {"at": at, "ids": list(ids)})
 
 
 def is_counted(store: Journal, event: str) -> bool:
@@ -205,33 +190,37 @@ def is_counted(store: Journal, event: str) -> bool:
 
 def all_since(store: Journal, at: str) -> list[Use]:
     """Return the uses of all records since an instant, in order."""
-    return _uses(store.db.query(f"select {_USED} from uses where at >= :at order by event", {"at": at}))
+    return _uses(store, "at >= :at order by event", {"at": at})
 
 
 def in_session(store: Journal, session: str) -> list[Use]:
     """Return the uses that a session reported, in order."""
-    return _uses(
-        store.db.query(f"select {_USED} from uses where session = :session order by event", {"session": session})
-    )
+    return _uses(store, "session = :session order by event", {"session": session})
 
 
-_USED = "event, id, session, at, outcome, variant, observed"
-
-
-def _uses(rows: Sequence[Row]) -> list[Use]:
+def _uses(store: Journal, where: str, given: Params) -> list[Use]:
+    rows = store.db.query(f"select event, id, session, at, outcome, variant, observed from uses where {where}", given)
     return [Use(row[0], row[1], row[2], row[3], row[4], row[5], bool(row[6])) for row in rows]
 
 
 def shown_in(store: Journal, session: str) -> list[Impressions]:
     """Return the impressions of a session, in order of the first one of each record."""
-    sql = "select session, id, at, times, variant from shown where session = :session order by at, id"
-    return [Impressions(*row) for row in store.db.query(sql, {"session": session})]
+    return _impressions(store, "session = :session", {"session": session})
 
 
 def worded_in(store: Journal, session: str) -> list[Impressions]:
     """Return the impressions of a session that used one of two wordings, in order of the first one of each record."""
-    sql = "select session, id, at, times, variant from shown where session = :session and variant <> '' order by at, id"
-    return [Impressions(*row) for row in store.db.query(sql, {"session": session})]
+    return _impressions(store, "session = :session and variant <> ''", {"session": session})
+
+
+def shown_since(store: Journal, at: str) -> list[Impressions]:
+    """Return the impressions of all sessions whose first one is not before an instant."""
+    return _impressions(store, "at >= :at", {"at": at})
+
+
+def _impressions(store: Journal, where: str, given: Params) -> list[Impressions]:
+    sql = f"select session, id, at, times, variant from shown where {where} order by at, id"
+    return [Impressions(*row) for row in store.db.query(sql, given)]
 
 
 def unanswered_scars(store: Journal, session: str) -> list[Record]:
@@ -256,10 +245,10 @@ def costs_since(store: Journal, at: str) -> list[Cost]:
 def strangers(store: Journal) -> list[str]:
     """Return the ids that have uses but no record."""
     sql = "select distinct uses.id from uses left join records on records.id = uses.id where records.id is null"
-    return [row[0] for row in store.db.query(sql)]
+    return column(store.db, sql)
 
 
-def shown_since(store: Journal, at: str) -> list[Impressions]:
-    """Return the impressions of all sessions whose first one is not before an instant."""
-    sql = "select session, id, at, times, variant from shown where at >= :at order by at, id"
-    return [Impressions(*row) for row in store.db.query(sql, {"at": at})]
+def sessions_shown(store: Journal, record_id: str, limit: int) -> list[str]:
+    """Return the latest sessions that a record was returned to or injected into."""
+    sql = "select session from shown where id = :id order by at desc limit :limit"
+    return column(store.db, sql, {"id": record_id, "limit": limit})

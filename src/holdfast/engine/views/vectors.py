@@ -3,25 +3,21 @@
 It lags behind: `unembedded` is the queue for the embedder.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from holdfast.engine.database import Bits, Database, Dialect, Halves, query_each
-from holdfast.engine.journal import Journal
-from holdfast.engine.views import Batch
-from holdfast.engine.views.records import fingerprint, span
+from holdfast.engine.database import Bits, Database, Dialect, Halves, insert, query_each, value
+from holdfast.engine.journal import Journal, counted_up
+from holdfast.engine.views import Batch, view_of
+from holdfast.engine.views.records import NUMBERS, fingerprint, within
 
-NAME = "vectors"
-VERSION = 2
-TABLES = ("vectors", "token_vectors", "unembedded")
 _UNEMBEDDED = """
 create table unembedded (
     number integer primary key
 );
 """
 # On PostgreSQL the index of the primary key includes the sign bits, so that a project's are read without its rows.
-SCHEMA: dict[Dialect, str] = {
+_SCHEMA: dict[Dialect, str] = {
     "sqlite": f"""
 create table vectors (
     number integer not null,
@@ -88,18 +84,16 @@ class Passage:
     tokens: bytes = b""
 
 
-def apply(db: Database, batch: Batch, /) -> None:
+@view_of("vectors", 2, _SCHEMA)
+def vectors(db: Database, batch: Batch) -> None:
     """Delete the vectors of changed texts and of erased records, and queue records without vectors."""
-    erased = [{"number": entry.number} for entry in batch.entries if entry.record.state == "erased"]
+    erased = [{"number": entry.number} for entry in batch.erased]
+    for table in vectors.tables:
+        db.many(f"delete from {table} where number = :number", erased)
     kept = [entry for entry in batch.entries if entry.record.state != "erased"]
-    if erased:
-        db.many("delete from vectors where number = :number", erased)
-        db.many("delete from token_vectors where number = :number", erased)
-        db.many("delete from unembedded where number = :number", erased)
     revised = [{"number": entry.number, "fingerprint": fingerprint(entry.record)} for entry in kept if entry.known]
-    if revised:
-        db.many("delete from vectors where number = :number and fingerprint <> :fingerprint", revised)
-        db.many(_FORGET_TOKENS, revised)
+    db.many("delete from vectors where number = :number and fingerprint <> :fingerprint", revised)
+    db.many(_FORGET_TOKENS, revised)
     db.many(_QUEUE, [{"number": entry.number} for entry in kept])
 
 
@@ -116,8 +110,7 @@ on conflict do nothing
 
 def waiting(store: Journal, projects: Iterable[int] | None, limit: int) -> list[int]:
     """Return the numbers of records without vectors, of these projects or of all if None, newest first per project."""
-    spans = [(0, 2**62)] if projects is None else [span(project) for project in projects]
-    each = [{"low": low, "high": high} for low, high in spans]
+    each = [within(project) for project in ((None,) if projects is None else projects)]
     return [row[0] for rows in query_each(store.db, _WAITING, each, {"limit": limit}) for row in rows][:limit]
 
 
@@ -126,33 +119,30 @@ _WAITING = "select number from unembedded where number between :low and :high or
 
 def of(store: Journal, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
     """Return (number, vector) for each passage of these records; vectors are float16 values."""
-    sql = f"select number, vector from vectors where number in ({_NUMBERS})"
-    return [(row[0], bytes(row[1])) for row in store.db.query(sql, {"numbers": json.dumps(list(numbers))})]
+    sql = f"select number, vector from vectors where number in ({NUMBERS})"
+    return [(row[0], bytes(row[1])) for row in store.db.query(sql, {"numbers": list(numbers)})]
 
 
 def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, bytes]:
     """Return the vector of the first passage of each of these records that has one."""
-    rows = store.db.query(_BY_IDS, {"ids": json.dumps(list(ids))})
-    return {row[0]: bytes(row[1]) for row in rows}
+    return {row[0]: bytes(row[1]) for row in store.db.query(_BY_IDS, {"ids": list(ids)})}
 
 
 _BY_IDS = """
 select entries.id, vectors.vector from entries join vectors on vectors.number = entries.number and vectors.passage = 0
 where entries.id in (select value from json_each(:ids))
 """
-_NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
 def tokens_of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
     """Return (number, vectors of its words) for each passage of these records that has some."""
-    sql = f"select number, tokens from token_vectors where number in ({_NUMBERS})"
-    return [(row[0], row[1]) for row in db.query(sql, {"numbers": json.dumps(list(numbers))})]
+    sql = f"select number, tokens from token_vectors where number in ({NUMBERS})"
+    return [(row[0], row[1]) for row in db.query(sql, {"numbers": list(numbers)})]
 
 
 def codes_of_short(db: Database, project: int) -> list[tuple[int, bytes]]:
     """Return (number, sign bits) of a project's active records with a single passage, newest first."""
-    low, high = span(project)
-    return [(row[0], bytes(row[1])) for row in db.query(_SHORT, {"low": low, "high": high})]
+    return [(row[0], bytes(row[1])) for row in db.query(_SHORT, within(project))]
 
 
 _SHORT = """
@@ -165,7 +155,7 @@ order by one.number desc
 
 def lag(store: Journal) -> int:
     """Count the records in the queue for the embedder."""
-    return int(store.db.query("select count(*) from unembedded")[0][0])
+    return int(value(store.db, "select count(*) from unembedded"))
 
 
 def is_empty(store: Journal) -> bool:
@@ -178,37 +168,17 @@ def store(store: Journal, numbers: Sequence[int], passages: Sequence[Passage], *
     with store.db.transaction():
         if passages and graph:
             make_graph(store.db, len(passages[0].vector) // 2)
-        store.db.execute("update counters set value = value + 1 where name = 'stamp'")
-        stamp = int(store.db.query("select value from counters where name = 'stamp'")[0][0])
-        given = {"numbers": json.dumps(list(numbers))}
-        store.db.execute(f"delete from vectors where number in ({_NUMBERS})", given)
-        store.db.execute(f"delete from token_vectors where number in ({_NUMBERS})", given)
-        store.db.execute(f"delete from unembedded where number in ({_NUMBERS})", given)
-        store.db.many(
-            """
-            insert into vectors (number, passage, fingerprint, stamp, code, vector)
-            values (:number, :passage, :fingerprint, :stamp, :code, :vector)
-            """,
-            [
-                {
-                    "number": item.number,
-                    "passage": item.passage,
-                    "fingerprint": item.fingerprint,
-                    "stamp": stamp,
-                    "code": Bits(item.code),
-                    "vector": Halves(item.vector),
-                }
-                for item in passages
-            ],
-        )
-        store.db.many(
-            "insert into token_vectors (number, passage, tokens) values (:number, :passage, :tokens)",
-            [
-                {"number": item.number, "passage": item.passage, "tokens": item.tokens}
-                for item in passages
-                if item.tokens
-            ],
-        )
+        stamp = counted_up(store.db, "stamp")
+        for table in vectors.tables:
+            store.db.execute(f"delete from {table} where number in ({NUMBERS})", {"numbers": list(numbers)})
+        rows, words = list[dict[str, object]](), list[dict[str, object]]()
+        for item in passages:
+            place = {"number": item.number, "passage": item.passage}
+            codes = {"code": Bits(item.code), "vector": Halves(item.vector)}
+            rows.append({**place, "fingerprint": item.fingerprint, "stamp": stamp, **codes})
+            words += [{**place, "tokens": item.tokens}] if item.tokens else []
+        insert(store.db, "vectors", rows)
+        insert(store.db, "token_vectors", words)
 
 
 def forget_all(store: Journal) -> None:

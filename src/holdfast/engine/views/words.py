@@ -13,19 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.engine.database import Database, Dialect, query_each
 from holdfast.engine.journal import Journal
-from holdfast.engine.passages import pieces
-from holdfast.engine.tokens import tokens
-from holdfast.engine.views import Batch
+from holdfast.engine.tokens import pieces, tokens
+from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.kinds import CODED
 from holdfast.model.record import Record
 
-NAME = "words"
-VERSION = 4
-TABLES = ("words",)
 # The tokenizer only has to split at spaces; positions are not used. PostgreSQL's index has `fastupdate` off, because
 # every search would have to read the list of pending entries.
-SCHEMA: dict[Dialect, str] = {
+_SCHEMA: dict[Dialect, str] = {
     "sqlite": """
 create virtual table words using fts5 (body, tokenize = 'unicode61 remove_diacritics 0', detail = none);
 """,
@@ -62,24 +58,20 @@ def drop_index(db: Database) -> None:
         db.script("drop index if exists words_lexemes;\n")
 
 
-def apply(db: Database, batch: Batch, /) -> None:
+@view_of("words", 4, _SCHEMA)
+def words(db: Database, batch: Batch) -> None:
     """Index the current words of each record."""
-    gone = [entry.number for entry in batch.entries if entry.known]
-    if gone:
-        db.many("delete from words where rowid in (:number, :negated)", [{"number": n, "negated": -n} for n in gone])
-    rows = []
+    gone = [{"number": entry.number, "negated": -entry.number} for entry in batch.known]
+    db.many("delete from words where rowid in (:number, :negated)", gone)
+    rows = list[dict[str, object]]()
     for entry in batch.entries:
         if entry.record.state != "erased":
             rowid = entry.number if entry.record.state == "active" else -entry.number
-            rows.append(_row(db, rowid, indexed(entry.record)))
+            body, home = indexed(entry.record), _home(rowid)
+            rows.append({"rowid": rowid, "body": body})
+            if db.dialect == "postgres":
+                rows[-1]["lexemes"] = " ".join([f"{word}/{home}" for word in set(body.split())])
     db.many(_INSERT[db.dialect], rows)
-
-
-def _row(db: Database, rowid: int, body: str) -> dict[str, object]:
-    if db.dialect == "sqlite":
-        return {"rowid": rowid, "body": body}
-    home = _home(rowid)
-    return {"rowid": rowid, "body": body, "lexemes": " ".join([f"{word}/{home}" for word in set(body.split())])}
 
 
 def _home(rowid: int) -> str:
@@ -185,8 +177,7 @@ def _asked(db: Database, wanted: Sequence[Sequence[str]], place: Span) -> dict[s
 
 def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
     """Return the index words of records by number, as `indexed` writes them."""
-    rows = db.query(_BODIES, {"numbers": json.dumps(list(numbers))})
-    return {row[0]: row[1] for row in rows}
+    return {row[0]: row[1] for row in db.query(_BODIES, {"numbers": list(numbers)})}
 
 
 def newest(db: Database, places: Sequence[Span], most: int) -> dict[int, str]:

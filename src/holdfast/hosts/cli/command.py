@@ -2,7 +2,7 @@
 
 Parameters before `*` are arguments, the others options; `Annotated` says what each means, as for tools. A command that takes
 `memory` gets it opened. It returns the value for --json and the text for people (or a function that prints it), and an exit code
-if that is not 0.
+if that is not 0. With a `page` it returns the value alone: the page of that name shows it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -34,19 +34,20 @@ def command(
     name: str = "",
     *,
     under: click.Command | None = None,
+    page: str = "",
     working: str = "",
     json: bool = True,
     in_session: bool = False,
     group: bool = False,
     **settings: Any,
-) -> Callable[[Callable[..., Result]], click.Command]:
+) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a function a command, named by it unless a name is given; `under` a group if it belongs to one.
 
     `working` labels a spinner while it runs. `in_session` acts in the session of the parameter `session`. A `group` has commands of
     its own, and runs the function without one.
     """
 
-    def add(function: Callable[..., Result]) -> click.Command:
+    def add(function: Callable[..., Any]) -> click.Command:
         taken = {one.name: one for one in parameters_of(function) if one.name != "memory"}
         opens = "memory" in function.__annotations__
 
@@ -63,7 +64,11 @@ def command(
                     from holdfast.hosts.cli import render
 
                     stack.enter_context(render.working(working))
-                result = function(**given)
+                result: Any = function(**given)
+            if page:
+                from holdfast.hosts.cli import render
+
+                result = result, render.page(page, result)
             if result is not None:
                 present(result, as_json=as_json)
 
@@ -179,9 +184,13 @@ def opened(**flags: Any) -> "Iterator[Memory]":
             yield replace(memory, appended=events)
         finally:
             if events:
-                from holdfast.verbs.records.undo import keep_action
+                from holdfast.verbs.records.lifecycle import keep_action
 
                 keep_action(memory, events)
+                if memory.store.folder and (memory.store.folder / "prepared").is_dir():
+                    from holdfast.hosts.preparing import next_session
+
+                    next_session(memory.store.folder, Path.cwd())
 
 
 def declined() -> NoReturn:

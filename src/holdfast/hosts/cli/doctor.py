@@ -4,15 +4,12 @@ import re
 from dataclasses import fields
 from typing import Annotated
 
-from rich.text import Text
-
 from holdfast.compose.settings import user_file
 from holdfast.hosts.cli.command import Result, command, opened, present, settings
-from holdfast.hosts.cli.render import console, hanging, indented, working
+from holdfast.hosts.cli.render import page, working
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.request import Asked
-from holdfast.model.text import counted
 from holdfast.model.trail import DAYS, MOST
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep.doctor import Check, examine, status
@@ -24,25 +21,7 @@ BROKEN = 5  # the exit code if something does not work
 def status_command(memory: Memory) -> Result:
     """Show what is in the store, and its state."""
     now = status(memory)
-    became = ", ".join(f"{count} {outcome}" for outcome, count in now.became.items())
-    quarantine = f", {now.arrived} in quarantine (holdfast review list --sort quarantined)" if now.arrived else ""
-    lines = {
-        "store": f"{now.place}  {now.bytes / 1_000_000:.1f} MB",
-        "project": now.project,
-        "memories": f"{now.here:,} in this project, {now.everywhere:,} in {counted(now.projects, 'project')}, "
-        f"{now.pending} pending, {now.retired:,} retired{quarantine}",
-        "journal": counted(now.events, "event"),
-        "search": now.note or f"words and meaning ({now.embedder}), {now.lagging} without vectors yet",
-        "hooks": f"{now.trail_events:,} events stored (at most {MOST:,} or {DAYS:.0f} days), {now.waiting} to process, {now.spooled} in the spool",
-        "injected": f"{counted(now.receipts, 'time')} in the last week, {now.injected:,} tokens"
-        + (f"; {became}" if became else ""),
-    }
-
-    def draw() -> None:
-        for name, line in (*lines.items(), *(("", sentence) for sentence in now.elsewhere)):
-            hanging(console(), Text.assemble((f"{name:<9}", "dim"), line), 9)
-
-    return now, draw
+    return now, page("status", now, most=MOST, days=f"{DAYS:.0f}")
 
 
 @command()
@@ -64,19 +43,9 @@ def doctor_command(*, as_json: bool = False) -> Result:
             checks += client_checks(here.machine, here.manifest)
         except HoldfastError as wrong:
             checks.append(Check(name="clients", found=wrong.message, fix=wrong.hint))
-    fixes = [check.fix for check in checks if check.fix]
-
-    def draw() -> None:
-        out = console()
-        for check in checks:
-            mark, style = ("✗", "red") if check.fix else ("✓", "green")
-            hanging(out, Text.assemble((f"{mark} ", style), (f"{check.name:<15}", "bold"), check.found), 17)
-            indented(out, check.fix and f"→ {check.fix}", 2, style="yellow")
-        out.print(Text(f"\nNext: {fixes[0]}" if fixes else "\nEverything works."))
-
     if problem is None:
-        return checks, draw, BROKEN if fixes else 0
-    present((checks, draw), as_json=as_json)
+        return checks, page("doctor", checks), BROKEN if any(check.fix for check in checks) else 0
+    present((checks, page("doctor", checks)), as_json=as_json)
     raise problem
 
 
@@ -87,20 +56,19 @@ def config_command(words: Annotated[tuple[str, ...], Asked("", metavar="")] = ()
     if words:
         raise Invalid("`holdfast config` only shows settings.", hint=f"To change one: {how}.")
     current = settings()
-    values = {spec.name: _printable(spec.name, getattr(current.config, spec.name)) for spec in fields(Config)}
+    settings_ = [
+        {"name": spec.name, "help": spec.metadata["help"], "source": current.sources[spec.name]}
+        | {"value": value, "text": _text(value)}
+        for spec in fields(Config)
+        for value in [_printable(spec.name, getattr(current.config, spec.name))]
+    ]
+    values = {one["name"]: {"value": one["value"], "source": one["source"]} for one in settings_}
+    return values, page("config", settings_, how=how)
 
-    def draw() -> None:
-        out = console()
-        for spec in fields(Config):
-            source, value = current.sources[spec.name], values[spec.name]
-            text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            text = text.lower() if isinstance(value, bool) else text or "(empty)"
-            style = "bold" if source != "default" else ""
-            out.print(Text.assemble((spec.name, "cyan"), "  ", (text, style), (f"  ({source})", "dim")))
-            indented(out, spec.metadata["help"], 4, "dim")
-        hanging(out, Text(f"To change one: {how}."), 2)
 
-    return {name: {"value": value, "source": current.sources[name]} for name, value in values.items()}, draw
+def _text(value: object) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text.lower() if isinstance(value, bool) else text or "(empty)"
 
 
 def _printable(name: str, value: object) -> object:

@@ -1,29 +1,22 @@
 """Commands that change single memories: revise, forget, restore, link; and their history."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from holdfast.hosts.cli.command import Result, command, declined
 from holdfast.hosts.cli.memories import done, refusal_of
-from holdfast.hosts.cli.render import agreed, say, show_history
+from holdfast.hosts.cli.render import agreed, page, say, steps_of
 from holdfast.hosts.cli.values import Id, Relation, fields_of, from_top, stdin_text, teaching_fields
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
-from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.request import Asked, Fields
 from holdfast.model.text import counted, shorten
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, unlink
+from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, undo_last, unlink
 from holdfast.verbs.records.read import history
-from holdfast.verbs.records.undo import undo_last
-
-if TYPE_CHECKING:
-    from holdfast.verbs.upkeep.backups import Backup
-    from holdfast.verbs.upkeep.erasing import Erased
 
 REVISED = "body title kind fields anchors triggers scopes tags confidence visibility"
 _PLURALS = {
@@ -53,14 +46,13 @@ def revise_command(
     return done("revised", revised) if isinstance(revised, Record) else refusal_of(revised)
 
 
-@command()
-def undo_command(memory: Memory, id: Id = "") -> Result:  # noqa: A002
+@command(page="undone")
+def undo_command(memory: Memory, id: Id = "") -> list[Record]:  # noqa: A002
     """Take back your last change, or your last change of one memory: saved, revised, retired, decided, linked, judged.
 
     The twenty latest commands that changed something can be taken back, one after the other. The history keeps both.
     """
-    undone = undo_last(memory, id)
-    return undone, "\n".join(f"{short(one.id)}  undone, it is {one.state} now: {one.title}" for one in undone)
+    return undo_last(memory, id)
 
 
 @command()
@@ -93,16 +85,15 @@ def forget_command(
 
 
 def _erase(memory: Memory, reference: str, *, and_backups: bool, asks: bool) -> Result:
-    from holdfast.verbs.upkeep.backups import backups_of, rewrite_backups
-    from holdfast.verbs.upkeep.erasing import erase
+    from holdfast.verbs.upkeep.erasing import backups_of, erase
 
     erased = erase(memory, reference)
-    backups = rewrite_backups(memory, erased) if and_backups else backups_of(memory, erased)
+    backups = backups_of(memory, erased, rewrite=and_backups)
     holding = [f"  {backup.path}" for backup in backups if backup.holds]
     if holding and asks and not and_backups:
         say("\n".join(("These backups still contain it:", *holding)), err=True)
         if agreed("Rewrite them without it?"):
-            backups = rewrite_backups(memory, erased)
+            backups = backups_of(memory, erased, rewrite=True)
     value = {
         "status": "erased" if erased.finished else "unfinished",
         "id": erased.ids[0] if erased.ids else "",
@@ -114,36 +105,11 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool, asks: bool) -> 
         ],
         "not_reached": [*erased.not_reached, "backups kept elsewhere", "other machines until they sync"],
     }
-    return value, "\n".join(_erasure_lines(erased, backups))
-
-
-def _erasure_lines(erased: "Erased", backups: Sequence["Backup"]) -> list[str]:
-    """Return what was erased where, what still contains it, and what is out of reach."""
-    parts = ", ".join(
+    reached = ", ".join(
         f"{count} {_PLURALS[name]}" if count > 1 and name in _PLURALS else counted(count, name)
         for name, count in erased.reached.items()
     )
-    also = f"; also from {parts}" if parts else ""
-    lines = [f"{short(id_)}  erased from the journal and every view{also}" for id_ in erased.ids]
-    lines += [] if erased.finished else ["Not finished: see below. Run the same command again later."]
-    lines += [f"  removed: {path}" for path in erased.files]
-    lines += [
-        f"  {short(id_)} says the same and was not erased: `holdfast forget {short(id_)} --erase` erases it too"
-        for id_ in erased.said_by
-    ]
-    for backup in backups:
-        if backup.problem:
-            lines.append(f"  backup {backup.path} still contains it and cannot be rewritten: {backup.problem}")
-        elif backup.rewritten:
-            lines.append(f"  backup {backup.path} rewritten and checked")
-        elif backup.removed:
-            lines.append(f"  copy of a damaged store {backup.path} removed: it could not be rewritten")
-        elif backup.holds:
-            lines.append(f"  backup {backup.path} still contains it")
-    if any(backup.holds for backup in backups):
-        lines.append(f"  `holdfast forget {erased.ids[0]} --erase --backups` rewrites backups without it")
-    reached = "backups kept elsewhere; other machines until they sync."
-    return [*lines, f"Not reached: {'; '.join(erased.not_reached)}; {reached}"]
+    return value, page("erased", erased, reached, backups)
 
 
 @command()
@@ -158,7 +124,7 @@ def restore_command(memory: Memory, id: Id) -> Result:  # noqa: A002
 def history_command(memory: Memory, id: Id) -> Result:  # noqa: A002
     """Show all events of a memory, oldest first."""
     events = history(memory, id)
-    return [event_to_json(event) for event in events], lambda: show_history(events)
+    return [event_to_json(event) for event in events], page("history", steps_of(events))
 
 
 @command()

@@ -23,9 +23,7 @@ def main() -> None:
     from holdfast.hosts.mcp.serving import serving
 
     if plugin := os.environ.get("COPILOT_PLUGIN_ROOT"):
-        from holdfast.hosts.mcp.parent import leave
-
-        leave(plugin)
+        stdio.leave(plugin)
     try:
         with serving(names, {}) as server:
             stdio.main(server)

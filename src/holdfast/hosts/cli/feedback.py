@@ -4,20 +4,18 @@ from collections.abc import Callable
 from typing import Annotated
 
 from holdfast.hosts.cli.command import Result, command
-from holdfast.hosts.cli.render import PERSON
+from holdfast.hosts.cli.render import PERSON, page
 from holdfast.hosts.cli.values import Id, Ids
 from holdfast.model.errors import Conflict
 from holdfast.model.ids import short
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.policy.ranking.trust import REASONS
-from holdfast.surfaces.core import reports
 from holdfast.surfaces.core import text as texts
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import hot
-from holdfast.verbs.sessions.judge import VERDICTS, judge
-from holdfast.verbs.sessions.scars import Answer, unanswered
-from holdfast.verbs.truth.trust import change_trust, trust_of
+from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
+from holdfast.verbs.truth.trust import Trust, change_trust, trust_of
 
 
 @command(in_session=True)
@@ -41,7 +39,7 @@ def judge_command(
     return judged, "\n".join(shown), Conflict.exit_code if judged.problems else 0
 
 
-@command()
+@command(page="trust")
 def trust_command(
     memory: Memory,
     id: Id,  # noqa: A002
@@ -50,31 +48,30 @@ def trust_command(
     reason: Annotated[str, Asked(f"One of {', '.join(REASONS)}.")] = "",
     delta: Annotated[float | None, Asked("By how much; default: by the reason.", flag="--by")] = None,
     note: Annotated[str, Asked("What was observed.")] = "",
-) -> Result:
+) -> Trust:
     """Show the trust in a memory and its reasons; with --raise or --lower, change it."""
     if raises is None and not reason:
         trust = trust_of(memory, id)
     else:
         direction = REASONS[reason] > 0 if raises is None and reason in REASONS else raises is not False
         trust = change_trust(memory, id, reason, raises=direction, delta=delta, note=note)
-    return trust, reports.trust_of(trust, PERSON)
+    return trust
 
 
 @command(group=True)
 def hot_command(memory: Memory) -> Result:
     """Show the hot set: the few memories that matter most; or add and remove memories."""
     members = hot.hot_set(memory)
-    return members, reports.hot_of(members, PERSON)
+    return members, page("hot", texts.clusters(members), len(members))
 
 
-@command("suggest", under=hot_command)
-def suggest_command(memory: Memory) -> Result:
+@command("suggest", under=hot_command, page="hot_suggestions")
+def suggest_command(memory: Memory) -> list[hot.Vitals]:
     """Show memories that are used but not in the set, and why."""
-    candidates = hot.suggested(memory)
-    return candidates, reports.suggested_of(candidates, PERSON)
+    return hot.suggested(memory)
 
 
-def _hot_action(verb: Callable[[Memory, str], list[hot.Hot]], word: str, meaning: str) -> None:
+def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str, meaning: str) -> None:
     """Add a command to `hot` that applies a verb to a memory and prints what was done."""
 
     def act(memory: Memory, id: Id) -> Result:  # noqa: A002

@@ -5,25 +5,22 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import click
-from rich.text import Text
 
 from holdfast.hosts.cli.command import Result, command, opened
-from holdfast.hosts.cli.render import PERSON, console, say, working
+from holdfast.hosts.cli.render import page, say, working
 from holdfast.hosts.cli.values import LONGEST_STDIN, DryRun, json_in, text_or_stdin
 from holdfast.model.errors import Conflict, Invalid
-from holdfast.model.ids import short
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Draft
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
-from holdfast.surfaces.core import review_text, session_text
 from holdfast.surfaces.memory_mcp.memory_types import TYPES, draft_of
-from holdfast.verbs.capture.learn import LIMIT, MOST, learn
-from holdfast.verbs.capture.mining import drop_outputs, log_output, mine_outputs, output_status
+from holdfast.verbs.capture.learn import LIMIT, MOST, Learned, learn
+from holdfast.verbs.capture.mining import OutputStatus, Run, drop_outputs, log_output, mine_outputs, output_status
 from holdfast.verbs.exchange import demo
 from holdfast.verbs.exchange.bootstrap import Seeded, bootstrap, seed_file
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.sessions.absorb import absorb, candidates
+from holdfast.verbs.sessions.scars import absorb, candidates
 
 KindOrType = Annotated[str, Asked("Kind of the memories, or a type of Memory MCP.", flag="-t --kind")]
 Tags = Annotated[tuple[str, ...], Asked("Tag for all of them.", flag="--tag --tags")]
@@ -108,14 +105,14 @@ def _seeded(done: Seeded, *, quiet: bool = False) -> Result:
     return {**counts, "kept": kept, "problems": done.problems}, draw
 
 
-@command(working="reading the git history")
+@command(working="reading the git history", page="learned")
 def learn_command(
     memory: Memory,
     *,
     since: Annotated[str, Asked("Only commits made on or after this date, read already or not.", form="date")] = "",
     limit: Annotated[int, Asked("Maximum number of commits to read.", least=1, most=MOST)] = LIMIT,
     dry_run: DryRun = False,
-) -> Result:
+) -> Learned:
     """Learn from git history: decisions and their reasons, reverts, changes that broke something, repeated fixes, regressions.
 
     Decisions, and reverts that are not marked as such, are pending until approved (`holdfast review approve`); the rest is saved as
@@ -124,20 +121,7 @@ def learn_command(
     """
     from holdfast.compose.adapters import history_of
 
-    learned = learn(memory, history_of(Path.cwd()), since=since, limit=limit, dry_run=dry_run)
-
-    def draw() -> None:
-        out, word = console(), "would be saved" if learned.dry_run else "saved"
-        for record in learned.kept:
-            state = "pending approval" if record.state == "pending" else "may become a scar"
-            out.print(Text.assemble((short(record.id), "cyan"), f"  {record.title}  ", (state, "dim")))
-        read = counted(learned.commits, "new commit")
-        out.print(f"{read} read: {len(learned.kept)} {word}, {learned.known} already known.")
-        if learned.left_out:
-            how = "approve or reject some, then run `holdfast ingest learn --since …`."
-            out.print(Text(f"{learned.left_out} more were left out: {how}", style="yellow"))
-
-    return learned, draw
+    return learn(memory, history_of(Path.cwd()), since=since, limit=limit, dry_run=dry_run)
 
 
 @click.group("mine")
@@ -163,18 +147,16 @@ def log_command(
     return {"characters": stored}, f"Stored {stored:,} characters." if stored else "Too short to store."
 
 
-@command(under=mine_command, working="mining")
-def run_command(memory: Memory) -> Result:
+@command(under=mine_command, working="mining", page="mining")
+def run_command(memory: Memory) -> Run:
     """Mine what was logged since the last run."""
-    run = mine_outputs(memory)
-    return run, review_text.run_of(run, PERSON)
+    return mine_outputs(memory)
 
 
-@command(under=mine_command)
-def status_command(memory: Memory) -> Result:
+@command(under=mine_command, page="outputs")
+def status_command(memory: Memory) -> OutputStatus:
     """Show how much output is stored, its limits, and how much was mined."""
-    status = output_status(memory)
-    return status, review_text.outputs_of(status, PERSON)
+    return output_status(memory)
 
 
 @command(under=mine_command)
@@ -200,7 +182,7 @@ def absorb_command(
     """Save what a sub-agent observed, and point out possible lessons."""
     if only_candidates:
         possible = candidates(memory)
-        return possible, session_text.candidates_of(possible, PERSON)
+        return possible, page("candidates", possible)
     if not file and not text:
         raise Invalid("The observation is empty.", hint="Pass what was observed, or --file with a JSON list.")
     observations: Any = [{"text": " ".join(text), "source": source, "severity": severity}]
@@ -211,7 +193,7 @@ def absorb_command(
         hint = 'Such as [{"text": "…", "source": "reviewer"}].'
         raise Invalid(f"{file} must contain a list of observations, each with a text.", hint=hint)
     absorbed = absorb(memory, observations, task=task)
-    return absorbed, session_text.absorbed_of(absorbed, PERSON)
+    return absorbed, page("absorbed", absorbed)
 
 
 @command()
@@ -232,26 +214,6 @@ def demo_command(
     with opened(home=str(place), project=demo.PROJECT, database="") as memory, working("loading the sample store"):
         demo.load_demo(memory, until or memory.clock.now())
         contents = demo.contents_of(memory, place)
-
-    def tallied(counts: dict[str, int]) -> str:
-        return ", ".join(f"{count:,} {name}" for name, count in counts.items())
-
-    lacking = f"{contents.without_vectors:,} memories have no vectors (`holdfast store rebuild vectors --missing`)"
-    lines = {
-        "store": contents.folder,
-        "memories": f"{contents.records:,}: {tallied(contents.kinds)}",
-        "projects": tallied(contents.projects),
-        "states": tallied(contents.states),
-        "sessions": f"{contents.sessions}, {contents.open_sessions} never closed, {contents.transcripts} with a transcript",
-        "threads": tallied(contents.threads),
-        "journal": f"{contents.events:,} events",
-        "search": f"by words; {lacking}" if contents.without_vectors else "by words and by meaning",
-    }
     settings = {"HOLDFAST_HOME": contents.folder, "HOLDFAST_PROJECT": contents.project}
-    text = [
-        *(f"{name:<9} {line}" for name, line in lines.items()),
-        "\nTo look around:",
-        *(f"  export {name}={shlex.quote(value)}" for name, value in settings.items()),
-        *(f"  {line}\n      {why}" for line, why in TRY.items()),
-    ]
-    return contents, "\n".join(text)
+    quoted = {name: shlex.quote(value) for name, value in settings.items()}
+    return contents, page("demo", contents, quoted, TRY)

@@ -46,7 +46,11 @@ PLACES = {
     "zsh": 'Add to ~/.zshrc, after compinit:  eval "$(holdfast completion zsh)"',
     "fish": "Once:  holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
 }
-WELCOME = ('remember "Run the migrations before the seed script."', 'recall "how do I set up the database"', "init")
+WELCOME = (
+    'remember "Run the migrations before the seed script."',
+    'recall "what comes first, seeding or migrating?"',
+    "init",
+)
 
 
 class Lazy(click.Group):
@@ -148,7 +152,7 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: boo
     \b
     holdfast init                                                     set up
     holdfast remember "Run the migrations before the seed script."    save
-    holdfast recall how do I set up the database                      find
+    holdfast recall what comes first, seeding or migrating            find
     holdfast help recall                                              explain
     """
     if plain:

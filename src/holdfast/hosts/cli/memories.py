@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import click
-from rich.text import Text
 
 from holdfast.hosts.cli.command import Result, command
 from holdfast.hosts.cli.render import (
@@ -14,12 +13,12 @@ from holdfast.hosts.cli.render import (
     hanging,
     headed,
     indented,
+    page,
     show_list,
     show_recalled,
-    show_record,
 )
 from holdfast.hosts.cli.values import Id, fields_of, from_top, teaching_fields, text_or_stdin
-from holdfast.hosts.to_json import plain, recalled_to_json
+from holdfast.hosts.to_json import recalled_to_json
 from holdfast.model.errors import Conflict
 from holdfast.model.ids import short
 from holdfast.model.query import Query
@@ -29,7 +28,6 @@ from holdfast.policy.admission.admit import Refused, Similar, Waivers, how_near
 from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.conflicts import LikelyConflict
 from holdfast.verbs.records.read import get, list_records, list_scopes
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search.recall import recall
@@ -128,7 +126,7 @@ def show_command(
         Level, Asked("A line, everything, or everything with the cited files as they were then.")
     ] = "full",
 ) -> Result:
-    """Show a memory in full. ID is the one that is shown, or the whole id."""
+    """Show a memory in full. ID is its short id, as lists print it, or the whole one."""
     hydrated = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
     shown = hydrated.shown
     links = [{"source": arrow.source, "relation": arrow.relation, "target": arrow.target} for arrow in shown.links]
@@ -136,7 +134,8 @@ def show_command(
     around |= {"warns_at": places} if (places := warns_at(shown.record)) else {}
     more = {name: value for name in ("freshness", "commit", "files", "left_out") if (value := getattr(hydrated, name))}
     value = {**record_to_json(shown.record), "around": around, **more}
-    return value, lambda: show_list([shown.record], total=1) if level == "summary" else show_record(hydrated)
+    summary = level == "summary"
+    return value, (lambda: show_list([shown.record], total=1)) if summary else page("record", hydrated)
 
 
 @command()
@@ -171,14 +170,10 @@ def timeline_command(memory: Memory, about: tuple[str, ...], *, before: Earlier 
 def outcome_of(outcome: Outcome) -> Result:
     """Return what a write came to, as JSON and printed; a rejection exits with code 4."""
     match outcome:
-        case Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
+        case Written(record=record, related=related, doubts=doubts):
             value: dict[str, Any] = {"status": "written", "record": record, "related": _similar(related)}
-            clashes = [
-                {"id": one.record.id, "title": one.record.title, **plain(one.found), "explain": one.found.explain}
-                for one in conflicts
-            ]
-            value |= {name: more for name, more in (("conflicts", clashes), ("doubts", doubts)) if more}
-            return value, lambda: _show_saved("saved: ", record, related, conflicts, doubts)
+            value |= {"doubts": doubts} if doubts else {}
+            return value, lambda: _show_saved("saved: ", record, related, doubts)
         case WrittenPending(record=record, why=why, related=related):
             value = {"status": "pending", "record": record, "related": _similar(related), "why": why}
             return value, lambda: _show_saved("pending approval: ", record, related, why=why)
@@ -190,7 +185,6 @@ def _show_saved(
     word: str,
     record: Record,
     related: tuple[Similar, ...],
-    conflicts: tuple[LikelyConflict, ...] = (),
     doubts: tuple[str, ...] = (),
     *,
     why: str = "",
@@ -207,10 +201,6 @@ def _show_saved(
         indented(out, f"warning: {doubt}", 2, style="yellow")
     for near in related:
         indented(out, f"{how_near(near)}: {short(near.record.id)}  {near.record.title}", 2, style="dim")
-    for conflict in conflicts:
-        other, verb = short(conflict.record.id), "replace" if conflict.replaced else "contradict"
-        indented(out, f"seems to {verb} {other}: {conflict.found.explain}", 2, style="yellow")
-        indented(out, f"to resolve: holdfast review resolve {id_} {other} --how supersede", 4, style="dim")
 
 
 def refusal_of(refused: Refused) -> Result:
@@ -220,13 +210,7 @@ def refusal_of(refused: Refused) -> Result:
     (name,) = (spec.name for spec in fields(refused))
     grounds = getattr(refused, name)
     value["secrets" if name == "names" else name] = _similar(grounds) if name == "matches" else list(grounds)
-
-    def draw() -> None:
-        out = console(error=True)
-        hanging(out, Text.assemble(("Not saved: ", "bold yellow"), refusal.reason), len("Not saved: "))
-        indented(out, refusal.hint, len("Not saved: "), style="dim")
-
-    return value, draw, Conflict.exit_code
+    return value, page("refused", refusal, error=True), Conflict.exit_code
 
 
 def _similar(similar: tuple[Similar, ...]) -> list[dict[str, Any]]:

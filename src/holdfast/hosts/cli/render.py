@@ -4,9 +4,12 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from textwrap import fill
 from threading import Timer
 from typing import Any, Literal
@@ -19,7 +22,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from holdfast.hosts.to_json import plain
-from holdfast.model import times
+from holdfast.model import ids
 from holdfast.model.event import Event, in_words
 from holdfast.model.fence import escaped, visible
 from holdfast.model.fold import fold, set_aside
@@ -30,8 +33,7 @@ from holdfast.model.record import Link, Record
 from holdfast.model.text import counted, filled, shorten
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at
-from holdfast.surfaces.reader import Reader
-from holdfast.verbs.truth.hydrate import Hydrated
+from holdfast.surfaces.phrases import Reader
 
 # Readable on a dark and on a light background: at least 4:1 on black and on white. A terminal's own yellow is not.
 COLOURS = {"red": 196, "yellow": 130, "green": 28, "cyan": 30, "blue": 27, "magenta": 163}
@@ -47,10 +49,9 @@ FRESHNESS = {
     "unverified": ("dim", "there is no code to compare it with"),
     "unknown": ("dim", "it could not be compared with the code"),
 }
-FIELD_START, HISTORY_INDENT = 24, 18
+FIELD_START = 24
 BELOW = SHORT + 4  # where text below the line of a memory begins
-PATIENCE = 0.7  # seconds until a spinner appears
-_CONFIDENCE_STYLE = {"strong": "green", "fair": "yellow", "weak": "dim"}
+SPINNER_AFTER = 0.7  # seconds until a spinner appears
 
 
 class _Console(Console):
@@ -132,7 +133,7 @@ def wrapped(text: str) -> str:
 
 def ago(at: str) -> str:
     """Return how long ago an instant was."""
-    return times.ago(at, datetime.now(UTC).isoformat())
+    return ids.ago(at, datetime.now(UTC).isoformat())
 
 
 def local(at: str) -> str:
@@ -306,88 +307,32 @@ def fitting(out: Console, title: str, taken: int) -> str:
     return shorten(title, max(20, out.width - taken - wide))
 
 
-def show_record(hydrated: Hydrated) -> None:
-    """Print a memory in full, with its freshness, its origin and the cited files."""
-    shown, out, judged = hydrated.shown, console(), hydrated.freshness
-    record, usage, origin = shown.record, shown.usage, shown.record.origin
-    hanging(out, Text.assemble((record.id, "cyan"), f"  {icon(record)} ", (record.title, "bold")), 2)
-    if record.body != record.title:
-        indented(out, f"\n{record.body}\n", 2)
-    for name, value in record.fields.items():
-        many = isinstance(value, list)
-        for item in value if many else [value]:
-            hanging(out, Text.assemble((f"{field_label(name, single=many)}: ", "dim"), str(item)), 2)
-    links = [(arrow.source == record.id, arrow, arrow.relation.replace("_", " ")) for arrow in shown.links]
-    outcomes = [f"{name} {getattr(usage, name)}" for name in ("applied", "ignored", "contradicted", "corrected")]
-    facts = (
-        about(record),
-        f"{record.state} · {record.visibility} · confidence {record.confidence} · source {record.source}",
-        record.reason and f"reason: {record.reason}",
-        record.waiting
-        and f"{counted(len(record.waiting), 'event')} about it in quarantine: `holdfast review list --sort quarantined`",
-        (origin.branch or origin.commit)
-        and f"created {f'on {origin.branch} ' if origin.branch else ''}at {origin.commit[:10]}",
-        f"by {record.by.name or record.by.kind} · updated {local(record.updated_at)} · verified {local(record.verified_at) or 'never'}",
-        shown.came,
-        *(
-            f"{relation} → {short(arrow.target)}" if outward else f"← {relation} {short(arrow.source)}"
-            for outward, arrow, relation in links
-        ),
-        warns_at(record) and f"warns at {warns_at(record)}",
-        shown.superseded_by and f"superseded by {short(shown.superseded_by)}",
-        (usage.surfaced or usage.applied or usage.ignored or usage.contradicted or usage.corrected)
-        and f"shown {usage.surfaced}× · {' · '.join(outcomes)}",
-    )
-    for fact in filled(*facts):
-        out.print(Text(fact, style="dim"))
-    if judged:
-        style, meaning = FRESHNESS[judged.state]
-        out.print(Text(f"{freshness_text(judged)}: {meaning}", style=style))
-        for doubt in details(judged):
-            indented(out, doubt, 2, style="yellow")
-    if hydrated.commit:
-        author, at, subject = hydrated.commit
-        out.print(Text(f"commit of {local(at)} by {author}: {subject}", style="dim"))
-    for file in hydrated.files:
-        out.print(Text(f"\n{file.path} at {file.commit[:10] or 'the working files'}", style="bold"))
-        out.print(Text(file.text + (f"\n[{file.cut:,} bytes cut]" if file.cut else "")))
-    if hydrated.left_out:
-        out.print(Text(f"left out: {', '.join(hydrated.left_out)}", style="yellow"))
-
-
-def show_history(events: Iterable[Event]) -> None:
-    """Print the events of a memory, oldest first, with what each of them changed."""
-    out, all_events = console(), list(events)
+def steps_of(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Return the events of a memory, oldest first, with what each of them changed, for the page `history`."""
+    all_events, record, steps = list(events), None, list[dict[str, Any]]()
     aside = set_aside(all_events)
-    record: Record | None = None
     for event in all_events:
-        note = {"waits": "  (quarantined)", "rejected": "  (rejected)"}.get(aside.get(event.id, ""), "")
         verb, who = in_words(event)
         said = event.data.get("reason") or event.data.get("note") or event.data.get("outcome") or ""
-        head = Text.assemble((local(event.at), "dim"), f"  {verb} ", (who, "cyan"))
-        out.print(head.append(f": {said}" if said else "").append(note))
-        after = fold(record, event)
+        after, changes = fold(record, event), list[tuple[str, str, str]]()
         if after and event.id not in aside:
-            for line, style in _changes(record, after):
-                indented(out, line, HISTORY_INDENT, style=style)
-            record = after
+            changes, record = list(_changes(record, after)), after
+        note = {"waits": "  (quarantined)", "rejected": "  (rejected)"}.get(aside.get(event.id, ""), "")
+        steps.append({"at": event.at, "verb": verb, "who": who, "said": said, "note": note, "changes": changes})
+    return steps
 
 
 _COMPARED = "title body kind fields scopes tags project visibility confidence anchors triggers links".split()
 
 
-def _changes(before: Record | None, after: Record) -> Iterator[tuple[str, str]]:
-    """Yield what an event changed, a line each: the new value, and the old one before it."""
+def _changes(before: Record | None, after: Record) -> Iterator[tuple[str, str, str]]:
+    """Yield what an event changed: the name of each part, its old value and its new one."""
     for name in _COMPARED:
         now = _value_text(getattr(after, name))
         old = _value_text(getattr(before, name)) if before else ""
         derived = name == "title" and after.body.startswith(after.title.removesuffix("…"))
-        if now == old or derived or (before is None and name in ("visibility", "confidence", "project")):
-            continue
-        label = "text" if name == "body" else name
-        if old:
-            yield f"{label}: - {old}", "red"
-        yield f"{label}: {'+ ' if old else ''}{now or 'none'}", "green" if old else ""
+        if now != old and not derived and not (before is None and name in ("visibility", "confidence", "project")):
+            yield "text" if name == "body" else name, old, now
 
 
 def _value_text(value: Any) -> str:
@@ -420,6 +365,78 @@ PERSON = Reader(
 )
 
 
+HERE = Path(__file__).parent
+
+
+@cache
+def _pages() -> Callable[..., str]:
+    """Return the function that renders pages of pages.txt: imported with the first page, many commands print none."""
+    from holdfast.surfaces.pages import BLANK, pages_of
+
+    filters: dict[str, Callable[..., Any]] = {
+        "about": about,
+        "ago": ago,
+        "by_reason": lambda remarks: [
+            (why, [remark.where for remark in remarks if remark.why == why])
+            for why in dict.fromkeys(remark.why for remark in remarks)
+        ],
+        "block": lambda text, by: "\n".join(" " * by + line if line else BLANK for line in text.split("\n")),
+        "details": details,
+        "fit": lambda title, taken: fitting(console(), title, taken),
+        "freshness": lambda judged: (*FRESHNESS[judged.state], freshness_text(judged)),
+        "icon": icon,
+        "label": field_label,
+        "local": local,
+        "tallied": lambda values: Counter(values).most_common(),
+        "many": lambda value: value if isinstance(value, list) else [value],
+        "warns_at": warns_at,
+    }
+    return pages_of(HERE, filters, styled=True)
+
+
+def page(name: str, /, *value: Any, error: bool = False, **values: Any) -> Callable[[], None]:
+    """Return the function that prints a page: one of pages.txt here, or one that the native tools have as well."""
+
+    def show_page() -> None:
+        from holdfast.surfaces.pages import macros_in
+
+        if name in macros_in(HERE):
+            draw(_pages()(name, *value, reader=PERSON, **values), error=error)
+            return
+        from holdfast.surfaces.core.text import page as shared  # it imports most verbs
+
+        say(shared(name, *value, reader=PERSON, **values))
+
+    return show_page
+
+
+def draw(text: str, *, error: bool = False) -> None:
+    """Print a page with its styles; wrapped lines continue in the column of their beginning, or in column N after `⇥N `."""
+    from html import unescape
+
+    from holdfast.surfaces.pages import HANG
+
+    if "<" not in text and HANG not in text:
+        say(unescape(text), err=error)
+        return
+    out, style = console(error=error), ""
+    for line in text.split("\n"):
+        hang = re.match(rf"{HANG}(\d+) ", line)
+        styled = Text()
+        for place, part in enumerate(re.split(r"<(/?[a-z ]*)>", line[hang.end() if hang else 0 :])):
+            if place % 2:
+                style = "" if part.startswith("/") else part
+            else:
+                styled.append(unescape(part), style)
+        indent = len(styled.plain) - len(styled.plain.lstrip(" "))
+        if not styled and "<" in line:  # only a tag
+            continue
+        if indent and not hang and out.is_terminal:
+            print_wrapped(out, styled[indent:], indent)
+        else:
+            hanging(out, styled, int(hang[1]) if hang else 0)
+
+
 @contextmanager
 def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
     """Yield a function that updates a progress bar on stderr (done, and the total if it was not known); nothing is drawn for programs."""
@@ -440,7 +457,7 @@ def working(label: str) -> Iterator[None]:
         yield
         return
     status = out.status(f"{label} …")
-    timer = Timer(PATIENCE, status.start)
+    timer = Timer(SPINNER_AFTER, status.start)
     timer.start()
     try:
         yield

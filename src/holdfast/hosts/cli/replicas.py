@@ -4,24 +4,21 @@ import sys
 from contextlib import closing
 from typing import Annotated
 
-from rich.text import Text
-
 from holdfast.compose import refresh_copy
 from holdfast.compose.adapters import open_notes, open_replica
 from holdfast.hosts.cli.command import Result, command
-from holdfast.hosts.cli.render import BELOW, agreed, console, hanging, headed, indented, say, working
+from holdfast.hosts.cli.render import agreed, page, say, working
 from holdfast.hosts.cli.values import DryRun
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.request import Asked
-from holdfast.model.text import counted, filled
+from holdfast.model.text import counted
 from holdfast.verbs.exchange.replicas import REPLICAS, check_place, is_on, share, turn, unshare
 from holdfast.verbs.exchange.sync import Agree, Synced, sync, sync_afar
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.quarantine import address
 
-SHOWN, INDENT = 10, 11
+SHOWN = 10
 Name = Annotated[str, Asked("", choices=tuple(REPLICAS))]
 Shared = Annotated[tuple[str, ...], Asked("", form="memory")]
 
@@ -68,12 +65,7 @@ def sync_command(
             results.append(sync_afar(memory, notes, sharing, target, push=not no_push, dry_run=dry_run))
         if results[-1].came and not dry_run:
             results += [_sync_files(memory, name, agree, put_back, dry_run) for name in files]
-
-    def draw() -> None:
-        for result in results:
-            _show_synced(result, dry_run=dry_run)
-
-    return results, draw
+    return results, page("synced", results, dry_run=dry_run, most=SHOWN, address=address)
 
 
 def _sync_files(memory: Memory, name: str, agree: Agree, put_back: bool, dry_run: bool) -> Synced:
@@ -82,31 +74,24 @@ def _sync_files(memory: Memory, name: str, agree: Agree, put_back: bool, dry_run
         return sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
 
 
-@command(group=True, json=False)
-def replica_command(memory: Memory) -> Result:
+@command(group=True, json=False, page="replicas")
+def replica_command(memory: Memory) -> list[dict[str, object]]:
     """Turn replicas on or off; without a command, show their state. All are off at first."""
     return _states(memory)
 
 
-@command(under=replica_command)
-def status_command(memory: Memory) -> Result:
+@command(under=replica_command, page="replicas")
+def status_command(memory: Memory) -> list[dict[str, object]]:
     """Show the replicas, which are on, and what is not synced yet."""
     return _states(memory)
 
 
-def _states(memory: Memory) -> Result:
+def _states(memory: Memory) -> list[dict[str, object]]:
     rows = [{"name": name, "on": is_on(memory, name), "what": what} for name, what in REPLICAS.items()]
     for row in rows:
         if row["on"]:
             row["waiting"] = _unsynced(memory, str(row["name"]))
-
-    def draw() -> None:
-        for row in rows:
-            state = f"on, {row['waiting']}" if row["on"] else f"off: holdfast replica on {row['name']}"
-            hanging(console(), Text.assemble((f"{row['name']:<{INDENT}}", "cyan"), str(row["what"])), INDENT)
-            indented(console(), state, INDENT, style="dim")
-
-    return rows, draw
+    return rows
 
 
 @command(under=replica_command)
@@ -159,11 +144,7 @@ def unshare_command(memory: Memory, ids: Shared) -> Result:
 
 
 def _changed(what: str, records: list[Record]) -> Result:
-    def draw() -> None:
-        for record in records:
-            hanging(console(), headed(record, f"{what}: "), BELOW)
-
-    return {what: [record.id for record in records]}, draw
+    return {what: [record.id for record in records]}, page("done", what, records)
 
 
 def _rewrite(memory: Memory, remote: str, *, yes: bool) -> None:
@@ -194,30 +175,3 @@ def _unsynced(memory: Memory, name: str) -> str:
     except HoldfastError as problem:
         return str(problem)
     return f"{counted(preview.put.records, 'memory')} to export, {preview.came} to import"
-
-
-def _show_synced(result: Synced, *, dry_run: bool) -> None:
-    would, out = "would be " if dry_run else "", console()
-    parts = (
-        f"{counted(result.came, 'memory')} {would}imported",
-        f"{result.put.records} {would}exported",
-        result.retired and f"{result.retired} {would}retired, their files were deleted",
-        result.put.removed and f"{counted(result.put.removed, 'file')} removed",
-        result.pushed and f"{counted(result.pushed, 'ref')} pushed",
-    )
-    out.print(f"[cyan]{result.replica:<{INDENT}}[/]{', '.join(filled(*parts))}")
-    for who, count in result.held.items():
-        how = f"holdfast review approve {address(who)}" if "@" in who else "holdfast review approve --all"
-        listed = f"list with `holdfast review list --sort quarantined`, accept with `{how}`."
-        indented(out, f"{counted(count, 'memory')} of {who} in quarantine: {listed}", INDENT, style="yellow")
-    more = len(result.remarks) - SHOWN
-    for note in (
-        result.offline and f"not pushed: {result.offline}. Nothing is lost; sync again later.",
-        result.put.scrubbed
-        and "Erased text was removed from the notes; their older commits contain it until `holdfast sync --rewrite`.",
-        result.missing
-        and f"{counted(result.missing, 'file')} deleted: use --yes to retire their memories, --put-back to write the files again.",
-        *(f"left alone: {short(remark.where)}: {remark.why}" for remark in result.remarks[:SHOWN]),
-        more > 0 and f"and {more} more: --json lists them all",
-    ):
-        indented(out, note or "", INDENT, style="yellow")

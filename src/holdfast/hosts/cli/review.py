@@ -1,4 +1,4 @@
-"""`holdfast review`: decide on everything that waits for a person."""
+"""`holdfast review`: decide what needs a decision."""
 
 import os
 import select
@@ -12,29 +12,18 @@ import click
 from rich.text import Text
 
 from holdfast.hosts.cli.command import Result, command, opened
-from holdfast.hosts.cli.render import (
-    BELOW,
-    PERSON,
-    ago,
-    console,
-    field_label,
-    fitting,
-    hanging,
-    icon,
-    indented,
-    working,
-)
+from holdfast.hosts.cli.render import PERSON, console, page, working
 from holdfast.hosts.cli.values import DryRun, Id, Limit, Note
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import short
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
-from holdfast.surfaces.core import review_text
-from holdfast.surfaces.core.text import line
+from holdfast.surfaces.phrases import line
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.quarantine import authors
-from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
-from holdfast.verbs.truth.contradictions import How, conflicts, mark, open_contradictions, resolve
+from holdfast.verbs.truth.compare import compare_now
+from holdfast.verbs.truth.consolidate import Proposals, consolidate, proposal_of, proposals, split
+from holdfast.verbs.truth.contradictions import Dispute, How, Resolved, conflicts, mark, open_contradictions, resolve
 from holdfast.verbs.upkeep import inbox
 from holdfast.verbs.upkeep.inbox import (
     MOST,
@@ -62,11 +51,11 @@ Everything = Annotated[bool, Asked("Everything pending or quarantined, or of --s
 
 @command(group=True)
 def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
-    """Decide on everything that waits for you.
+    """Decide what is pending, contradicted, repeated or out of date.
 
     Pending and quarantined memories, patterns found in your work, suggested threads, memories that contradict or repeat each other,
     were reported wrong, or whose code has changed. In a terminal you decide with single keys: y yes, x no, e edit, s skip, u undo,
-    q save and quit; Ctrl-C leaves without saving. Elsewhere, and with --json, it lists what waits.
+    q save and quit; Ctrl-C leaves without saving. Elsewhere, and with --json, it lists what needs a decision.
 
     \b
     holdfast review
@@ -75,7 +64,8 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
     holdfast review approve QD7Q2M4X
     """
     with opened() as memory:
-        with working("looking for what waits"):
+        with working("looking for what needs a decision"):
+            compare_now(memory)
             items = waiting_items(memory, sorts=sorts or None)
         if as_json or not items or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return _listed(items)
@@ -84,11 +74,12 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
     return None
 
 
-@command("list", under=review_command, working="looking for what waits")
+@command("list", under=review_command, working="looking for what needs a decision")
 def list_waiting_command(
     memory: Memory, *, sorts: Sorts = (), limit: Annotated[int, Asked("Most of each sort.", least=1, most=1000)] = MOST
 ) -> Result:
-    """List what waits, and why."""
+    """List what needs a decision, and why."""
+    compare_now(memory)
     return _listed(waiting_items(memory, sorts=sorts or None, limit=limit))
 
 
@@ -149,20 +140,20 @@ def contradictions_command(memory: Memory, id: Id = "", *, limit: Limit = 20) ->
     if id:
         record = find(memory, id).record
         clashes = conflicts(memory, record.id)
-        return clashes, review_text.likely_conflicts_of(record, clashes, PERSON)
+        return clashes, page("conflicts", record, clashes)
+    compare_now(memory)
     found = open_contradictions(memory, limit=limit)
     shown = replace(found, found=found.found[:limit])
-    return shown, review_text.disputes_of(shown, PERSON)
+    return shown, page("disputes", shown)
 
 
-@command(under=review_command)
-def mark_command(memory: Memory, first: Id, second: Id, *, note: Note = "") -> Result:
+@command(under=review_command, page="dispute")
+def mark_command(memory: Memory, first: Id, second: Id, *, note: Note = "") -> Dispute:
     """Mark two memories as contradicting each other."""
-    marked = mark(memory, first, second, note=note)
-    return marked, review_text.dispute_lines(marked, PERSON)
+    return mark(memory, first, second, note=note)
 
 
-@command("resolve", under=review_command)
+@command("resolve", under=review_command, page="resolved")
 def resolve_dispute_command(
     memory: Memory,
     first: Id,
@@ -171,21 +162,20 @@ def resolve_dispute_command(
     how: Annotated[How, Asked("What to do with the other one.")] = "supersede",
     keep: Annotated[str, Asked("The memory to keep; default: the newer one.", metavar="ID")] = "",
     note: Note = "",
-) -> Result:
+) -> Resolved:
     """Decide between two memories: one supersedes, weakens or retires the other, or both are true.
 
     \b
     holdfast review resolve QD7Q2M4X 8HX9K4TN --how supersede --note "raised"
     """
-    done = resolve(memory, first, second, how, keep=keep, note=note)
-    return done, review_text.resolved_of(done, PERSON)
+    return resolve(memory, first, second, how, keep=keep, note=note)
 
 
-@command(under=review_command, working="comparing memories")
-def duplicates_command(memory: Memory, *, limit: Limit = 20) -> Result:
+@command(under=review_command, working="comparing memories", page="proposals")
+def duplicates_command(memory: Memory, *, limit: Limit = 20) -> Proposals:
     """Show near-duplicates, each group with a proposed merged text. Changes nothing."""
-    groups = proposals(memory, limit=limit)
-    return groups, review_text.proposals_of(groups, PERSON)
+    compare_now(memory)
+    return proposals(memory, limit=limit)
 
 
 @command(under=review_command)
@@ -199,7 +189,7 @@ def merge_command(
     """Replace several memories by a merged one; they are retired, not lost."""
     proposal = proposal_of(memory, ids)
     if dry_run:
-        return proposal, review_text.proposal_lines(proposal)
+        return proposal, page("proposal", proposal)
     merged = consolidate(memory, proposal, text=text)
     return {"record": merged, "proposal": proposal}, f"Saved {line(merged, PERSON)}"
 
@@ -216,8 +206,8 @@ def _decide_all(
 ) -> Result:
     """Approve or reject what is named, or everything of some sorts."""
     if everything == bool(references):
-        hint = "Pass an id or an author's address, or --all; `holdfast review list` lists what waits."
-        raise Invalid("--all and single ones exclude each other." if everything else "Nothing was named.", hint=hint)
+        hint = "Pass an id or an author's address, or --all; `holdfast review list` lists what needs a decision."
+        raise Invalid("--all and ids exclude each other." if everything else "Nothing was named.", hint=hint)
     if other := [sort for sort in sorts if sort not in DECIDABLE]:
         hint = f"--all is for {', '.join(DECIDABLE)}; decide on the others one by one with `holdfast review`."
         raise Invalid(f"{other[0]} cannot be decided all at once.", hint=hint)
@@ -234,16 +224,7 @@ def _decide_all(
 
 
 def _listed(items: Sequence[Item]) -> Result:
-    def draw() -> None:
-        out = console()
-        for name, sort in SORTS.items():
-            own = [item for item in items if item.sort == name]
-            out.print(Text(f"{sort.title} ({len(own)})", style="bold")) if own else None
-            for item in own:
-                _show_item(item)
-        out.print(Text("\nTo decide, in a terminal: holdfast review", style="dim") if items else NOTHING)
-
-    return [_item_to_json(item) for item in items], draw
+    return [_item_to_json(item) for item in items], page("inbox", items, sorts=SORTS, nothing=NOTHING)
 
 
 def _ask(items: Sequence[Item]) -> list[Answer]:
@@ -258,7 +239,7 @@ def _ask(items: Sequence[Item]) -> list[Answer]:
             continue
         click.echo()
         console().print(Text(f"{len(answers) + 1} of {len(items)} · {SORTS[item.sort].title}", style="bold"))
-        _show_item(item, full=True)
+        page("item", item, full=True)()
         offered = {choice.key: choice for choice in inbox.choices(item).values()}
         words = {key: choice.words_for(item) for key, choice in offered.items()}
         words |= {"s": "skip", "u": "undo", "q": "quit"}
@@ -346,23 +327,6 @@ def _carry_out(memory: Memory, answers: Sequence[Answer]) -> int:
     for problem_line in problems:
         console(error=True).print(Text(f"not done: {problem_line}", style="yellow"))
     return len(problems)
-
-
-def _show_item(item: Item, *, full: bool = False) -> None:
-    out = console()
-    between = "against " if item.sort == "contradiction" else "and "
-    for record, word in ((item.record, ""), *((other, between) for other in item.others)):
-        when = f"  {ago(record.created_at)}"
-        taken = 6 + len(short(record.id)) + len(word) + len(when)  # two spaces on either side of the id, and the icon
-        text = record.body if full else fitting(out, record.title, taken)
-        head = Text.assemble("  ", (short(record.id), "cyan"), f"  {icon(record)} {word}{text}")
-        hanging(out, head.append(when, style="dim"), BELOW)
-        for name, value in record.fields.items() if full else ():
-            values = value if isinstance(value, list) else [value]
-            indented(out, f"{field_label(name)}: {'; '.join(map(str, values))}", BELOW, style="dim")
-    indented(out, item.why, BELOW, style="yellow")
-    if full and item.sort == "duplicate":
-        indented(out, f"merged: {item.text}", BELOW)
 
 
 def _item_to_json(item: Item) -> dict[str, Any]:

@@ -55,10 +55,10 @@ def mcp_command(
             stdio.main(server)
             return
         from holdfast.compose.settings import load_settings, store_folder
-        from holdfast.hosts.mcp.token import FILE, kept_token
         from holdfast.model.errors import MissingPackage
 
         try:
+            from holdfast.hosts.loopback import TOKEN_FILE, kept_token
             from holdfast.hosts.mcp.http import main
         except ImportError as problem:
             hint = "Run: pip install 'holdfast[http]'"
@@ -66,7 +66,10 @@ def mcp_command(
         current = load_settings(flags=flags, preset=preset_named(names))
         folder = store_folder(current.config, Path.cwd())
         # The token itself stays out of the terminal's history: the shell inserts it.
-        places = {"default": f"$(cat '{folder.absolute() / FILE}')", "HOLDFAST_HTTP_TOKEN": "$HOLDFAST_HTTP_TOKEN"}
+        places = {
+            "default": f"$(cat '{folder.absolute() / TOKEN_FILE}')",
+            "HOLDFAST_HTTP_TOKEN": "$HOLDFAST_HTTP_TOKEN",
+        }
         header = f"Authorization: Bearer {places.get(current.sources['http_token'], 'YOUR_HTTP_TOKEN')}"
 
         def announce(url: str) -> None:
@@ -91,8 +94,8 @@ def web_command(
     holdfast web --port 8080 --no-open
     """
     from holdfast.compose.settings import load_settings, store_folder
-    from holdfast.hosts.mcp.token import kept_token
-    from holdfast.hosts.web import serve
+    from holdfast.hosts.loopback import kept_token
+    from holdfast.hosts.web.app import main
 
     flags, current = click.get_current_context().find_root().obj, settings()
     token = current.config.http_token or kept_token(store_folder(current.config, Path.cwd()))
@@ -103,7 +106,7 @@ def web_command(
         if open_ or (open_ is None and sys.stderr.isatty() and not os.environ.get("SSH_CONNECTION")):
             click.launch(link)
 
-    serve.main(lambda: load_settings(flags=flags), token=token, port=port, announce=announce)
+    main(lambda: load_settings(flags=flags), token=token, port=port, announce=announce)
 
 
 @command()

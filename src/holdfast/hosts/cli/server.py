@@ -3,18 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 
 from holdfast.hosts.cli.command import Result, command, opened, settings
-from holdfast.hosts.cli.render import ago, local, say
+from holdfast.hosts.cli.render import page, say
 from holdfast.hosts.cli.serve import Surfaces
 from holdfast.hosts.cli.values import Port
 from holdfast.model.access import Key, Role
 from holdfast.model.errors import MissingPackage, Unreachable
 from holdfast.model.request import Asked
-from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep import access
 
@@ -84,14 +83,12 @@ def add_user_command(name: str) -> None:
     say(f"Added {name}. `holdfast server key add {name} --project …` creates a key for them.")
 
 
-@command("list", under=user_command)
-def list_users_command() -> Result:
+@command("list", under=user_command, page="users")
+def list_users_command() -> list[dict[str, Any]]:
     """List the users and the number of their valid keys."""
     with _store() as memory:
         users = access.list_users(memory)
-    lines = [f"{name:<20} since {ago(added)}   {counted(working, 'valid key')}" for name, added, working in users]
-    rows = [{"name": name, "created_at": added, "keys": working} for name, added, working in users]
-    return rows, "\n".join(lines) or "No users yet."
+    return [{"name": name, "created_at": added, "keys": working} for name, added, working in users]
 
 
 @command("remove", under=user_command, json=False)
@@ -125,19 +122,13 @@ def add_key_command(
         return _new(*access.issue(memory, user, projects, role, days))
 
 
-@command("list", under=key_command)
-def list_keys_command(user: str = "") -> Result:
+@command("list", under=key_command, page="keys")
+def list_keys_command(user: str = "") -> list[dict[str, Any]]:
     """List keys: owner, projects, and last use."""
     with _store() as memory:
         keys, now = access.list_keys(memory, user), memory.clock.now()
-    rows, lines = [], []
-    for key in keys:
-        state = access.why_not(key, now) or "works"
-        rows.append({name: value for name, value in asdict(key).items() if name != "hash"} | {"state": state})
-        used = f"used {ago(key.used_at)}" if key.used_at else "never used"
-        ends = f", until {local(key.expires_at)}" if key.expires_at else ""
-        lines.append(f"{key.id}  {key.owner:<16} {key.role:<6} {state:<8} {used}{ends}\n  {', '.join(key.projects)}")
-    return rows, "\n".join(lines) or "No keys. Create one: holdfast server key add USER --project NAME"
+    known = [{name: value for name, value in asdict(key).items() if name != "hash"} for key in keys]
+    return [row | {"state": access.why_not(key, now) or "works"} for row, key in zip(known, keys, strict=True)]
 
 
 @command("rotate", under=key_command)
@@ -160,7 +151,5 @@ def revoke_command(id: str) -> None:  # noqa: A002
 
 
 def _new(secret: str, key: Key) -> Result:
-    until = f" until {local(key.expires_at)}" if key.expires_at else ""
-    access_to = f"{key.owner} may {key.role} in {', '.join(key.projects)}{until}; its id is {key.id}."
     value = {"key": secret, "id": key.id, "owner": key.owner, "expires_at": key.expires_at}
-    return value, f"{secret}\n\nThis key is printed only once. {access_to}"
+    return value, page("new_key", secret, key)

@@ -1,28 +1,27 @@
 """Commands for sessions, their transcripts and briefs, and threads."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import click
 
 from holdfast.hosts.cli.command import Result, command
 from holdfast.hosts.cli.memories import refusal_of
-from holdfast.hosts.cli.render import PERSON, wrapped
+from holdfast.hosts.cli.render import page, wrapped
 from holdfast.hosts.cli.values import Days, Everywhere, Id, Limit, json_in, stdin_text, text_in
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.ids import short
 from holdfast.model.request import Asked
-from holdfast.surfaces.core import session_text
-from holdfast.surfaces.core.text import waiting_for
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.brief import brief
 from holdfast.verbs.sessions import thread as threads
 from holdfast.verbs.sessions import transcript as transcripts
+from holdfast.verbs.sessions.analyze import Patterns, patterns, topics_of
 from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.scars import unanswered
-from holdfast.verbs.sessions.session import contents_of, find_session, list_sessions, only_open, refresh, start
-from holdfast.verbs.sessions.topics import patterns, topics_of
+from holdfast.verbs.sessions.session import Opening, contents_of, find_session, list_sessions, only_open, refresh, start
+from holdfast.verbs.sessions.thread import Thread
 
 ThisSession = Annotated[str | None, Asked("The session; default: the active one.")]
 Reference = Annotated[str, Asked("")]
@@ -50,16 +49,14 @@ def start_command(
     """Start a session, or resume the one a restart interrupted; shows what the last one left."""
     started, opening = start(memory, session=session, title=title, issue=issue, force=force)
     file = payload_file(started, opening.session.id)
-    text = session_text.opening_of(opening, PERSON, payload_file=str(file or ""))
-    return opening, f"{text}\n\nexport HOLDFAST_SESSION={opening.session.id}"
+    return opening, page("started", opening, payload_file=file)
 
 
-@command(under=session_command, in_session=True)
-def refresh_command(memory: Memory, *, session: ThisSession = None) -> Result:
+@command(under=session_command, in_session=True, page="opening")
+def refresh_command(memory: Memory, *, session: ThisSession = None) -> Opening:
     """Show the opening of the session again."""
     del session  # the memory acts in it
-    opening = refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
-    return opening, session_text.opening_of(opening, PERSON)
+    return refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
 
 
 @command(under=session_command, in_session=True)
@@ -84,18 +81,17 @@ def close_command(
     types = {"quick": quick, "autonomous": autonomous, "retroactive": retroactive}
     how = next((name for name, chosen in types.items() if chosen), "standard")
     session_id = find_session(memory, session).id if session else ""
-    banner = waiting_for(unanswered(memory, session_id), PERSON)
+    scars = unanswered(memory, session_id)
     outcome = close(memory, session=session_id, close_type=how, payload=content)
-    text = "\n".join([*banner, session_text.closing_of(outcome, PERSON)])
-    return outcome, text, Conflict.exit_code if isinstance(outcome, NotClosed) else 0
+    return outcome, page("closing", outcome, scars), Conflict.exit_code if isinstance(outcome, NotClosed) else 0
 
 
 @command("list", under=session_command)
 def list_sessions_command(memory: Memory, *, limit: Limit = 20, everywhere: Everywhere = False) -> Result:
     """List sessions, latest first."""
     sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
-    lines = [session_text.session_line(session, PERSON) for session in sessions]
-    return sessions, "\n".join(lines) or "No sessions yet: agents start them, or `holdfast session start`."
+    nothing = "No sessions yet: agents start them, or `holdfast session start`."
+    return sessions, page("sessions", sessions, head=False) if sessions else nothing
 
 
 @command("show", under=session_command)
@@ -103,16 +99,15 @@ def show_session_command(memory: Memory, id: str | None = None) -> Result:  # no
     """Show a session with its memories and topics."""
     session = id or only_open(memory).id
     left, topics = contents_of(memory, session), topics_of(memory, session)
-    return {"left": left, "topics": topics}, session_text.left_of(left, topics, PERSON)
+    return {"left": left, "topics": topics}, page("session", left, topics)
 
 
-@command(under=session_command)
+@command(under=session_command, page="patterns")
 def patterns_command(
     memory: Memory, *, days: Days = 30, least: Annotated[int, Asked("Minimum number of sessions.")] = 2
-) -> Result:
+) -> Patterns:
     """Show memories and topics that recur across sessions."""
-    recurring = patterns(memory, days=days, least=least)
-    return recurring, session_text.patterns_of(recurring, PERSON)
+    return patterns(memory, days=days, least=least)
 
 
 @session_command.group("transcript")
@@ -143,17 +138,16 @@ def show_transcript_command(memory: Memory, id: Reference) -> Result:  # noqa: A
     return transcript, transcript.body
 
 
-@command("search", under=transcript_group)
+@command("search", under=transcript_group, page="passages")
 def search_transcripts_command(
     memory: Memory,
     text: tuple[str, ...],
     *,
     limit: Annotated[int, Asked("Maximum number to show.", least=1, most=50)] = 10,
     everywhere: Everywhere = False,
-) -> Result:
+) -> Any:
     """Search transcripts."""
-    pieces = transcripts.search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
-    return pieces, session_text.pieces_of(pieces, PERSON)
+    return transcripts.search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
 
 
 @command("drop", under=transcript_group)
@@ -226,7 +220,8 @@ def open_thread_command(
     outcome = threads.open_thread(memory, " ".join(text), issues=issues, force=force)
     if not isinstance(outcome, threads.Opened | threads.Known):
         return refusal_of(outcome)
-    return outcome, session_text.opened_thread(outcome, PERSON)
+    known = isinstance(outcome, threads.Known)
+    return outcome, page("thread_done", "Opened", outcome.thread, known=known)
 
 
 @command("list", under=thread_command)
@@ -238,23 +233,21 @@ def list_threads_command(
 ) -> Result:
     """List threads, most active first."""
     listed = threads.resolved_threads(memory) if resolved else threads.open_threads(memory, archived=archived)
-    lines = [session_text.thread_line(thread, PERSON) for thread in listed]
     nothing = "No resolved threads." if resolved else 'No open threads. Open one: holdfast thread open "…"'
-    return listed, "\n".join(lines) or nothing
+    return listed, page("threads", listed, nothing, head=False)
 
 
-@command(under=thread_command)
-def triage_command(memory: Memory) -> Result:
+@command(under=thread_command, page="triage")
+def triage_command(memory: Memory) -> dict[str, list[Thread]]:
     """Show all open threads by stage."""
-    stages = threads.triage(memory)
-    return stages, session_text.triage_of(stages, PERSON)
+    return threads.triage(memory)
 
 
 @command(under=thread_command)
 def touch_command(memory: Memory, thread: Reference) -> Result:
     """Record that a thread was worked on."""
     touched = threads.touch(memory, thread)
-    return touched, f"Touched {session_text.thread_line(touched, PERSON)}"
+    return touched, page("thread_done", "Touched", touched)
 
 
 @command("resolve", under=thread_command)
@@ -263,11 +256,11 @@ def resolve_thread_command(
 ) -> Result:
     """Resolve a thread."""
     resolved = threads.resolve(memory, thread, note)
-    return resolved, f"Resolved {session_text.thread_line(resolved, PERSON)}"
+    return resolved, page("thread_done", "Resolved", resolved)
 
 
 @command(under=thread_command)
 def reopen_command(memory: Memory, id: Id) -> Result:  # noqa: A002
     """Reopen a resolved thread."""
     reopened = threads.reopen(memory, id)
-    return reopened, f"Reopened {session_text.thread_line(reopened, PERSON)}"
+    return reopened, page("thread_done", "Reopened", reopened)

@@ -19,19 +19,15 @@ from holdfast.hosts.cli.command import command, settings
 from holdfast.hosts.cli.render import console, hanging, print_json, say
 from holdfast.hosts.cli.values import Yes
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
-from holdfast.hosts.setup.apply import Planned, carry_out, diff_of, planned, snippet
+from holdfast.hosts.preparing import next_session
+from holdfast.hosts.setup.apply import Manifest, Planned, apply, diff_of, planned, read_manifest, removals, snippet
 from holdfast.hosts.setup.clients import BY_NAME, Client, check_clients, installed
-from holdfast.hosts.setup.edits import Member
-from holdfast.hosts.setup.installation import Installation, check_lasting, this_installation
-from holdfast.hosts.setup.manifest import Manifest, read_manifest
-from holdfast.hosts.setup.ours import NAME
-from holdfast.hosts.setup.places import Level, Machine, project_root
+from holdfast.hosts.setup.edits import NAME, Member
+from holdfast.hosts.setup.machine import Installation, Level, Machine, check_lasting, project_root, this_installation
 from holdfast.hosts.setup.plan import Choices, covered, has_plugin, is_new, wanted
-from holdfast.hosts.setup.remove import removals, take_out
 from holdfast.hosts.setup.shapes import stdio
 from holdfast.model.errors import Conflict, Invalid
-from holdfast.model.files import read_regular
-from holdfast.model.places import FILE, FOLDER
+from holdfast.model.files import FILE, FOLDER, read_regular
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
 
@@ -169,8 +165,9 @@ def uninstall_command(
     if not as_json:
         _show_plan(plan, here.machine, diffs=diffs)
     done = bool(plan) and manner.proceeds(_question(plan), plan)
-    if done:
-        take_out(plan, leaving, here.manifest, here.store)
+    if done and not apply(plan, here.manifest, here.store).files:
+        for name in ("prepared", "changes"):  # no hook reads them any more
+            shutil.rmtree(here.store / name, ignore_errors=True)
     declined = bool(plan) and not done and not dry_run
     backup = _forget_everything(here, manner) if all_ and not declined else None
     if backup and not as_json:
@@ -183,23 +180,34 @@ def uninstall_command(
 def _set_up(choices: Choices, here: Here, manner: Mode) -> None:
     """Print the changes, make them, and print what is left to do."""
     here = _without_hooks(choices, here, manner)
-    wants = list(wanted(choices, here.machine, here.made))
-    plan = planned(wants, choices, here.manifest, here.machine.project)
+    plan = planned(wanted(choices, here.machine, here.made), choices, here.manifest, here.machine.project)
     if not manner.as_json:
         _show_plan(plan, here.machine, [client.name for client in choices.clients], diffs=manner.diffs)
     will_change = any(change.changes for change in plan)
     done = bool(choices.clients) and (manner.proceeds(_question(plan), plan) if will_change else not manner.dry_run)
     if done:
         manifest = replace(here.manifest, surfaces={**here.manifest.surfaces, **choices.surfaces})
-        carry_out(plan, wants, manifest, here.store, private=here.level == "user")
+        apply(plan, manifest, here.store, private=here.level == "user")
     if not manner.as_json:
         for line in _remarks(choices, here, plan):
             say(line)
     _conclude(plan, done=done, as_json=manner.as_json, more={})
     if done and will_change and not manner.as_json:
         names = ", ".join(client.title for client in choices.clients)
-        say(f"\nNext: start a new session in {names}; it begins with what is known about the project.")
+        say(f"\nNext: start a new session in {names}.")
+        if any(map(choices.wants_hooks, choices.names)):
+            say_next(here.store)
         say("`holdfast doctor` checks the set-up, `holdfast uninstall` undoes it.")
+
+
+def say_next(home: Path) -> None:
+    """Prepare what the next session in this folder will get, and say what that is; nothing if no client has our hooks."""
+    if brief := next_session(home, Path.cwd()):
+        count, left = counted(len(brief.memories.ids), "memory"), " and where work was left off" * bool(brief.left_off)
+        known = (
+            f"{count}{left}: `holdfast brief` prints it" if brief.memories.ids or left else "that nothing is known yet"
+        )
+        say(f"It will begin with {known}.")
 
 
 def _without_hooks(choices: Choices, here: Here, manner: Mode) -> Here:
@@ -212,7 +220,7 @@ def _without_hooks(choices: Choices, here: Here, manner: Mode) -> Here:
         _show_plan(plan, here.machine, diffs=manner.diffs)
     if not manner.proceeds("Remove these hooks?", plan):
         return here
-    return replace(here, manifest=take_out(plan, leaving, here.manifest, here.store, only_hooks=True))
+    return replace(here, manifest=apply(plan, here.manifest, here.store))
 
 
 def _clients(names: tuple[str, ...], machine: Machine, manner: Mode) -> tuple[Client, ...]:
@@ -327,7 +335,7 @@ def _forget_everything(here: Here, manner: Mode) -> Path | None:
         say(f"All memories in {here.store} will be deleted; a backup goes to {backup} first.")
     if manner.dry_run or not (manner.yes or click.confirm("Delete them?", default=False)):
         return None
-    from holdfast.verbs.upkeep.recovery import back_up
+    from holdfast.verbs.upkeep.doctor import back_up
 
     store = here.store
     back_up(store / FILE, backup)

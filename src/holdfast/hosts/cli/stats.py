@@ -1,30 +1,27 @@
 """Commands of `holdfast stats`: the health of the memory, what it costs and what sessions did with it."""
 
-from collections import Counter
 from dataclasses import replace
 from typing import Annotated, Literal
 
 from holdfast.hosts.cli.command import Result, command
-from holdfast.hosts.cli.render import PERSON, ago, local
+from holdfast.hosts.cli.render import page
 from holdfast.hosts.cli.values import Days, Id, Limit
 from holdfast.model.event import event_to_json
-from holdfast.model.ids import days_before, short
+from holdfast.model.ids import days_before
 from holdfast.model.query import Query
 from holdfast.model.request import Asked, Fields
-from holdfast.model.text import counted
-from holdfast.surfaces.core import reports, session_text
-from holdfast.surfaces.core import text as texts
-from holdfast.verbs.capture.observer import observer_status
+from holdfast.surfaces.core.actions import analytics
+from holdfast.verbs.capture.observer import ObserverStatus, observer_status
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import list_records
-from holdfast.verbs.search.graph import traverse
-from holdfast.verbs.search.predict import predict, warm
-from holdfast.verbs.sessions.analyze import activity, blind_spots, reflections, wordings
+from holdfast.verbs.search.graph import Traversal, traverse
+from holdfast.verbs.search.predict import Prediction, predict, warm
+from holdfast.verbs.sessions.analyze import blind_spots, reflections, wordings
 from holdfast.verbs.sessions.close import LEARNINGS
-from holdfast.verbs.sessions.receipts import receipts
+from holdfast.verbs.sessions.receipts import Receipt, receipts
 from holdfast.verbs.sessions.scars import effects
-from holdfast.verbs.upkeep.health import health
-from holdfast.verbs.upkeep.maintain import audit, metrics, quality
+from holdfast.verbs.upkeep.doctor import audit
+from holdfast.verbs.upkeep.health import Metrics, health, metrics, quality
 
 UpTo500 = Annotated[int, Asked("Maximum number to show.", least=1, most=500)]
 
@@ -38,29 +35,21 @@ def health_command(
 ) -> Result:
     """Show the health of this project's memory, and what to do first."""
     report = health(memory, days=days)
-    text = reports.health_of(replace(report, queue=report.queue[:limit]), PERSON)
-    more = len(report.queue) - limit
-    return report, f"{text}\n({more} more: --limit)" if more > 0 else text
+    first = replace(report, queue=report.queue[:limit])
+    return report, page("health", first, left=max(0, len(report.queue) - limit))
 
 
 @command()
 def quality_command(memory: Memory, *, days: Days = 30) -> Result:
     """Show the cost and success of recent recalls."""
     report = quality(memory, days=days)
-    return report, reports.quality_of(report, days)
+    return report, page("quality", report, days)
 
 
-@command()
-def receipts_command(memory: Memory, *, days: Days = 7, limit: UpTo500 = 20) -> Result:
+@command(page="receipts")
+def receipts_command(memory: Memory, *, days: Days = 7, limit: UpTo500 = 20) -> list[Receipt]:
     """Show what was injected into sessions, why, at what cost, and whether it helped."""
-    injected, lines = receipts(memory, days=days, limit=limit), list[str]()
-    for receipt in injected:
-        cost = f"{counted(len(receipt.ids), 'memory')}, {receipt.tokens} tokens"
-        helped = f" → {', '.join(receipt.outcomes)}" if receipt.outcomes else ""
-        seen = ", ".join(f"{count} {outcome}" for outcome, count in Counter(receipt.observed).most_common())
-        observed = f" (observed: {seen})" if seen else ""
-        lines.append(f"{ago(receipt.at)}  {receipt.why}: {cost}, session {short(receipt.session)}{helped}{observed}")
-    return injected, "\n".join(lines) or "Nothing was injected."
+    return receipts(memory, days=days, limit=limit)
 
 
 @command(working="reading sessions")
@@ -80,20 +69,20 @@ def analyze_command(
     match lens:
         case "reflections":
             replies = reflections(memory, days=days, agent=agent)
-            return replies, session_text.replies_of(replies, PERSON)
+            return replies, page("replies", replies)
         case "scars":
             seen = effects(memory, days=days)
-            return seen, session_text.effects_of(seen, PERSON)
+            return seen, page("effects", seen)
         case "wordings":
             compared = wordings(memory, days=days)
-            return compared, "\n".join(map(session_text.wording_line, compared)) or "No scar was shown yet."
-    spots = blind_spots(memory, days=days)
-    if lens == "blind-spots":
-        lines = map(session_text.effect_line, [*spots.ignored, *spots.in_vain, *spots.review])
-        return spots, "\n".join(dict.fromkeys(lines)) or "No blind spots."
-    report, compared = activity(memory, days=days, agent=agent), wordings(memory, days=days)
-    value = {"activity": report, "blind_spots": spots, "wordings": compared}
-    return value, session_text.activity_of(report, spots, compared, days, PERSON)
+            return compared, page("wordings", compared, "No scar was shown yet.")
+        case "blind-spots":
+            spots = blind_spots(memory, days=days)
+            blind = {effect.scar.id: effect for effect in (*spots.ignored, *spots.in_vain, *spots.review)}
+            return spots, page("blind_spots", blind.values())
+    done = analytics(memory, days=days, agent=agent)
+    value = {"activity": done["activity"], "blind_spots": done["spots"], "wordings": done["compared"]}
+    return value, page("activity", **done, days=days)
 
 
 @command()
@@ -110,8 +99,7 @@ def learnings_command(
     query = Query.of(kinds=asked["kinds"] or (*LEARNINGS, "decision"), since=since, limit=1000)
     records = list_records(memory, query).records
     own = [record for record in records if severity in ("", record.fields.get("severity"))][:limit]
-    lines = [texts.line(record, PERSON) for record in own]
-    return own, "\n".join(lines) or "No learnings or decisions yet."
+    return own, page("records", own, nothing="No learnings or decisions yet.")
 
 
 @command()
@@ -124,10 +112,10 @@ def audit_command(
 ) -> Result:
     """Show what was retired, erased or restored, by whom and why."""
     events = audit(memory, days=days, verb=verb, limit=limit)
-    return [event_to_json(event) for event in events], reports.audit_of(events, PERSON)
+    return [event_to_json(event) for event in events], page("audit", events)
 
 
-@command()
+@command(page="traversal")
 def graph_command(
     memory: Memory,
     node: str = "",
@@ -138,7 +126,7 @@ def graph_command(
     predicate: Annotated[str, Asked("Only this relation.")] = "",
     depth: Annotated[int, Asked("How many steps away.", least=1, most=10)] = 3,
     limit: UpTo500 = 50,
-) -> Result:
+) -> Traversal:
     """Show how memories, sessions, issues, people and documents of this project are connected.
 
     NODE is an id, an issue, a name or a label such as "Issue: SHOP-12"; default: a summary of the whole graph.
@@ -147,44 +135,30 @@ def graph_command(
     holdfast stats graph SHOP-12
     holdfast stats graph claude-code --lens produced_by
     """
-    traversal = traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
-    return traversal, reports.traversal_of(traversal, PERSON)
+    return traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
 
 
-@command()
-def metrics_command(memory: Memory) -> Result:
+@command(page="metrics")
+def metrics_command(memory: Memory) -> Metrics:
     """Show counters: the hot set, background work and its failures."""
-    counters = metrics(memory)
-    return counters, reports.metrics_of(counters, PERSON)
+    return metrics(memory)
 
 
-@command("next")
+@command("next", page="predictions")
 def next_command(
     memory: Memory,
     id: Id,  # noqa: A002
     *,
     warming: Annotated[bool, Asked("Add them to the hot set.", flag="--warm")] = False,
-) -> Result:
+) -> list[Prediction]:
     """Show what sessions used after a memory."""
     predictions = predict(memory, id)
     if warming:
         warm(memory, id)
-    return predictions, reports.predictions_of(predictions, PERSON)
+    return predictions
 
 
-@command()
-def observer_command(memory: Memory) -> Result:
+@command(page="observer")
+def observer_command(memory: Memory) -> ObserverStatus:
     """Show which observer is configured, its daily budget and what it has spent."""
-    state = observer_status(memory)
-    if state.observer == "none" or state.daily_tokens <= 0:
-        why = "none is set" if state.observer == "none" else "observer_daily_tokens is 0"
-        return state, f"observer off ({why}): rules write observations, at no cost"
-    spent = f"{state.spent:,} of {state.daily_tokens:,} tokens in {counted(state.calls, 'call')}, {state.left:,} left"
-    lines = (
-        ("observer", f"{state.observer} {state.model}, mode {state.mode}"),
-        ("today", spent),
-        ("problem", state.problem),
-        ("paused", state.waiting_until and f"until {local(state.waiting_until)}"),
-        *(("failed", f"{ago(failure.at)}  {failure.said}") for failure in state.failures[:3]),
-    )
-    return state, "\n".join(f"{name:<9}{line}" for name, line in lines if line)
+    return observer_status(memory)

@@ -43,7 +43,7 @@ class Date(Offering):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the instant meant."""
-        from holdfast.model.times import moment_of
+        from holdfast.model.ids import moment_of
 
         return moment_of(str(super().convert(value, param, ctx)), datetime.now(UTC).isoformat())
 
@@ -52,7 +52,7 @@ def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """Yield the latest memories of this project by id, with their titles."""
     from holdfast.model.ids import short
     from holdfast.model.query import Query
-    from holdfast.verbs.records.browse import browse
+    from holdfast.verbs.records.read import browse
 
     if memory := _quietly_opened(ctx):
         with memory:
@@ -92,7 +92,7 @@ def _quietly_opened(ctx: click.Context) -> "Memory | None":
     """Open the memory if there is one: completion creates no store and prints no error."""
     from holdfast.compose import open_memory
     from holdfast.compose.settings import load_settings, store_folder
-    from holdfast.model.places import FILE
+    from holdfast.model.files import FILE
 
     try:
         current = load_settings(flags={"home": ctx.find_root().params.get("home")})

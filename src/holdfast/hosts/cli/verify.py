@@ -5,7 +5,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,24 +13,23 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 import click
-from rich.text import Text
 
 from holdfast import __version__
 from holdfast.compose.adapters import committed_memories
 from holdfast.compose.settings import store_folder
 from holdfast.hosts.cli.command import Result, command, opened, settings
-from holdfast.hosts.cli.render import BELOW, FRESHNESS, console, fitting, headed, icon, indented, working
+from holdfast.hosts.cli.render import page, working
 from holdfast.hosts.cli.values import Id, from_top
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import escaped, visible
+from holdfast.model.files import FILE
 from holdfast.model.ids import short
-from holdfast.model.places import FILE
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.truth.check_change import CheckedChange, Falsified, check_change, place_of
-from holdfast.verbs.truth.verify import Checked, check_all, verify
+from holdfast.verbs.truth.verify import check_all, verify
 
 FOUND = 1  # the exit code of a check that found something
 RULE = "memory-untrue"
@@ -61,34 +59,16 @@ def verify_command(
     holdfast verify --all
     """
     if all_ == bool(id):
-        raise Invalid("Which memory?", hint="Pass its id, or --all to check every memory.")
+        raise Invalid("Pass either an id or --all.", hint="--all checks every memory of the project.")
     if id:
         record = verify(memory, id, note=note, anchors=from_top(memory, anchors) or None)
         return {"status": "verified", "record": record}, f"{short(record.id)} verified: {record.title}"
     checked = check_all(memory)
     outdated = any(item.action in ("forget", "revise") for item in checked)
-    return checked, lambda: _show(checked, quiet=quiet), FOUND if outdated else 0
-
-
-def _show(checked: list[Checked], *, quiet: bool) -> None:
-    out = console()
+    states = dict(Counter(item.freshness.state for item in checked).most_common())
     width = max((len(short(item.record.id)) for item in checked), default=0)
-    for item in checked:
-        if quiet and item.action == "keep":
-            continue
-        state = item.freshness.state
-        head = Text.assemble(
-            (f"{short(item.record.id):<{width}}", "cyan"),
-            f"  {icon(item.record)} ",
-            (f"{state:<10}", FRESHNESS[state][0]),
-            f" {item.action:<9} {fitting(out, item.record.title, width + 25)}",
-        )
-        out.print(head)
-        indented(out, item.why, BELOW, style="yellow")
-        indented(out, item.command, BELOW, style="dim")
-    states = Counter(item.freshness.state for item in checked)
-    summary = ", ".join(f"{count} {state}" for state, count in states.most_common())
-    out.print(f"{counted(len(checked), 'memory')} checked{f': {summary}' if summary else ''}.")
+    shown = page("verified", checked, states=states, quiet=quiet, width=width)
+    return checked, shown, FOUND if outdated else 0
 
 
 @command()
@@ -134,7 +114,7 @@ def check_command(
         with working("comparing memories with the code"):
             change = check_change(memory, commit, committed_memories(memory, commit), everything=all_)
     if form == "text" or output:
-        _show_change(change, compared)
+        page("change", change, _summary(change, compared))()
     if form != "text":
         report = REPORTS[form](change, compared)
         try:
@@ -171,21 +151,6 @@ def _base_commit(memory: Memory, name: str) -> str:
         f"There is no commit to compare with{f': {name}' if name else ''}.",
         hint="Pass --base COMMIT. In CI, fetch it first (with actions/checkout: fetch-depth: 0).",
     )
-
-
-def _show_change(change: CheckedChange, base: str) -> None:
-    out = console()
-    for item in change.broken:
-        # A file may have any title; a log must not take it for a line of its own.
-        out.print(headed(replace(item.record, title=" ".join(item.record.title.split()))))
-        for why in item.why:
-            indented(out, " ".join(why.split()), BELOW, style="red")
-        if item.held:
-            indented(out, "It is quarantined here; `holdfast review list --sort quarantined` shows it.", BELOW, "dim")
-        indented(out, item.file, BELOW, style="dim")
-    for note in change.notes:
-        out.print(Text(f"warning: {note}", style="yellow"))
-    out.print(_summary(change, base))
 
 
 def _summary(change: CheckedChange, base: str) -> str:

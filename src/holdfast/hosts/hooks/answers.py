@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 from holdfast.hosts.hooks.activity import LONGEST_PATH, arguments, first, is_late
-from holdfast.hosts.hooks.places import (
-    branch_of,
-    checkout_root,
-    handover_file,
-    plain_name,
-    prepared_file,
-    remotes_of,
-    session_settings,
+from holdfast.hosts.hooks.current import (
+    CURRENT,
+    awaits_handover,
+    changed_since,
+    id_in,
+    is_compacted,
+    note_compaction,
+    prepared_for,
+    see,
+    seen,
 )
-from holdfast.model.files import read_regular
+from holdfast.hosts.hooks.places import branch_of, checkout_root, handover_file
+from holdfast.model.files import digest, read_regular
 from holdfast.policy.secrets.find import mask_secrets
 
 MYPY = False
@@ -28,6 +32,8 @@ if MYPY:
 LONGEST_ANSWER = 9_500  # characters: Claude Code cuts at 10,000
 RECALLED = "recalled"  # mark of a session that looked for scars
 LONGEST_COMMAND = 50_000  # characters of a command that are checked
+LATE, CHANGED = "Not ready when this session began:", "Changed since this session began:"
+FENCE = ("<holdfast-brief-update>", "</holdfast-brief-update>")
 CUT = "(Cut: longer than a hook may answer.)"
 READING = ("Read", "read_regular", "view", "Grep", "Glob", "LS", "list_directory", "search_file_content")
 # Files that hold credentials (not their examples), and commands that print files or the whole environment.
@@ -56,59 +62,55 @@ PRINTING_ALL = (
 
 def answer(home: str, event: Json, payload: Json) -> Json:
     """Return the answer to an event; empty if there is none."""
+    if event["event"] == "PreCompact":
+        note_compaction(home, event["session"])
     handler = _ANSWERS.get(event["event"])
-    return handler(home, _prepared(home, event["cwd"]), event, payload) if handler else {}
-
-
-def _prepared(home: str, cwd: str) -> Json:
-    """Return what was prepared for the checkout around a folder, if it names this folder and repository."""
-    root = checkout_root(cwd)
-    project = session_settings(os.environ).get("project", "")
-    try:
-        prepared = json.loads(read_regular(prepared_file(home, root, project)))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    is_ours = isinstance(prepared, dict) and (prepared.get("path"), prepared.get("remotes")) == (root, remotes_of(root))
-    return prepared if is_ours else {}
+    return handler(home, prepared_for(home, event), event, payload) if handler else {}
 
 
 def _on_start(home: str, prepared: Json, event: Json, _: Json) -> Json:
     """Answer the start of a session: after a compaction the handover, the brief, and where work was left off."""
-    parts, ids = [], list[str]()
-    if event.get("source") == "compact":
-        parts.append(_handover(home, event["session"]))
+    session, parts, ids = event["session"], list[str](), list[str]()
+    if is_compacted(event):
+        parts.append(_handover(home, session))
     brief = prepared.get("brief") or {}
     if brief.get("text"):
         parts.append(brief["text"])
         ids += brief.get("ids", [])
-        _see(home, event["session"], ["brief"])
+        _note_brief(home, session, prepared)
     if left := _left_off(prepared, event):
         parts.append(left["text"])
         ids += left["ids"]
-        _see(home, event["session"], [f"left off {left['session']}"])
+        see(home, session, [f"left off {left['session']}"])
     return _context(parts, ids, "brief")
 
 
 def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
     """Answer a prompt: the first with what was not ready at session start; the others at most with a pointer."""
     session, parts, ids = event["session"], list[str](), list[str]()
-    brief = prepared.get("brief") or {}
-    if brief.get("text") and _see(home, session, ["brief"]):
-        parts.append(brief["text"])
-        ids += brief.get("ids", [])
-    is_first, left = _see(home, session, ["prompt"]), _left_off(prepared, event)
-    if is_first and left and _see(home, session, [f"left off {left['session']}"]):
+    is_first, left = see(home, session, ["prompt"]), _left_off(prepared, event)
+    if not prepared["late"] or is_first:
+        text, fresh_ids = _brief_or_news(home, session, prepared)
+        parts.append(text)
+        ids += fresh_ids
+    if awaits_handover(home, session):
+        parts.append(_handover(home, session))
+    if is_first and left and see(home, session, [f"left off {left['session']}"]):
         parts.append(left["text"])
         ids += left["ids"]
-    if parts:
+    if any(parts):
         return _context(parts, ids, "brief")
-    if (remind := prepared.get("remind")) and _ends(event.get("text", "")) and _see(home, event["session"], ["close"]):
+    if (
+        (remind := prepared.get("remind"))
+        and _found(WRAPPING_UP, event.get("text", "")[:500])
+        and see(home, event["session"], ["close"])
+    ):
         return _context(
             [f"Holdfast: before this session ends, call {remind['close']} with what it leaves."], [], "close"
         )
     words = {word.strip("`'\".,;:!?()[]{}") for word in event.get("text", "").lower().split()}
     matching = [hint for hint in prepared.get("hints", ()) if len(words.intersection(hint["words"])) >= 2]
-    fresh = [hint for hint in matching[:3] if _see(home, session, [f"{hint['id']} hint"])]
+    fresh = [hint for hint in matching[:3] if see(home, session, [f"{hint['id']} hint"])]
     if not fresh:
         return {}
     titles = "; ".join(hint["text"] for hint in fresh)
@@ -117,6 +119,39 @@ def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
         [hint["id"] for hint in fresh],
         "prompt",
     )
+
+
+def _note_brief(home: str, session: str, prepared: Json) -> None:
+    """Note which lines of a brief a session got, and from which places in the lists of changes on it is not current."""
+    brief = prepared["brief"]
+    rows = [
+        f"row {id_} {digest(line)[:12]}" for line in brief["text"].split("\n") if (id_ := id_in(line, brief["ids"]))
+    ]
+    places = json.dumps(prepared["made_from"]["changes"])
+    see(home, session, ["brief", *rows, f"from {places}", *[LATE] * prepared["late"]])
+
+
+def _brief_or_news(home: str, session: str, prepared: Json) -> tuple[str, list[str]]:
+    """Return the brief for a session that got none; else, once, what it got outdated or not at all, with the new ids."""
+    known, brief = seen(home, session), prepared.get("brief") or {}
+    is_checked = CURRENT in known
+    if not prepared["late"]:
+        see(home, session, [CURRENT])
+    if brief.get("text") and "brief" not in known:
+        _note_brief(home, session, prepared)
+        return brief["text"], brief["ids"]
+    if is_checked or "brief" not in known or "made_from" not in prepared:
+        return "", []
+    given = dict(line.split(" ")[1:3] for line in known if line.startswith("row "))
+    rows = {id_: line for line in brief["text"].split("\n") if (id_ := id_in(line, brief["ids"]))}
+    new = {id_: line for id_, line in rows.items() if given.get(id_) != digest(line)[:12]}
+    changed = changed_since(json.loads(next(line[5:] for line in known if line.startswith("from "))))
+    withdrawn = [id_[-8:] for id_ in given if id_ in changed and id_ not in rows]
+    if not new and not withdrawn:
+        return "", []
+    _note_brief(home, session, prepared)
+    lines = [f"Withdrawn, do not rely on: {', '.join(withdrawn)}."] if withdrawn else []
+    return "\n".join((FENCE[0], LATE if LATE in known else CHANGED, *new.values(), *lines, FENCE[1])), list(new)
 
 
 def _left_off(prepared: Json, event: Json) -> Json:
@@ -135,7 +170,11 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     edited = [path] if path and event["tool"] not in READING else []
     triggered = triggered_by(prepared.get("triggers", ()), command, edited, event["cwd"])
     notes = [*prepared.get("files", {}).get(path, ()), *_about(path, prepared.get("topics", {}))] if path else []
-    if (remind := prepared.get("remind")) and _is_risky(command) and _has_not_recalled(home, event["session"]):
+    if (
+        (remind := prepared.get("remind"))
+        and _found(RISKY, " ".join(command.split()))
+        and RECALLED not in seen(home, event["session"])
+    ):
         text = f"Holdfast: this cannot be undone easily. Call {remind['search']} with your plan first: scars may apply."
         notes = [{"id": "", "text": text}, *notes]
     if prepared.get("guard") and (why := _shows_secrets(" ".join(command.split()), path)):
@@ -143,8 +182,8 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     if is_late(event) and event["event"] == "PreToolUse":
         triggered, notes = [item for item in (*triggered, *notes) if item.get("block")], []
     place = mask_secrets(path) or mask_secrets(" ".join(command.split())[:1_000])[:80]
-    fresh = [item for item in triggered if _see(home, event["session"], [_seen_as(item, place)])]
-    fresh += [item for item in notes if _see(home, event["session"], [f"{item['id']} {item.get('topic') or place}"])]
+    fresh = [item for item in triggered if see(home, event["session"], [_seen_as(item, place)])]
+    fresh += [item for item in notes if see(home, event["session"], [f"{item['id']} {item.get('topic') or place}"])]
     if not fresh:
         return {}
     answer = _context(
@@ -165,26 +204,13 @@ def _about(path: str, topics: Json) -> list[Json]:
 
 def note_recall(home: str, session: str) -> None:
     """Note that a session looked for scars, so that it is not reminded again."""
-    _see(home, session, [RECALLED])
+    see(home, session, [RECALLED])
 
 
-def _has_not_recalled(home: str, session: str) -> bool:
-    try:
-        return RECALLED not in read_regular(os.path.join(home, "seen", plain_name(session))).decode().splitlines()
-    except OSError:
-        return True
-
-
-def _is_risky(command: str) -> bool:
+def _found(pattern: str, text: str) -> bool:
     from re import IGNORECASE, search
 
-    return bool(command and search(RISKY, " ".join(command.split()), IGNORECASE))
-
-
-def _ends(prompt: str) -> bool:
-    from re import IGNORECASE, search
-
-    return bool(search(WRAPPING_UP, prompt[:500], IGNORECASE))
+    return bool(text and search(pattern, text, IGNORECASE))
 
 
 def _seen_as(item: Json, place: str) -> str:
@@ -287,28 +313,14 @@ def _matches(pattern: str, path: str) -> bool:
     return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
 
 
-def _see(home: str, session: str, places: Iterable[str]) -> bool:
-    """Mark places as seen by a session; True if any was new to it."""
-    folder = os.path.join(home, "seen")
-    file = os.path.join(folder, plain_name(session))
-    try:
-        seen = set(read_regular(file).decode().splitlines())
-    except OSError:
-        seen = set()
-        os.makedirs(folder, 0o700, exist_ok=True)
-    new = [place.replace("\n", " ") for place in places if place.replace("\n", " ") not in seen]
-    if new:
-        handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        os.write(handle, "".join(f"{place}\n" for place in new).encode())
-        os.close(handle)
-    return bool(new)
-
-
 def _handover(home: str, session: str) -> str:
+    """Return where a session stood at its last compaction, and note that it got it; "" if that is not ready."""
     try:
-        return read_regular(handover_file(home, session)).decode()
+        text = read_regular(handover_file(home, session)).decode()
     except OSError:
         return ""
+    see(home, session, [f"handover {time.time_ns()}"])
+    return text
 
 
 def _context(parts: list[str], ids: list[str], why: str) -> Json:

@@ -16,8 +16,8 @@ from holdfast.hosts.hooks.places import (
     private_mark,
     session_settings,
 )
+from holdfast.model.files import data_folder
 from holdfast.model.foreign_json import parse_json
-from holdfast.model.places import data_folder
 from holdfast.policy.secrets.find import mask_secrets
 
 MYPY = False
@@ -35,7 +35,7 @@ LONGEST_LOG = 500_000
 MOST_SPOOLED = 20_000  # files; an undrained spool must not fill the disk
 ENDINGS = ("PreCompact", "Stop", "SubagentStop", "SessionEnd", "SessionStart")
 BRANCHED = ("UserPromptSubmit", "Stop", "SessionEnd")  # they note the branch
-ANSWERED = ("SessionStart", "UserPromptSubmit", "PreToolUse")
+ANSWERED = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PreCompact")  # the last one with nothing
 OBSERVER_FOLDER = "holdfast-observer-"  # same as in model/trail.py, which is not imported for speed
 OUR_TOOLS = ("mcp__holdfast__", "mcp__plugin_holdfast_", "mcp_holdfast_", "holdfast_", "holdfast-")
 
@@ -87,7 +87,7 @@ def _act(home: str, activity: Json, payload: Json) -> Json:
             {
                 **activity,
                 "event": "Injected",
-                "text": "",
+                "text": answer["text"],
                 "result": "",
                 "given": {"ids": answer["ids"], "why": answer["why"], "tokens": len(answer["text"]) // 4},
             },
@@ -257,21 +257,41 @@ def _note_client(home: str, session: str) -> None:
 
 def wake(home: str, cwd: str) -> None:
     """Start the worker unless one is running; it is detached and ends when nothing is left to do."""
-    command = [sys.executable, "-P", "-m", "holdfast", "--home", home, "work"]
+    # On Windows no check: a second worker sees the lock and ends.
+    if sys.platform == "win32" or not _is_locked(os.path.join(home, "work.lock")):
+        start([sys.executable, "-P", "-m", "holdfast", "--home", home, "work"], cwd)
+
+
+def start(command: list[str], cwd: str, variables: dict[str, str] | None = None, wait: float = 0.0) -> None:
+    """Start a detached process; wait for its end up to so many seconds; after that it runs alone."""
+    environment = {**os.environ, **(variables or {})}
     if sys.platform == "win32":
         import subprocess
 
-        # `os.kill` would send Ctrl-C there, so no check: a second worker sees the lock and ends.
-        subprocess.Popen(command, cwd=cwd, creationflags=0x00000208, close_fds=True)  # noqa: S603  detached, no window
+        detached = subprocess.Popen(command, cwd=cwd, env=environment, creationflags=0x00000208, close_fds=True)  # noqa: S603  no window
+        if wait:
+            try:
+                detached.wait(wait)
+            except subprocess.TimeoutExpired:
+                return
         return
-    if _is_locked(os.path.join(home, "work.lock")) or os.fork():
+    ended, ending = os.pipe()  # closed on exec, except in the process that is started
+    if child := os.fork():
+        os.close(ending)
+        if wait:
+            import select  # a shared library on some platforms
+
+            select.select([ended], [], [], wait)
+            os.waitpid(child, os.WNOHANG)
+        os.close(ended)
         return
     os.setsid()
+    os.set_inheritable(ending, True)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     os.chdir(cwd if os.path.isdir(cwd) else "/")
-    os.execv(sys.executable, command)  # noqa: S606
+    os.execve(sys.executable, command, environment)  # noqa: S606
 
 
 def _is_locked(path: str) -> bool:

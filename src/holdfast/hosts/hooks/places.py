@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from holdfast.model import places
-from holdfast.model.files import read_regular
+from holdfast.model import files
+from holdfast.model.files import digest, read_regular
 
 MYPY = False
 if MYPY:
@@ -27,7 +27,7 @@ OF_A_SESSION = (
     "allowed_scopes",
 )
 
-# Variables of other systems that name the folder of their store, or a file in it; `model/presets.py` has them all.
+# Variables of other systems that name the folder of their store, or a file in it; `model/config.py` has them all.
 FOREIGN_HOMES = {"gitmem": "GITMEM_DIR", "memory-mcp": "MEMORY_MCP_DB_PATH", "bettermemory": "BETTERMEMORY_DIR"}
 
 
@@ -43,7 +43,7 @@ def home_of(cwd: str, preset: str = "") -> str:
         return os.path.expanduser(named)
     if named := os.environ.get(FOREIGN_HOMES.get(preset, ""), "").strip():
         return os.path.expanduser(os.path.dirname(named) if named.endswith(".db") else named)
-    return places.home_of(cwd)
+    return files.home_of(cwd)
 
 
 def prepared_file(home: str, root: str, project: str = "") -> str:
@@ -51,7 +51,7 @@ def prepared_file(home: str, root: str, project: str = "") -> str:
 
     Worktrees have separate files. The name is a digest, so that no two folders share a file.
     """
-    return os.path.join(home, "prepared", f"{_digest(f'{root}/{chr(0)}{project}')}.json")
+    return os.path.join(home, "prepared", f"{digest(f'{root}/{chr(0)}{project}')}.json")
 
 
 def remotes_of(root: str) -> str:
@@ -66,7 +66,7 @@ def remotes_of(root: str) -> str:
         lines = read_regular(os.path.join(git, "config"), LARGEST_SETTINGS).splitlines()
     except OSError:
         return ""
-    return _digest("\n".join(repr(line.strip()) for line in lines if b"remote" in line or b"url" in line.lower()))
+    return digest("\n".join(repr(line.strip()) for line in lines if b"remote" in line or b"url" in line.lower()))
 
 
 def branch_of(root: str) -> str:
@@ -78,6 +78,18 @@ def branch_of(root: str) -> str:
     return head.partition("ref: refs/heads/")[2].strip()
 
 
+def head_files(root: str) -> list[str]:
+    """Return the files of git that change when another commit or branch is checked out; none outside git."""
+    try:
+        git = _git_folder(root)
+        shared = os.path.join(git, "commondir")
+        common = os.path.join(git, _read(shared).strip()) if os.path.isfile(shared) else git
+    except OSError:
+        return []
+    own = [os.path.join(git, name) for name in ("HEAD", "logs/HEAD")]
+    return own + [os.path.join(common, name) for name in (f"refs/heads/{branch_of(root)}", "packed-refs")]
+
+
 def _git_folder(root: str) -> str:
     """Return the folder of git's files about a checkout: for a linked worktree or a submodule, a file names it."""
     git = os.path.join(root, ".git")
@@ -86,14 +98,6 @@ def _git_folder(root: str) -> str:
 
 def _read(path: str) -> str:
     return read_regular(path, LARGEST_SETTINGS).decode(errors="replace")
-
-
-def _digest(text: str) -> str:
-    try:
-        from _blake2 import blake2b  # hashlib would load OpenSSL, which takes longer than the rest of a hook
-    except ImportError:
-        from hashlib import blake2b
-    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def checkout_root(cwd: str) -> str:
@@ -120,7 +124,7 @@ def client_note(home: str, process: int) -> str:
 def plain_name(session: str) -> str:
     """Return a session's id as a file name; two sessions never share one."""
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in session)[:60]
-    return session if session and plain == session else f"{plain}-{_digest(session)[:12]}"
+    return session if session and plain == session else f"{plain}-{digest(session)[:12]}"
 
 
 def private_mark(home: str, session: str) -> str:

@@ -33,9 +33,9 @@ from holdfast.hosts.mcp.protocol import (
     ProtocolError,
     Server,
 )
-from holdfast.hosts.mcp.serving import in_session
+from holdfast.hosts.mcp.serving import Opened
 from holdfast.model.access import NO_ACCESS, Access, asking
-from holdfast.surfaces.tool import Acting, Call, Client, once
+from holdfast.surfaces.tool import Acting, Call, Client
 from holdfast.verbs.memory import Memory
 
 PATH = "/mcp"
@@ -126,7 +126,7 @@ class _Sessions:
             params = ctx.session.client_params
             client = Client(name=params.client_info.name[:LONGEST_NAME] if params is not None else "")
             acting = Acting()
-            opened = in_session(once(lambda: _own(self._shared.memory)), client, acting)
+            opened = Opened(lambda: _own(self._shared.memory), client, acting, keeps=False)
             self._known[session] = replace(self._shared, open=opened, client=client, acting=acting)
         self._known.move_to_end(session)
         while len(self._known) > REMEMBERED:

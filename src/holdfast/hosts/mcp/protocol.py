@@ -4,19 +4,22 @@ Up to 2025-11-25 a client begins with `initialize`; since 2026-07-28 every reque
 `server/discover` returns the capabilities. Listing opens neither the store nor the encoder.
 """
 
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast import __version__
 from holdfast.hosts.mcp.offer import Offer, offer_of
-from holdfast.hosts.mcp.progress import Notify, reporting
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.fence import defused
 from holdfast.model.foreign_json import TooDeep, check_depth
-from holdfast.surfaces.tool import Call, Surface
+from holdfast.surfaces.tool import Call, Report, Surface, discard_progress
 
 Json = dict[str, Any]
+Notify = Callable[[str, Json], None]
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MODERN = ("2026-07-28",)
 _META = "io.modelcontextprotocol/"
@@ -29,6 +32,9 @@ LONGEST_MESSAGE = 10_000_000  # bytes
 LONGEST_NAME = 100
 PARSE_ERROR, INVALID_REQUEST, NOT_FOUND, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED_VERSION, LEGACY_NO_RESOURCE = -32022, -32002
+# A client may have forgotten the token of a request that is answered at once, and then drops the connection.
+QUIET_SECONDS = 1.0
+APART_SECONDS = 0.3
 
 
 class ProtocolError(Exception):
@@ -193,6 +199,49 @@ def get_prompt(server: Server, request: Request) -> Json:
         raise _as_protocol_error(problem) from problem
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": surface.prompts[name].description, "messages": [message]}
+
+
+@contextmanager
+def reporting(params: Json, notify: Notify) -> Iterator[Report]:
+    """Return the function a tool reports to; after the block nothing is sent."""
+    meta = params.get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    if not isinstance(token, str | int):
+        yield discard_progress
+        return
+    progress = Progress(token, notify)
+    try:
+        yield progress.report
+    finally:
+        progress.close()
+
+
+class Progress:
+    """The progress messages of one request: none in the first second, then a few per second, each further than the last."""
+
+    def __init__(self, token: str | int, notify: Notify, now: Callable[[], float] = time.monotonic) -> None:
+        self._token = token
+        self._notify = notify
+        self._now = now
+        self._next = now() + QUIET_SECONDS
+        self._last = -1.0
+        self._lock = threading.Lock()
+
+    def report(self, done: float, total: float | None, message: str) -> None:
+        """Send the progress, unless it is too early or too soon after the last."""
+        finished = total is not None and done >= total  # the answer itself follows at once
+        with self._lock:
+            if finished or done <= self._last or self._now() < self._next:
+                return
+            self._last, self._next = done, self._now() + APART_SECONDS
+            given = {"total": total, "message": message or None}
+            told = {name: value for name, value in given.items() if value is not None}
+            self._notify("notifications/progress", {"progressToken": self._token, "progress": done, **told})
+
+    def close(self) -> None:
+        """Stop sending; waits for a message being sent."""
+        with self._lock:
+            self._next = float("inf")
 
 
 def _name_and_arguments(request: Request) -> tuple[str, Json]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.hosts.mcp.offer import Offer, check_names, joined, with_aliases, written_offer
 from holdfast.hosts.mcp.protocol import Server
+from holdfast.model.config import PRESETS
 from holdfast.model.errors import Invalid, StoreFull, StoreUnwritable, Unreachable
-from holdfast.model.presets import PRESETS
 from holdfast.surfaces.tool import Acting, Call, Client, Surface
 
 if TYPE_CHECKING:
@@ -59,55 +59,66 @@ def serving(names: Sequence[str], flags: Mapping[str, Any]) -> Iterator[Server]:
         yield Server(
             offer=offered(chosen, list_aliases),
             load=cache(lambda: [surface_named(name) for name in chosen]),
-            call=Call(open=in_session(steady(open_for_good, acting), client, acting), client=client, acting=acting),
+            call=Call(open=Opened(open_for_good, client, acting), client=client, acting=acting),
         )
 
 
-def steady(
-    open_it: "Callable[[], Memory]", acting: Acting, clock: Callable[[], float] = time.monotonic
-) -> "Callable[[], Memory]":
-    """Return a function that returns the same memory, and reopens it when a team's database goes away or comes back.
+class Opened:
+    """Returns a memory, opened when first needed and in a session of its client; a session that cannot start is tried again.
 
-    The current session continues in the reopened memory. Only a team's database is checked: at most once a second, or
-    every `AGAIN_SECONDS` while its local copy is in use.
+    It is reopened when a team's database goes away or comes back, and the session continues. Only a team's database is
+    checked: at most once a second, or every `AGAIN_SECONDS` while its local copy is in use. With `keeps` false `open_it`
+    itself returns the current memory.
     """
-    lock, opened, looked = threading.Lock(), list["Memory"](), [0.0]
 
-    def is_time(memory: "Memory") -> bool:
-        if not memory.config.database or clock() - looked[0] < (AGAIN_SECONDS if memory.apart else 1):
-            return False
-        looked[0] = clock()
-        if memory.apart:
-            return True
-        try:
-            memory.store.last_seq()
-        except Unreachable:
-            return True
-        return False
+    def __init__(
+        self,
+        open_it: "Callable[[], Memory]",
+        client: Client,
+        acting: Acting,
+        *,
+        keeps: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._open, self._client, self._acting, self._keeps, self._clock = open_it, client, acting, keeps, clock
+        self._lock = threading.Lock()
+        self._memory: Memory | None = None
+        self._looked = 0.0
 
-    def give() -> "Memory":
-        with lock:
-            if not opened:
-                opened.append(open_it())
-                looked[0] = clock()
-            elif is_time(opened[0]):
-                fresh = open_it()
-                if fresh.apart and opened[0].apart:
+    def __call__(self) -> "Memory":
+        """Return the memory; `acting` has the context of its session."""
+        with self._lock:
+            if self._memory is None or not self._keeps:
+                self._memory, self._looked = self._open(), self._clock()
+            elif self._is_lost(self._memory):
+                fresh = self._open()
+                if fresh.apart and self._memory.apart:
                     fresh.close()
                 else:
-                    opened[0] = fresh
-                    _continue(fresh, acting)
-            return opened[0]
+                    self._memory = fresh
+                    self._continue(fresh)
+            if self._acting.context is None or not self._acting.context.actor.session:
+                self._acting.context = join(self._memory, self._client.name).context
+            return self._memory
 
-    return give
+    def _is_lost(self, memory: "Memory") -> bool:
+        """True if it is time to look, and the database is gone or its copy is in use."""
+        now = self._clock()
+        if not memory.config.database or now - self._looked < (AGAIN_SECONDS if memory.apart else 1):
+            return False
+        self._looked = now
+        try:
+            return bool(memory.apart) or memory.store.last_seq() < 0
+        except Unreachable:
+            return True
 
+    def _continue(self, fresh: "Memory") -> None:
+        """Record in a reopened store that the current session continues."""
+        from holdfast.verbs.sessions.session import begin  # noqa: PLC0415  listing tools opens nothing
 
-def _continue(fresh: "Memory", acting: Acting) -> None:
-    """Record in a reopened store that the current session continues."""
-    from holdfast.verbs.sessions.session import begin  # noqa: PLC0415  listing tools opens nothing
-
-    if acting.context is not None:
-        begin(replace(fresh, context=acting.context), implicit=True, name=acting.context.actor.session)
+        if self._acting.context is not None:
+            context = self._acting.context
+            begin(replace(fresh, context=context), implicit=True, name=context.actor.session)
 
 
 def _checked(names: Sequence[str]) -> tuple[str, ...]:
@@ -132,24 +143,14 @@ def offered(names: Sequence[str], list_aliases: Callable[[], bool]) -> Offer:
     return with_aliases(offer) if offer.aliases and list_aliases() else offer
 
 
-def in_session(open_it: "Callable[[], Memory]", client: Client, acting: Acting) -> "Callable[[], Memory]":
-    """Return a function that opens a memory and joins a session, trying again on each call until one has started."""
-    lock = threading.Lock()
-
-    def give() -> "Memory":
-        memory = open_it()
-        with lock:
-            if acting.context is None or not acting.context.actor.session:
-                acting.context = join(memory, client.name).context
-        return memory
-
-    return give
-
-
 def join(memory: "Memory", client: str) -> "Memory":
     """Return the memory with the client's name as actor, in a session of its own that it may announce later."""
-    from holdfast.verbs.sessions.session import begin, orphan, resume  # noqa: PLC0415  listing tools opens nothing
-    from holdfast.verbs.sessions.starters import plant  # noqa: PLC0415
+    from holdfast.verbs.sessions.session import (  # noqa: PLC0415  listing tools opens nothing
+        begin,
+        orphan,
+        plant,
+        resume,
+    )
 
     if not memory.config.agent:
         memory = memory.acting(actor=replace(memory.actor, kind="agent", name=client or memory.actor.name))

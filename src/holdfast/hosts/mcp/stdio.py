@@ -2,10 +2,12 @@
 
 import json
 import logging
+import os
 import queue
 import re
 import sys
 import threading
+from pathlib import Path
 from typing import IO, Any
 
 from holdfast.hosts.mcp.protocol import (
@@ -161,3 +163,26 @@ def main(server: Server) -> None:
         serve(server, sys.stdin.buffer, sink)
     except (BrokenPipeError, KeyboardInterrupt):
         log.info("the client is gone")
+
+
+def leave(plugin: str) -> None:
+    """Change from a plugin's folder to the project: Copilot CLI starts a plugin's servers in the plugin's own folder."""
+    if Path.cwd() == Path(plugin) and (folder := parent_folder()):
+        os.chdir(folder)
+
+
+def parent_folder() -> Path | None:
+    """Return the working directory of the parent process, where the system provides it."""
+    parent = os.getppid()
+    try:
+        return Path(f"/proc/{parent}/cwd").readlink()
+    except OSError:
+        pass  # no such file system: macOS has a program instead
+    import subprocess  # noqa: PLC0415  a server starts with every session
+
+    try:
+        asked = ["lsof", "-a", "-p", str(parent), "-d", "cwd", "-Fn"]
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False).stdout  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return next((Path(line[1:]) for line in said.splitlines() if line.startswith("n")), None)

@@ -23,11 +23,9 @@ from holdfast.hosts.loopback import with_body
 from holdfast.hosts.mcp.http import PATH, transport
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.server import login
-from holdfast.hosts.server.limits import Buckets
 from holdfast.hosts.server.login import Passes
-from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Visit
+from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Site, Visit
 from holdfast.hosts.server.metrics import TYPE, Metrics
-from holdfast.hosts.server.site import Site
 from holdfast.hosts.web.guard import OPEN as ASSETS
 from holdfast.hosts.web.guard import SAFE, protected
 from holdfast.model.access import EVERYWHERE, NO_ACCESS, Access, Key, asking
@@ -36,6 +34,7 @@ from holdfast.verbs.upkeep.access import authenticate
 
 PROJECT, VISIBILITY, SESSION = "holdfast-project", "holdfast-visibility", "mcp-session-id"
 OPEN = ("/healthz", "/readyz")
+MOST_BUCKETS = 10_000
 log = logging.getLogger(__name__)
 
 
@@ -47,6 +46,25 @@ class Limits:
     burst: float = 200.0
     largest: int = 2_000_000  # bytes of a request
     sessions: int = 5_000
+
+
+@dataclass(slots=True)
+class Buckets:
+    """A bucket for each key; a full one allows `burst` requests at once, and `rate` a second from then on."""
+
+    rate: float
+    burst: float
+    _kept: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+
+    def wait(self, key: str, now: float) -> float:
+        """Take a token and return 0; or return the seconds until there is one."""
+        left, at = self._kept.pop(key, (self.burst, now))
+        left = min(self.burst, left + (now - at) * self.rate)
+        short = 1 - left
+        self._kept[key] = (left if short > 0 else left - 1, now)
+        while len(self._kept) > MOST_BUCKETS:
+            self._kept.popitem(last=False)
+        return short / self.rate if short > 0 else 0.0
 
 
 def app(server: Server, members: Members, limits: Limits | None = None, *, site: Site | None = None) -> ASGIApp:

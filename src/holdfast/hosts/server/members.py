@@ -1,4 +1,4 @@
-"""The memory of each member: the same guarded store, acting for one user in one project and session."""
+"""The memory and the viewer of each member: the same guarded store, acting for one user in one project and session."""
 
 import os
 import platform
@@ -8,11 +8,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from anyio import to_thread
 from mcp.server.context import ServerRequestContext
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
 
+from holdfast.compose.settings import Settings
 from holdfast.hosts.mcp.protocol import LONGEST_NAME, MODERN
 from holdfast.hosts.mcp.serving import join
-from holdfast.model.access import Access
+from holdfast.hosts.web.app import pages_and_api
+from holdfast.hosts.web.guard import SAFE, Keys
+from holdfast.hosts.web.live import Watcher
+from holdfast.hosts.web.viewer import Viewer, as_person
+from holdfast.model.access import Access, asking
 from holdfast.model.event import Actor
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.replica import Scrubbed
@@ -21,7 +30,8 @@ from holdfast.surfaces.tool import Call, Client, once
 from holdfast.verbs.memory import Caches, Context, Memory
 
 SCOPE = "holdfast"  # where a request carries its visit
-REMEMBERED = 5_000
+REMEMBERED, MOST_VIEWERS = 5_000, 1_000
+SETTINGS = "/settings"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -107,3 +117,60 @@ class Members:
     def session_count(self) -> int:
         """How many sessions are in memory."""
         return len(self._calls)
+
+
+@dataclass(slots=True)
+class Site:
+    """Serves each request with the viewer of its user; cached results are never shared between users."""
+
+    members: Members
+    settings: Settings
+    inner: Starlette = field(init=False)
+    watcher: Watcher = field(init=False)
+    _viewers: OrderedDict[tuple[object, str], Viewer] = field(default_factory=OrderedDict)
+
+    def __post_init__(self) -> None:
+        self.watcher = Watcher(self.members.owner)
+        self.inner = pages_and_api(self.watcher)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        visit: Visit | None = scope.get(SCOPE)
+        if visit is None:  # static files are public, and nothing else is admitted without a visit
+            await self.inner(scope, receive, send)
+            return
+        if refused := _refusal(visit, scope["path"], scope["method"]):
+            await refused(scope, receive, send)
+            return
+        with asking(visit.access):
+            viewer = await to_thread.run_sync(self._viewer_of, visit)
+            keys = Keys(token="", link="", cookie=visit.shown)
+            scope["state"] = {**scope.get("state", {}), "viewer": replace(viewer, keys=keys), "trusted": visit.trusted}
+            scope["state"]["allowed"] = visit.allowed
+            await self.inner(scope, receive, send)
+
+    def _viewer_of(self, visit: Visit) -> Viewer:
+        key = (visit.access, visit.project)
+        if key not in self._viewers:
+            self._viewers[key] = Viewer(
+                memory=as_person(self.members.own(visit)),
+                settings=self.settings,
+                keys=Keys(token=""),
+                watcher=self.watcher,
+                reload=lambda: self.settings,
+                user=visit.access.user,
+                role=visit.access.role,
+            )
+        self._viewers.move_to_end(key)
+        while len(self._viewers) > MOST_VIEWERS:
+            self._viewers.popitem(last=False)
+        return self._viewers[key]
+
+
+def _refusal(visit: Visit, path: str, method: str) -> Response | None:
+    """Return the refusal of what a server or this key does not allow. The policies of the database would refuse it too."""
+    if path == SETTINGS or path.startswith(SETTINGS + "/"):
+        return PlainTextResponse("The settings of a server are changed where it runs.\n", 403)
+    if method not in SAFE and visit.access.role == "read":
+        return PlainTextResponse("This key may only read.\n", 403)
+    return None

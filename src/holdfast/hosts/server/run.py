@@ -1,31 +1,28 @@
 """Run the server: open the store twice, once for itself and once behind the policies, and serve until stopped."""
 
 import ipaddress
+import json
 import logging
-import signal
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import cache
+from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
-
-import uvicorn
 
 from holdfast.compose import guarded_store, keys_store, open_memory
 from holdfast.compose.settings import Settings, store_folder
 from holdfast.compose.team import protect, role_of_server
-from holdfast.hosts.header_timeout import heads_within
-from holdfast.hosts.loopback import Announcing
+from holdfast.hosts.loopback import listening, port_of
+from holdfast.hosts.loopback import serve as run
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.mcp.serving import offered, surface_named
 from holdfast.hosts.server.app import Limits, app
-from holdfast.hosts.server.logs import log_as_json
-from holdfast.hosts.server.members import Members
-from holdfast.hosts.server.site import Site
+from holdfast.hosts.server.members import Members, Site
 from holdfast.model.errors import Invalid, Unreachable
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.upkeep.access import list_users
 
 LEAVING_SECONDS = 10  # how long requests may take to finish after a stop signal
@@ -46,27 +43,16 @@ def serve(
     log_as_json()
     with open_members(settings) as members:
         check_bind(members.owner, host)
-        with _listening(host, port) as listener:
-            bound = int(listener.getsockname()[1])
-            config = uvicorn.Config(
-                app(server_of(surfaces, settings), members, limits, site=Site(members, settings)),
-                access_log=False,
-                log_config=None,
-                log_level=logging.CRITICAL,  # failures are logged by the door
-                lifespan="on",
-                http=heads_within(),
-                proxy_headers=False,
-                server_header=False,
-                timeout_keep_alive=KEPT_SECONDS,
-                timeout_graceful_shutdown=LEAVING_SECONDS,
-            )
-            # After its shutdown uvicorn raises the signal again; as an exception it lets the store be closed.
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with listening(port, host) as listener:
+            bound = port_of(listener)
             shown = f"[{host}]" if ":" in host else host
-            try:
-                Announcing(config, lambda: announce(f"http://{shown}:{bound}")).run(sockets=[listener])
-            except KeyboardInterrupt:
-                log.info("stopped")
+            run(
+                app(server_of(surfaces, settings), members, limits, site=Site(members, settings)),
+                listener,
+                announce=lambda: announce(f"http://{shown}:{bound}"),
+                seconds=LEAVING_SECONDS,
+                timeout_keep_alive=KEPT_SECONDS,
+            )
 
 
 @contextmanager
@@ -89,7 +75,7 @@ def open_members(settings: Settings) -> Iterator[Members]:
         if owner.embedder is not None:
             from holdfast.verbs.search.embed import keeping_up  # noqa: PLC0415  numpy: only where meaning is searched
 
-            stack.enter_context(keeping_up(owner))
+            stack.enter_context(keeping_up(owner, then=partial(compare, owner, team=True)))
         yield Members(owner, guarded=replace(owner, store=store), keys=replace(owner, store=keys))
 
 
@@ -124,9 +110,28 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as problem:
-        raise Invalid(f"{host} port {port} cannot be used ({problem}).") from problem
+class Lines(logging.Formatter):
+    """A log record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write time, level, what happened and the fields given with it."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        fields = {"at": at, "level": record.levelname.lower(), "event": record.getMessage()}
+        fields |= getattr(record, "fields", {})
+        if record.exc_info and record.exc_info[0]:
+            # The type and place of a failure: its message may quote stored text.
+            trace = record.exc_info[2]
+            while trace and trace.tb_next:
+                trace = trace.tb_next
+            place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
+            fields |= {"error": record.exc_info[0].__name__, "place": place}
+        return json.dumps(fields, ensure_ascii=False)
+
+
+def log_as_json() -> None:
+    """Log everything to stderr as lines of JSON."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines())
+    logger = logging.getLogger("holdfast")
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(logging.INFO)

@@ -10,12 +10,24 @@ from shutil import which
 from typing import Any
 
 from holdfast.hosts.setup import jsontext, tomltext
+from holdfast.hosts.setup.apply import Manifest
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, Server, installed
-from holdfast.hosts.setup.edits import Approval, Block, Edit, Element, Member, Table, standing
+from holdfast.hosts.setup.edits import (
+    NAME,
+    Approval,
+    Block,
+    Edit,
+    Element,
+    Member,
+    Table,
+    command_line,
+    own_hooks,
+    runs_holdfast,
+    standing,
+    words_of,
+)
 from holdfast.hosts.setup.files import text_of
-from holdfast.hosts.setup.manifest import Manifest
-from holdfast.hosts.setup.ours import NAME, command_line, own_hooks, runs_holdfast, words_of
-from holdfast.hosts.setup.places import Level, Machine
+from holdfast.hosts.setup.machine import Level, Machine
 from holdfast.hosts.setup.plan import file_of, has_hooks, has_plugin
 from holdfast.model.errors import InvalidFile
 from holdfast.verbs.upkeep.doctor import Check
@@ -26,7 +38,10 @@ LEVELS: tuple[Level, Level] = ("user", "project")
 def client_checks(machine: Machine, manifest: Manifest) -> Iterator[Check]:
     """Check every client that has an entry of ours, each by itself."""
     known = [client for client in CLIENTS if client.name in manifest.clients() or _has_something(client, machine)]
-    yield _overview(known, machine)
+    others = [client for client in installed(machine) if client not in known]
+    parts = [f"set up: {', '.join(client.title for client in known)}"] if known else []
+    parts += [f"not set up yet: {', '.join(client.title for client in others)} (holdfast init)"] if others else []
+    yield Check(name="clients", found="; ".join(parts) or "none found")
     for client in known:
         yield check_client(client, machine, manifest)
     yield from _twice(machine)
@@ -56,13 +71,6 @@ def _has_something(client: Client, machine: Machine) -> bool:
         return False  # a file that cannot be read starts nothing
 
 
-def _overview(known: list[Client], machine: Machine) -> Check:
-    others = [client for client in installed(machine) if client not in known]
-    parts = [f"set up: {', '.join(client.title for client in known)}"] if known else []
-    parts += [f"not set up yet: {', '.join(client.title for client in others)} (holdfast init)"] if others else []
-    return Check(name="clients", found="; ".join(parts) or "none found")
-
-
 def _gone(client: Client, manifest: Manifest) -> Iterator[str]:
     """Return what was inserted and is no longer there; an approval that is gone was taken back."""
     for name, touched in manifest.files.items():
@@ -78,7 +86,7 @@ def _dead(client: Client, machine: Machine) -> Iterator[str]:
     """Return the programs that entries and hooks start and that do not exist."""
     for path, entry in _entries(client, machine):
         program = words_of(entry)[0]
-        if not _can_run(program):
+        if not (os.access(program, os.X_OK) if Path(program).is_absolute() else which(program)):
             yield f"{path} starts {program}, which is not there"
     for path in _hook_files(client, machine):
         missing = {word for words in _hooks(path) for word in (words[0], words[3]) if not Path(word).is_file()}
@@ -95,17 +103,14 @@ def _entries(client: Client, machine: Machine) -> Iterator[tuple[Path, Any]]:
 
 
 def _entry(server: Server, text: str) -> Any:
-    if server.form == "yaml":
-        return _yaml_entry(text)
+    if (
+        server.form == "yaml"
+    ):  # two lines of our own file: values are JSON, or plain words if someone wrote them by hand
+        lines = [line.strip().partition(": ") for line in text.splitlines()]
+        values = {key: value for key, _, value in lines if key in ("command", "args") and value}
+        return {key: jsontext.value_of(value) if value[0] in '"[' else value for key, value in values.items()}
     path = (*server.under, NAME)
     return tomltext.table_of(text, path) if server.form == "toml" else jsontext.value_at(text, path)
-
-
-def _yaml_entry(text: str) -> dict[str, Any]:
-    """Read the two relevant lines of our own file; their values are JSON, or plain words if someone wrote them by hand."""
-    lines = [line.strip().partition(": ") for line in text.splitlines()]
-    values = {key: value for key, _, value in lines if key in ("command", "args") and value}
-    return {key: jsontext.value_of(value) if value[0] in '"[' else value for key, value in values.items()}
 
 
 def _hook_files(client: Client, machine: Machine) -> Iterator[Path]:
@@ -151,10 +156,6 @@ def _about(path: Path) -> Iterator[None]:
         yield
     except InvalidFile as problem:
         raise InvalidFile(f"{path}: {problem.message}") from problem
-
-
-def _can_run(program: str) -> bool:
-    return os.access(program, os.X_OK) if Path(program).is_absolute() else which(program) is not None
 
 
 def _called(edit: Edit) -> str:

@@ -6,9 +6,8 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from holdfast.hosts.setup import shapes
-from holdfast.hosts.setup.installation import Installation
-from holdfast.hosts.setup.ours import NAME
-from holdfast.hosts.setup.places import Level, Machine
+from holdfast.hosts.setup.edits import NAME
+from holdfast.hosts.setup.machine import Installation, Machine
 from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS
 
@@ -67,6 +66,9 @@ class Guide:
     project: Paths = ()
 
 
+Part = Server | Hooks | Plugin | Grant | Guide
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
     """Where a client lists enabled plugins, each by its name and its marketplace's."""
@@ -95,6 +97,12 @@ class Client:
 def same(*left_out: str) -> dict[str, str]:
     """Return events whose names are the client's own too."""
     return {event: event for event in CLIENT_EVENTS if event not in left_out}
+
+
+def camel(*left_out: str, **others: str) -> dict[str, str]:
+    """Return events whose names begin with a small letter there, and those that are called otherwise."""
+    names = {event: event[0].lower() + event[1:] for event in CLIENT_EVENTS if event not in left_out}
+    return names | others
 
 
 CLIENTS = (
@@ -176,17 +184,7 @@ CLIENTS = (
         hooks=Hooks(
             user=("{copilot}/hooks/holdfast.json",),
             project=("{project}/.github/hooks/holdfast.json",),
-            events={
-                "SessionStart": "sessionStart",
-                "UserPromptSubmit": "userPromptSubmitted",
-                "PreToolUse": "preToolUse",
-                "PostToolUse": "postToolUse",
-                "PreCompact": "preCompact",
-                "SubagentStart": "subagentStart",
-                "SubagentStop": "subagentStop",
-                "Stop": "agentStop",
-                "SessionEnd": "sessionEnd",
-            },
+            events=camel("PostToolUseFailure", UserPromptSubmit="userPromptSubmitted", Stop="agentStop"),
             shape=shapes.by_shell,
             skeleton={"version": 1},
             also_runs="claude-code",
@@ -203,18 +201,7 @@ CLIENTS = (
         hooks=Hooks(
             user=("{home}/.cursor/hooks.json",),
             project=("{project}/.cursor/hooks.json",),
-            events={
-                "SessionStart": "sessionStart",
-                "UserPromptSubmit": "beforeSubmitPrompt",
-                "PreToolUse": "preToolUse",
-                "PostToolUse": "postToolUse",
-                "PostToolUseFailure": "postToolUseFailure",
-                "PreCompact": "preCompact",
-                "SubagentStart": "subagentStart",
-                "SubagentStop": "subagentStop",
-                "Stop": "stop",
-                "SessionEnd": "sessionEnd",
-            },
+            events=camel(UserPromptSubmit="beforeSubmitPrompt"),
             shape=shapes.flat,
             skeleton={"version": 1},
         ),
@@ -339,8 +326,3 @@ def installed(machine: Machine) -> tuple[Client, ...]:
 def is_installed(client: Client, machine: Machine) -> bool:
     """True if a client's files or programs exist."""
     return any(machine.path(sign).exists() for sign in client.signs) or any(map(machine.has_program, client.programs))
-
-
-def templates(part: Server | Hooks | Plugin | Grant | Guide, level: Level) -> Paths:
-    """Return the files of one part at a level."""
-    return part.user if level == "user" else part.project

@@ -1,14 +1,22 @@
 """What Holdfast writes into files of other programs, as values: check, insert and remove."""
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePath
+from shutil import which
 from typing import Any, Literal
 
 from holdfast.hosts.setup import jsontext, tomltext
-from holdfast.hosts.setup.ours import HOOK, agrees, own_hooks, repaired, runs_holdfast, works_by_name
 from holdfast.model.errors import InvalidFile
+from holdfast.model.trail import CLIENT_EVENTS
 
+NAME = "holdfast"
+HOOK = "holdfast/hosts/hooks/client.py"
+# What makes an entry work. Everything else in it (a timeout, a trust flag) its owner may have changed for good reasons.
+VITAL = frozenset({"command", "args", "env", "environment", "bash", "powershell"})
 Standing = Literal["missing", "held", "stale", "foreign"]
 MARKS = {
     "markdown": ("<!-- holdfast:start -->", "<!-- holdfast:end -->"),
@@ -67,6 +75,7 @@ class Whole:
 
 
 Edit = Member | Element | Table | Approval | Block | Whole
+KINDS = {kind.__name__.lower(): kind for kind in (Member, Element, Table, Approval, Block, Whole)}
 
 
 def noun_of(edit: Edit) -> str:
@@ -95,21 +104,20 @@ def standing(text: str, edit: Edit) -> Standing:
             current = tomltext.table_of(text, path)
             return "missing" if current is None else _entry_standing(current, value)
         case Element(path=path, value=value):
-            return _element_standing(jsontext.value_at(text, path), value)
+            ours = [hook for _, hook in own_hooks(jsontext.value_at(text, path))]
+            return "missing" if not ours else "held" if any(agrees(hook, _leaf(value)) for hook in ours) else "stale"
         case Approval(value=value, given=given):
             there = _approval(text, edit)
-            return (
-                "stale"
-                if not given and there == value
-                else "missing"
-                if given and there is jsontext.MISSING
-                else "held"
-            )
+            if not given:
+                return "stale" if there == value else "held"
+            return "missing" if there is jsontext.MISSING else "held"
         case Block():
             found = _block(edit).search(text.replace("\r\n", "\n"))
             return "missing" if not found else "held" if found[0].strip() == _marked(edit, "\n").strip() else "stale"
         case Whole(text=wanted):
-            return "missing" if not text.strip() else "held" if text == wanted else _file_standing(text)
+            if not text.strip() or text == wanted:
+                return "held" if text.strip() else "missing"
+            return "stale" if SIGN in text.partition("\n")[0] else "foreign"
 
 
 def put(text: str, edit: Edit) -> str:
@@ -126,7 +134,7 @@ def put(text: str, edit: Edit) -> str:
                 text, path, {k: v for k, v in repaired(current, value).items() if current.get(k) != v}
             )
         case Element(path=path, value=value):
-            return _put_element(text, path, value)
+            return _put_hook(text, path, value)
         case Approval(given=given):
             return (_with_approval if given else _without_approval)(text, edit)
         case Block():
@@ -149,7 +157,9 @@ def taken_out(text: str, edit: Edit, kept: int) -> str:
         case Table(path=path):
             return tomltext.without_table(text, path) if runs_holdfast(tomltext.table_of(text, path)) else text
         case Element(path=path):
-            return _without_empty(_without_element(text, path), path, kept)
+            for spot, _ in reversed(list(own_hooks(jsontext.value_at(text, path)))):
+                text = _without_hook(text, path, spot)
+            return _without_empty(text, path, kept)
         case Approval(path=path, form=form, given=given):
             left = _without_approval(text, edit) if given else text
             return _without_empty(left, path, kept) if form == "rule" else left
@@ -179,11 +189,6 @@ def _entry_standing(current: Any, value: Mapping[str, Any]) -> Standing:
     return "held" if agrees(current, value) or works_by_name(current, value) else "stale"
 
 
-def _element_standing(listed: Any, value: Mapping[str, Any]) -> Standing:
-    ours = [hook for _, hook in own_hooks(listed)]
-    return "missing" if not ours else "held" if any(agrees(hook, _leaf(value)) for hook in ours) else "stale"
-
-
 def _approval(text: str, edit: Approval) -> Any:
     """Return the value of an approval in a text, MISSING if there is none, and None in an entry that is not ours."""
     if edit.form == "rule":
@@ -208,11 +213,8 @@ def _without_approval(text: str, edit: Approval) -> str:
     return jsontext.without(text, (*edit.path, *place))
 
 
-def _file_standing(text: str) -> Standing:
-    return "stale" if SIGN in text.partition("\n")[0] else "foreign"
-
-
-def _put_element(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
+def _put_hook(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
+    """Add a hook, or repair ours; of several only the first is left."""
     ours = list(own_hooks(jsontext.value_at(text, path)))
     if not ours:
         return jsontext.append(text, path, value)
@@ -220,12 +222,6 @@ def _put_element(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> 
         text = _without_hook(text, path, spot)
     spot, hook = ours[0]
     return jsontext.put(text, (*path, *spot), repaired(hook, _leaf(value)))
-
-
-def _without_element(text: str, path: tuple[str, ...]) -> str:
-    for spot, _ in reversed(list(own_hooks(jsontext.value_at(text, path)))):
-        text = _without_hook(text, path, spot)
-    return text
 
 
 def _without_hook(text: str, path: tuple[str, ...], spot: tuple[str | int, ...]) -> str:
@@ -254,3 +250,78 @@ def _block(edit: Block) -> re.Pattern[str]:
 def _marked(edit: Block, newline: str) -> str:
     start, end = MARKS[edit.marks]
     return "\n".join((start, edit.text.strip("\n"), end, "")).replace("\n", newline)
+
+
+# Which entries are ours: recognised by what they run, never by a name alone.
+
+
+def words_of(entry: Any) -> list[str]:
+    """Return the command line of a server's entry, in whichever of the two shapes it is written."""
+    if not isinstance(entry, Mapping):
+        return []
+    command, arguments = entry.get("command"), entry.get("args")
+    words = command if isinstance(command, list) else [command]
+    return [str(word) for word in [*words, *(arguments if isinstance(arguments, list) else [])] if word]
+
+
+def runs_holdfast(entry: Any) -> bool:
+    """True if an entry starts Holdfast's server."""
+    words = words_of(entry)
+    return "mcp" in words and NAME in (PurePath(words[0].replace("\\", "/")).stem, *words[1:])
+
+
+def works_by_name(entry: Any, wanted: Any) -> bool:
+    """True if a hand-written entry names a program on the search path that offers the same tools."""
+    words, same = words_of(entry), words_of(wanted)
+    by_name = bool(words) and PurePath(words[0]).name == words[0] and which(words[0]) is not None
+    return by_name and runs_holdfast(entry) and _surfaces(words) == _surfaces(same)
+
+
+def command_line(hook: Any) -> list[str]:
+    """Return the words of a hook's command, or none."""
+    command = hook.get("command") or hook.get("bash") if isinstance(hook, Mapping) else None
+    try:
+        return shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return []  # unbalanced quotes: not written by us
+
+
+def is_own_hook(hook: Any) -> bool:
+    """True if a hook runs our hook file, exactly as we write it."""
+    words = command_line(hook)
+    return len(words) >= 5 and words[1:3] == ["-I", "-S"] and words[3].endswith(HOOK) and words[4] in CLIENT_EVENTS
+
+
+def own_hooks(listed: Any) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+    """Return our hooks in a list, flat or in groups, each with its path inside the list."""
+    for place, item in enumerate(listed if isinstance(listed, list) else []):
+        if is_own_hook(item):
+            yield (place,), item
+        inner = item.get("hooks") if isinstance(item, Mapping) else None
+        for spot, hook in enumerate(inner if isinstance(inner, list) else []):
+            if is_own_hook(hook):
+                yield (place, "hooks", spot), hook
+
+
+def agrees(current: Any, wanted: Any) -> bool:
+    """True if an entry has the wanted values in everything that makes it work."""
+    if not isinstance(current, Mapping):
+        return bool(current == wanted)
+    return all(_within(current.get(key), item) for key, item in wanted.items() if key in VITAL)
+
+
+def repaired(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a repaired entry that keeps what its owner added or changed."""
+    both = {key: {**current[key], **wanted[key]} for key in ("env", "environment") if key in current and key in wanted}
+    vital = {key: item for key, item in wanted.items() if key in VITAL}
+    return {**wanted, **current, **vital, **both}
+
+
+def _within(current: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        return isinstance(current, Mapping) and all(current.get(key) == item for key, item in wanted.items())
+    return bool(current == wanted)
+
+
+def _surfaces(words: list[str]) -> set[str]:
+    return {after for word, after in pairwise(words) if word == "--surface"} or {"core"}

@@ -1,20 +1,18 @@
 """Which edits each file needs, for the chosen clients and options."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from holdfast.hosts.setup import jsontext, tomltext
-from holdfast.hosts.setup.clients import BY_NAME, Client, Grant, Guide, Hooks, Plugin, Server, templates
-from holdfast.hosts.setup.edits import Approval, Block, Edit, Element, Member, Table, Whole, standing
+from holdfast.hosts.setup.clients import BY_NAME, Client, Hooks, Part
+from holdfast.hosts.setup.edits import NAME, Approval, Block, Edit, Element, Member, Table, Whole, own_hooks, standing
 from holdfast.hosts.setup.files import text_of
-from holdfast.hosts.setup.installation import Installation
-from holdfast.hosts.setup.ours import NAME, own_hooks
-from holdfast.hosts.setup.places import Level, Machine
+from holdfast.hosts.setup.machine import Installation, Level, Machine
 from holdfast.hosts.setup.shapes import instructions
+from holdfast.model.config import preset_of
 from holdfast.model.errors import InvalidFile
-from holdfast.model.presets import preset_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,25 +50,38 @@ class Wanted:
 
 def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[Wanted]:
     """Yield every edit that is needed, client by client."""
-    within = machine.project if choices.level == "project" else None
-    for need in _needs(choices, machine, made):
-        yield replace(need, within=within)
+    level, within = choices.level, machine.project if choices.level == "project" else None
 
-
-def _needs(choices: Choices, machine: Machine, made: Installation) -> Iterator[Wanted]:
-    for client in choices.clients:
-        surfaces = choices.surfaces.get(client.name, ())
+    def needs(client: Client) -> Iterator[tuple[Part | None, tuple[Edit, ...]]]:
+        """Yield the parts of a client that need edits: its note, and unless our plugin brings them, server, hooks and approval."""
+        surfaces, grant, hooks = choices.surfaces.get(client.name, ()), client.grant, client.hooks
         if choices.instructions:
-            yield from _guide(client, choices.level, machine, surfaces)
+            yield client.guide, (Block(text=instructions(surfaces), marks="markdown"),)
         if has_plugin(client, machine):
-            continue  # the plugin brings all the rest
+            return
         serving = replace(made, surfaces=surfaces)
-        approve = is_new(client, choices.level, machine, made) or None if choices.approve is None else choices.approve
-        yield from _server(client, choices.level, machine, serving)
-        if choices.wants_hooks(client.name) and not covered(client, choices.level, machine, choices.names):
-            yield from _hooks(client, choices.level, machine, serving)
-        if approve is not None:
-            yield from _grant(client, choices.level, machine, given=approve)
+        approve = is_new(client, level, machine, made) or None if choices.approve is None else choices.approve
+        yield client.server, (server_edit(client, serving),)
+        if choices.wants_hooks(client.name) and not covered(client, level, machine, choices.names):
+            events = hooks.events.items() if hooks else ()
+            yield (
+                hooks,
+                tuple(
+                    Element(path=("hooks", theirs), value=hooks.shape(serving, client.name, event))
+                    for event, theirs in events
+                    if hooks
+                ),
+            )
+            yield client.plugin, (Whole(text=client.plugin.text(serving)),) if client.plugin else ()
+        if grant and approve is not None:
+            edit = Approval(path=grant.path, value=grant.value, form=grant.form, given=approve)
+            yield grant if grant.user else client.server, (edit,)
+
+    for client in choices.clients:
+        for part, edits in needs(client):
+            if part and (path := file_of(part, level, machine)):
+                skeleton = dict(part.skeleton) if isinstance(part, Hooks) else {}
+                yield Wanted(client=client.name, path=path, edits=edits, skeleton=skeleton, within=within)
 
 
 def is_new(client: Client, level: Level, machine: Machine, made: Installation) -> bool:
@@ -93,17 +104,9 @@ def server_edit(client: Client, made: Installation) -> Edit:
     return kind(path=(*server.under, NAME), value=value)
 
 
-def hook_edits(client: Client, hooks: Hooks, made: Installation) -> tuple[Element, ...]:
-    """Return a client's hooks."""
-    return tuple(
-        Element(path=("hooks", theirs), value=hooks.shape(made, client.name, event))
-        for event, theirs in hooks.events.items()
-    )
-
-
-def file_of(part: Server | Hooks | Plugin | Grant | Guide, level: Level, machine: Machine) -> Path | None:
+def file_of(part: Part, level: Level, machine: Machine) -> Path | None:
     """Return the file of one part at a level: the first that is there, else the last, else none."""
-    paths = [machine.path(template) for template in templates(part, level)]
+    paths = [machine.path(template) for template in (part.user if level == "user" else part.project)]
     return next((path for path in paths if path.exists()), paths[-1] if paths else None)
 
 
@@ -141,33 +144,6 @@ def has_plugin(client: Client, machine: Machine) -> bool:
         switched = read(text, client.switch.path)
     except InvalidFile:
         return False  # what cannot be read switches nothing on; the file itself is reported where it matters
-    return isinstance(switched, dict) and any(_is_on(name, state) for name, state in switched.items())
-
-
-def _is_on(name: str, state: Any) -> bool:
-    return name.startswith(f"{NAME}@") and bool(state.get("enabled", True) if isinstance(state, dict) else state)
-
-
-def _server(client: Client, level: Level, machine: Machine, made: Installation) -> Iterator[Wanted]:
-    if path := file_of(client.server, level, machine):
-        yield Wanted(client=client.name, path=path, edits=(server_edit(client, made),))
-
-
-def _hooks(client: Client, level: Level, machine: Machine, made: Installation) -> Iterator[Wanted]:
-    if client.hooks and (path := file_of(client.hooks, level, machine)):
-        edits = hook_edits(client, client.hooks, made)
-        yield Wanted(client=client.name, path=path, edits=edits, skeleton=dict(client.hooks.skeleton))
-    if client.plugin and (path := file_of(client.plugin, level, machine)):
-        yield Wanted(client=client.name, path=path, edits=(Whole(text=client.plugin.text(made)),))
-
-
-def _grant(client: Client, level: Level, machine: Machine, *, given: bool) -> Iterator[Wanted]:
-    grant = client.grant
-    if grant and (path := file_of(grant if grant.user else client.server, level, machine)):
-        edit = Approval(path=grant.path, value=grant.value, form=grant.form, given=given)
-        yield Wanted(client=client.name, path=path, edits=(edit,))
-
-
-def _guide(client: Client, level: Level, machine: Machine, surfaces: Sequence[str]) -> Iterator[Wanted]:
-    if path := file_of(client.guide, level, machine):
-        yield Wanted(client=client.name, path=path, edits=(Block(text=instructions(surfaces), marks="markdown"),))
+    states = switched.items() if isinstance(switched, dict) else ()
+    own = (state for name, state in states if name.startswith(f"{NAME}@"))
+    return any(state.get("enabled", True) if isinstance(state, dict) else state for state in own)

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from holdfast.hosts.setup.edits import SIGN
-from holdfast.hosts.setup.installation import Installation
-from holdfast.hosts.setup.ours import NAME
-from holdfast.model.presets import preset_of
+from holdfast.hosts.setup.edits import NAME, SIGN
+from holdfast.hosts.setup.machine import Installation
+from holdfast.model.config import preset_of
 from holdfast.model.trail import CLIENT_EVENTS
 
 SECONDS = dict.fromkeys(CLIENT_EVENTS, 5) | {

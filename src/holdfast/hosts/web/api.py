@@ -1,86 +1,235 @@
-"""The JSON API over HTTP: a route for each endpoint, the OpenAPI document, and the stream as server-sent events."""
+"""Endpoints of the JSON API: a decorator derives each from a function, and the OpenAPI document describes them all."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+import re
+import types
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from holdfast.hosts.web import endpoints
-from holdfast.hosts.web.live import sent
-from holdfast.hosts.web.openapi import Endpoint, openapi
-from holdfast.hosts.web.pages.activity import wanted_of
-from holdfast.hosts.web.viewer import Ask, asked, is_our_form, viewer_of
+from holdfast import __version__
+from holdfast.hosts.web.viewer import EVERYWHERE, Ask, asked, is_our_form, viewer_of
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
-from holdfast.verbs.upkeep.stream import place_of
+from holdfast.model.record import Record
+from holdfast.surfaces.schema import TYPES, Schema, check_arguments, schema_of
+from holdfast.surfaces.tool import description_of
 
-ENDPOINTS = tuple(endpoints.API.endpoints)
+Json = dict[str, Any]
+LONGEST = 1_000
+PROJECT: Schema = {
+    "type": "string",
+    "description": f"A project by its name or the last part of it; {EVERYWHERE} means all.",
+}
+_IN_PATH = re.compile(r"\{(\w+)\}")
+_INTEGER = re.compile(r"-?[0-9]{1,17}")
+_TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
+_REFUSED = {  # before the request is read, as text
+    "401": "The token is missing.",
+    "408": "The body arrives too slowly.",
+    "413": "The body is too large.",
+    "421": "This server is not known by that host name.",
+}
+_PROBLEMS = {
+    "400": "The request is invalid; the message gives the reason.",
+    "403": "Another site sent the request, the form key is wrong, or the user may not do this.",
+    "404": "Not found.",
+    "409": "Its current state does not allow this.",
+    "503": "The store cannot be used; the message gives the reason.",
+}
 
 
-def routes() -> list[Route]:
-    """Return the routes of the API."""
-    endpoints = [Route(endpoint.path, _route(endpoint), methods=[endpoint.method]) for endpoint in ENDPOINTS]
-    return [Route("/api/openapi.json", _document), Route("/stream", stream), *endpoints]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One path of the API: its method, the schemas of its parameters and its result, and the function that answers."""
 
+    path: str
+    method: str
+    summary: str
+    schema: Schema
+    result: Schema
+    answer: Callable[..., Any]
+    media: str
+    selects_project: bool  # `project` selects the memory of the request and is no argument of the function
 
-async def _document(_: Request) -> Response:
-    return JSONResponse(openapi(ENDPOINTS))
+    @property
+    def in_path(self) -> tuple[str, ...]:
+        """The parameters that are parts of the path."""
+        return tuple(_IN_PATH.findall(self.path))
 
+    def arguments(self, ask: Ask) -> dict[str, Any]:
+        """Return the arguments of a request, checked against the schema; the function's defaults stand for the rest."""
+        given: dict[str, Any] = {}
+        for name, schema in self.schema["properties"].items():
+            body = ask.field(name) if self.method == "POST" else ""
+            if text := ask.parts.get(name, "") if name in self.in_path else ask.text(name) or body:
+                given[name] = int(text) if schema["type"] == "integer" and _INTEGER.fullmatch(text) else text
+        checked = check_arguments(self.schema, given, self.path)
+        return {name: value for name, value in checked.items() if name != "project" or not self.selects_project}
 
-def _route(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        form = await _body(request) if endpoint.method == "POST" else {}
-        if endpoint.method == "POST" and not is_our_form(request, form, viewer_of(request).keys):
+    async def __call__(self, request: Request) -> Response:
+        """Answer a request."""
+        form = await _body(request) if self.method == "POST" else {}
+        if self.method == "POST" and not is_our_form(request, form, viewer_of(request).keys):
             raise HTTPException(403, "Send the token, or the key of a Holdfast form.")
-        return await to_thread.run_sync(lambda: _answered(endpoint, asked(request, form)))
 
-    return answer
+        def answered() -> Response:
+            ask = asked(request, form)
+            result = self.answer(ask, **self.arguments(ask))
+            return PlainTextResponse(result) if isinstance(result, str) else JSONResponse(result)
+
+        return await to_thread.run_sync(answered)
 
 
-def _answered(endpoint: Endpoint, ask: Ask) -> Response:
-    result: Any = endpoint.answer(ask, **endpoint.arguments(ask))
-    return PlainTextResponse(result) if isinstance(result, str) else JSONResponse(result)
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The endpoints, in the order in which they were added."""
+
+    endpoints: list[Endpoint] = field(default_factory=list)
+
+    def endpoint(
+        self, path: str, returns: Any = Json, *, method: str = "GET", selects_project: bool = False
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Add a function: its signature is the endpoint's parameters, its docstring the summary, its result the media type.
+
+        Every text is bounded, and a part of the path is never empty. `returns` is the shape of the result (`result_schema`).
+        """
+
+        def bounded(name: str, schema: Schema) -> Schema:
+            if schema["type"] != "string" or "enum" in schema:
+                return schema
+            return {**schema, "maxLength": LONGEST} | ({"minLength": 1} if f"{{{name}}}" in path else {})
+
+        def add(function: Callable[..., Any]) -> Callable[..., Any]:
+            text = get_type_hints(function)["return"] is str
+            schema = schema_of(function, brief=False)
+            properties = ({"project": PROJECT} if selects_project else {}) | schema["properties"]
+            self.endpoints.append(
+                Endpoint(
+                    path=path,
+                    method=method,
+                    summary=description_of(function),
+                    schema=schema | {"properties": {name: bounded(name, one) for name, one in properties.items()}},
+                    result=result_schema(str if text else returns),
+                    answer=function,
+                    media="text/plain" if text else "application/json",
+                    selects_project=selects_project,
+                )
+            )
+            return function
+
+        return add
+
+
+def routes(endpoints: Sequence[Endpoint], components: Mapping[str, Any]) -> list[Route]:
+    """Return the routes of the API."""
+
+    async def document(_: Request) -> Response:
+        return JSONResponse(openapi(endpoints, components))
+
+    def route(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            return await endpoint(request)
+
+        return answer
+
+    listed = [Route(endpoint.path, route(endpoint), methods=[endpoint.method]) for endpoint in endpoints]
+    return [Route("/api/openapi.json", document), *listed]
 
 
 async def _body(request: Request) -> dict[str, list[str]]:
     """Return a JSON object of texts, numbers and lists of them as a form; a list becomes one text, separated by commas."""
-    raw = await request.body()
     try:
-        fields = parse_json(raw or b"{}")
+        fields = parse_json(await request.body() or b"{}")
     except ValueError as problem:
         raise Invalid(f"The body is not valid JSON: {problem}.") from problem
     if not isinstance(fields, dict):
         raise Invalid("The body must be a JSON object.")
-    return {name: [_as_text(value)] for name, value in fields.items()}
+    form: dict[str, list[str]] = {}
+    for name, value in fields.items():
+        items = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, str | int) for item in items):
+            raise Invalid("The values of the body must be texts, numbers, or lists of them.")
+        form[name] = [",".join(map(str, items))]
+    return form
 
 
-def _as_text(value: Any) -> str:
-    items = value if isinstance(value, list) else [value]
-    if not all(isinstance(item, str | int) for item in items):
-        raise Invalid("The values of the body must be texts, numbers, or lists of them.")
-    return ",".join(map(str, items))
+def openapi(endpoints: Sequence[Endpoint], components: Mapping[str, Any]) -> Json:
+    """Return the OpenAPI document of the API; `components` are the shapes that results name."""
+    paths: dict[str, Json] = {}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+    problem = {"error": str, "message": str, "hint": str}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Holdfast",
+            "version": __version__,
+            "description": "The memory as JSON, for programs on this machine. Send the token: `Authorization: Bearer TOKEN`.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": {name: result_schema(shape) for name, shape in {"Problem": problem, **components}.items()},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
 
 
-async def stream(request: Request) -> Response:
-    """Send activity as it happens: one `happened` event for each batch, as JSON."""
-    ask = await to_thread.run_sync(asked, request)
-    wanted, at = wanted_of(ask), ask.text("after")
-    after = place_of(at) if at else None
-    allowed: Callable[[], bool] = getattr(request.state, "allowed", lambda: True)
+def _operation(endpoint: Endpoint) -> Json:
+    parameters = [
+        {
+            "name": name,
+            "in": "path" if name in endpoint.in_path else "query",
+            "required": name in endpoint.in_path,
+            "description": schema["description"],
+            "schema": {key: part for key, part in schema.items() if key != "description"},
+        }
+        for name, schema in endpoint.schema["properties"].items()
+    ]
+    problem = {"application/json": {"schema": result_schema("Problem")}, **_TEXT}
+    texts = {"application/json": {"schema": {"type": "object", "additionalProperties": {"type": "string"}}}}
+    return {
+        "summary": endpoint.summary,
+        "operationId": endpoint.method.lower() + re.sub(r"[{}]", "", endpoint.path).replace("/", "_"),
+        "parameters": parameters,
+        "responses": {
+            "200": {"description": "The result.", "content": {endpoint.media: {"schema": endpoint.result}}},
+            **{status: {"description": words, "content": _TEXT} for status, words in _REFUSED.items()},
+            **{status: {"description": words, "content": problem} for status, words in _PROBLEMS.items()},
+        },
+    } | ({"requestBody": {"required": False, "content": texts}} if endpoint.method == "POST" else {})
 
-    async def events() -> AsyncIterator[bytes]:
-        yield b": holdfast\n\n"
-        async for page in ask.viewer.watcher.follow(ask.viewer.memory, wanted, after):
-            if not await to_thread.run_sync(allowed):
-                return  # access was revoked while the stream was open
-            if page is None:
-                yield b": still here\n\n"
-            else:
-                items = [endpoints.item_json(item) for item in reversed(page.items)]
-                yield sent("happened", {"items": items, "after": str(page.place)})
 
-    return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+def result_schema(shape: Any) -> Schema:
+    """Return the schema of what `plain` makes of a value: of a type, `{"name": shape}`, `[shape]` or the name of a component.
+
+    A name that ends in `?` may be missing.
+    """
+    if isinstance(shape, str):
+        return {"$ref": f"#/components/schemas/{shape}"}
+    if isinstance(shape, list):
+        return {"type": "array", "items": result_schema(shape[0])}
+    if is_dataclass(shape) and shape is not Record:
+        shape = get_type_hints(shape)
+    if isinstance(shape, dict):
+        properties = {name.removesuffix("?"): result_schema(part) for name, part in shape.items()}
+        required = [name for name in shape if not name.endswith("?")]
+        return {"type": "object", "properties": properties, "required": required}
+    outer, inner = get_origin(shape) or shape, get_args(shape)
+    if outer in (Union, types.UnionType):
+        return {"anyOf": [result_schema(part) for part in inner]}
+    if outer in (tuple, list):
+        is_uniform = outer is list or inner[1:] == (...,)
+        return {"type": "array"} | ({"items": result_schema(inner[0])} if is_uniform else {})
+    if outer in (dict, Mapping, Counter) and inner:
+        return {"type": "object", "additionalProperties": result_schema(int if outer is Counter else inner[1])}
+    if outer is Any:
+        return {}
+    return {"type": "null" if outer is type(None) else "string" if outer is Literal else TYPES.get(outer, "object")}

@@ -1,8 +1,10 @@
-"""The viewer as a web application: a table of pages and actions, and one place that presents errors."""
+"""The viewer as a web application: a table of pages and actions, one place that presents errors, and its server."""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
+from socket import socket
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from anyio import to_thread
@@ -14,63 +16,50 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 
+from holdfast.compose import open_memory
 from holdfast.compose.settings import Settings
+from holdfast.hosts.loopback import HOST, listening, port_of, serve
 from holdfast.hosts.web import render
 from holdfast.hosts.web.api import routes as api_routes
+from holdfast.hosts.web.endpoints import COMPONENTS, ENDPOINTS, stream
 from holdfast.hosts.web.guard import OPEN, SAFE, Guard, Keys
 from holdfast.hosts.web.live import Watcher
-from holdfast.hosts.web.pages import (
-    activity,
-    brief,
-    files,
-    find,
-    graph,
-    home,
-    insights,
-    memories,
-    projects,
-    record,
-    remember,
-    review,
-    scars,
-    sessions,
-    settings,
-    threads,
-    timeline,
-    tree,
-)
+from holdfast.hosts.web.pages import activity, code, home, insights, memories, record, review, settings, threads
 from holdfast.hosts.web.viewer import Ask, Viewer, as_person, asked, is_our_form, viewer_of
 from holdfast.model.errors import Conflict, Forbidden, HoldfastError, Invalid, NotFound, StoreError
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.search.embed import keeping_up
 
-Page = Callable[[Ask], Response]
+Answer = Callable[[Ask], Response]
 STATUS = ((NotFound, 404), (Conflict, 409), (Invalid, 400), (Forbidden, 403), (StoreError, 503))
 FOREVER = "public, max-age=31536000, immutable"
+DEFAULT_PORT = 4654
 log = logging.getLogger(__name__)
 
-PAGES: dict[str, Page] = {
+PAGES: dict[str, Answer] = {
     "/": home.page,
     "/home/health": home.health_part,
     "/home/saved": home.saved_part,
     "/activity": activity.page,
     "/activity/older": activity.older_items,
     "/activity/newer": activity.newer_items,
-    "/sessions": sessions.page,
-    "/sessions/{id}": sessions.one,
+    "/sessions": activity.session_list,
+    "/sessions/{id}": activity.session_page,
     "/memories": memories.page,
     "/memories/hits": memories.hits,
     "/memories/facets": memories.facets_part,
     "/memories/export": memories.export,
-    "/map": tree.page,
-    "/map/drawn": tree.map_part,
-    "/graph": graph.page,
-    "/timeline": timeline.page,
-    "/file": files.page,
-    "/find": find.titles,
+    "/map": code.map_page,
+    "/map/drawn": code.map_part,
+    "/graph": memories.graph,
+    "/timeline": activity.timeline,
+    "/file": code.file_page,
+    "/find": memories.titles,
     "/r/{id}": record.page,
     "/r/{id}/edit": record.edit_part,
     "/r/{id}/history": record.history_part,
     "/r/{id}/anchors": record.anchors_part,
+    "/r/{id}/shown": record.shown_part,
     "/review": review.page,
     "/review/items": review.items_part,
     "/review/chips": review.chips_part,
@@ -79,18 +68,18 @@ PAGES: dict[str, Page] = {
     "/threads": threads.page,
     "/insights": insights.page,
     "/insights/plots": insights.plots_part,
-    "/scars": scars.page,
-    "/brief": brief.page,
+    "/scars": insights.scars,
+    "/brief": insights.brief,
     "/settings": settings.page,
     "/settings/preview": settings.preview,
-    "/projects": projects.page,
-    "/remember": remember.page,
+    "/projects": home.project_page,
+    "/remember": record.remember_page,
 }
 # Where pages of earlier versions are now.
 MOVED = {"/search": "/memories", "/health": "/review"}
-ACTS: dict[str, Page] = {
+ACTS: dict[str, Answer] = {
     "/undo": review.undo_one,
-    "/remember": remember.save,
+    "/remember": record.remember,
     "/memories/saved": memories.save_search,
     "/r/{id}/edit": record.edit,
     "/r/{id}/{what}": record.act_on_one,
@@ -100,6 +89,29 @@ ACTS: dict[str, Page] = {
     "/review/{id}/{what}": review.act_on_one,
     "/settings": settings.save,
 }
+
+
+def main(reload: Callable[[], Settings], *, token: str, port: int | None, announce: Callable[[str], None]) -> None:
+    """Serve the viewer until stopped; `announce` gets the link that opens it."""
+    keys = Keys(token=token)
+    with ExitStack() as stack:
+        listener = stack.enter_context(_free(port))
+        memory = stack.enter_context(open_memory(reload()))
+        if memory.embedder is not None:
+            stack.enter_context(keeping_up(memory))
+        bound = port_of(listener)
+        app = make_app(memory, reload, keys=keys, port=bound)
+        serve(app, listener, announce=lambda: announce(f"http://{HOST}:{bound}/?key={keys.link}"))
+
+
+def _free(port: int | None) -> socket:
+    """Listen on the requested port, else on the default one or any free one."""
+    if port is not None:
+        return listening(port)
+    try:
+        return listening(DEFAULT_PORT)
+    except Invalid:
+        return listening(0)
 
 
 def make_app(memory: Memory, reload: Callable[[], Settings], *, keys: Keys, port: int) -> ASGIApp:
@@ -125,7 +137,8 @@ def pages_and_api(watcher: Watcher) -> Starlette:
             *(Route(path, _reading(page)) for path, page in PAGES.items()),
             *(Route(path, _acting(act), methods=["POST"]) for path, act in ACTS.items()),
             *(Route(old, _redirect(new)) for old, new in MOVED.items()),
-            *api_routes(),
+            Route("/stream", stream),
+            *api_routes(ENDPOINTS, COMPONENTS),
         ],
         exception_handlers={HoldfastError: _refused, HTTPException: _missed, Exception: _failed},
         lifespan=living,
@@ -142,14 +155,14 @@ class _Assets(StaticFiles):
         return answer
 
 
-def _reading(page: Page) -> Callable[[Request], Awaitable[Response]]:
+def _reading(page: Answer) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         return await to_thread.run_sync(lambda: page(asked(request)))
 
     return endpoint
 
 
-def _acting(act: Page) -> Callable[[Request], Awaitable[Response]]:
+def _acting(act: Answer) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         form = await form_of(request)
         if not is_our_form(request, form, viewer_of(request).keys):
@@ -205,7 +218,7 @@ async def _said(request: Request, status: int, code: str, message: str, hint: st
         ask = asked(request)
     except HoldfastError:
         return PlainTextResponse(f"{message}\n", status)
-    shown = {"title": message, "message": message, "hint": hint, "back": _previous(request)}
+    shown: dict[str, Any] = {"title": message, "message": message, "hint": hint, "back": _previous(request)}
     template = "problem.html" if ask.fragment else "error.html"
     answer = await to_thread.run_sync(lambda: render.page(ask, template, status=status, **shown))
     target = request.headers.get("hx-target", "")

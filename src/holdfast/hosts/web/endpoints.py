@@ -1,43 +1,51 @@
 """The endpoints of the JSON API: the content of the pages for programs, and the paths claude-mem's users script against."""
 
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 from urllib.parse import quote
+
+from anyio import to_thread
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from holdfast import __version__
 from holdfast.hosts.to_json import plain, recalled_to_json
-from holdfast.hosts.web.openapi import Api, Json
-from holdfast.hosts.web.pages.record import versions_of
-from holdfast.hosts.web.viewer import Ask
+from holdfast.hosts.web.api import Api, Json
+from holdfast.hosts.web.live import sent
+from holdfast.hosts.web.pages.activity import wanted_of
+from holdfast.hosts.web.viewer import Ask, asked
+from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Invalid
-from holdfast.model.event import event_to_json
+from holdfast.model.event import Event, event_to_json
 from holdfast.model.kinds import KINDS
-from holdfast.model.query import Mode, Query
+from holdfast.model.query import Mode, Query, Usage
 from holdfast.model.record import Entry, Record, record_to_json
+from holdfast.model.session import Session
 from holdfast.model.text import whole_number
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION
 from holdfast.policy.admission.admit import Waivers
+from holdfast.policy.ranking.health import Measure
+from holdfast.policy.sessions.session_brief import Prepared
 from holdfast.surfaces.claude_mem import shapes
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.actions import ACTIONS, act_on
-from holdfast.verbs.records.browse import browse
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.numbers import called
 from holdfast.verbs.records.project import in_project, project_called
-from holdfast.verbs.records.read import get, history
-from holdfast.verbs.records.subgraph import MOST_NODES, subgraph
+from holdfast.verbs.records.read import browse, called, get, history
+from holdfast.verbs.records.subgraph import MOST_NODES, Subgraph, subgraph
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.observations import ORDERS, fetched, observation, recent, search_observations, timeline_of
 from holdfast.verbs.search.observations import prompts as prompts_of
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.scars import effects
-from holdfast.verbs.sessions.session import contents_of, list_sessions
+from holdfast.verbs.sessions.session import SessionContents, contents_of, list_sessions
 from holdfast.verbs.sessions.thread import triage
 from holdfast.verbs.upkeep.doctor import status
-from holdfast.verbs.upkeep.health import health
-from holdfast.verbs.upkeep.overview import day_by_day, projects
-from holdfast.verbs.upkeep.stream import Wanted, older, place_of
+from holdfast.verbs.upkeep.health import Days as ByDay
+from holdfast.verbs.upkeep.health import Health, Project, day_by_day, health, projects
+from holdfast.verbs.upkeep.stream import Item, Wanted, older, place_of
 
 API = Api()
 Id = Annotated[str, "An id as it is shown, or the whole id."]
@@ -51,6 +59,45 @@ Depth = Annotated[int, "How many steps away.", {"minimum": 1, "maximum": 4}]
 Nodes = Annotated[int, "The most nodes to return.", {"minimum": 1, "maximum": MOST_NODES}]
 Before = Annotated[int, "How many before it.", {"minimum": 0, "maximum": 20}]
 After = Annotated[int, "How many after it.", {"minimum": 0, "maximum": 20}]
+_ROWS = [Json]
+_PAGE = {"items": _ROWS, "hasMore": bool, "offset": int, "limit": int, "total": int}
+_FOUND = {"query": str, "totalResults": int, "observations": _ROWS, "sessions": _ROWS, "prompts": _ROWS}
+_TEXTS = "title body project reason verified_at".split()
+_LISTS = "scopes tags anchors triggers".split()
+_ALWAYS = "id kind state visibility confidence source created_at updated_at url".split()
+_RECORD = {
+    **dict.fromkeys(_ALWAYS, str),
+    "revision": int,
+    **{f"{name}?": str for name in _TEXTS},
+    **{f"{name}?": [str] for name in _LISTS},
+    "fields?": Json,
+    "origin?": Json,
+    "links?": _ROWS,
+}
+_GRAPH = {"nodes": [dict[str, str]], "edges": _ROWS} | {
+    name: shape for name, shape in get_type_hints(Subgraph).items() if name not in ("records", "arrows")
+}
+_RECALLED: Json = {"hits": ["Hit"], "related": _ROWS, "notes": [str], "search": str, "confidence": str}
+_RECALLED |= dict.fromkeys(("gated", "cut", "lagging"), int)
+_EFFECT: Json = {"record": "Record", "shown": int, "outcomes": dict[str, int], "blind_spot": bool}
+_EFFECT |= dict.fromkeys(("heeded", "weight"), float)
+_HEALTH = get_type_hints(Health) | {"measures": [get_type_hints(Measure) | {"cost": float}]}
+_SHOWN = {"usage": Usage, "number": int, "superseded_by": str, "freshness": Freshness | None}
+COMPONENTS = {  # shapes that several results have; records with their links are not what `plain` makes of them
+    "Record": _RECORD,
+    "Freshness": Freshness,
+    "Session": Session,
+    "Event": Event,
+    "Entry": get_type_hints(Item) | {"records": _ROWS},
+    "Hit": {
+        "record": "Record",
+        "score": float,
+        "confidence": str,
+        "why": dict[str, float],
+        "snippet": str,
+        "freshness": Freshness | None,
+    },
+}
 
 
 def cited(record: Record) -> Json:
@@ -58,7 +105,7 @@ def cited(record: Record) -> Json:
     return {**record_to_json(record), "url": f"/r/{record.id}"}
 
 
-@API.endpoint("/api/recall", selects_project=True)
+@API.endpoint("/api/recall", _RECALLED, selects_project=True)
 def recalled(
     ask: Ask,
     q: Annotated[str, "The question."] = "what is known",
@@ -68,17 +115,12 @@ def recalled(
     mode: Annotated[Mode, "How well an answer must fit."] = "balanced",
 ) -> Json:
     """Search the memory; each hit has the reasons why it matched and how fresh it is. Reads only, counts no use."""
-    asked = {
-        "everywhere": ask.everywhere,
-        "kinds": [kind] if kind else [],
-        "limit": limit,
-        "as_of": as_of,
-        "mode": mode,
-    }
-    return recalled_to_json(recall(ask.memory, Query.of(q, now=ask.memory.clock.now(), **asked), surface=False), cited)
+    asked = {"everywhere": ask.everywhere, "limit": limit, "as_of": as_of, "mode": mode}
+    query = Query.of(q, now=ask.memory.clock.now(), kinds=[kind] if kind else [], **asked)
+    return recalled_to_json(recall(ask.memory, query, surface=False), cited)
 
 
-@API.endpoint("/api/records", selects_project=True)
+@API.endpoint("/api/records", {"records": ["Record"], "total": int}, selects_project=True)
 def records(ask: Ask, kind: Kind = "", limit: Limit = 20, offset: Offset = 0) -> Json:
     """List memories, newest first."""
     query = Query.of(everywhere=ask.everywhere, kinds=[kind] if kind else [], limit=limit)
@@ -86,7 +128,7 @@ def records(ask: Ask, kind: Kind = "", limit: Limit = 20, offset: Offset = 0) ->
     return {"records": [cited(entry.record) for entry in page.entries], "total": page.total}
 
 
-@API.endpoint("/api/records/{id}")
+@API.endpoint("/api/records/{id}", _RECORD | _SHOWN)
 def record(ask: Ask, id: Id) -> Json:
     """Return one memory in full, with its links and uses."""
     shown = get(ask.memory, id)
@@ -100,14 +142,13 @@ def record(ask: Ask, id: Id) -> Json:
     }
 
 
-@API.endpoint("/api/records/{id}/history")
+@API.endpoint("/api/records/{id}/history", {"events": ["Event"]})
 def record_history(ask: Ask, id: Id) -> Json:
     """List every event of a memory."""
-    events = history(ask.memory, id)
-    return {"events": [event_to_json(version.event) for version in versions_of(events)]}
+    return {"events": [event_to_json(event) for event in sorted(history(ask.memory, id), key=lambda event: event.id)]}
 
 
-@API.endpoint("/api/records/{id}/{what}", method="POST")
+@API.endpoint("/api/records/{id}/{what}", {"id": str, "done": str, "message": str, "url": str}, method="POST")
 def act(ask: Ask, id: Id, what: Annotated[str, "The action.", {"enum": list(ACTIONS)}]) -> Json:
     """Verify, retire, restore, pin, share, judge or link a memory."""
     target = find(ask.memory, id).record
@@ -115,7 +156,7 @@ def act(ask: Ask, id: Id, what: Annotated[str, "The action.", {"enum": list(ACTI
     return {"id": target.id, "done": what, "message": done.message, "url": f"/r/{target.id}"}
 
 
-@API.endpoint("/api/stream", selects_project=True)
+@API.endpoint("/api/stream", {"items": ["Entry"], "before": str}, selects_project=True)
 def activity(
     ask: Ask,
     before: Annotated[str, "Continue from here: `before` of the last answer."] = "",
@@ -141,20 +182,20 @@ def item_json(item: Any) -> Json:
     return {**plain(replace(item, records=())), "records": links}
 
 
-@API.endpoint("/api/sessions", selects_project=True)
+@API.endpoint("/api/sessions", {"sessions": ["Session"]}, selects_project=True)
 def sessions(ask: Ask, limit: Limit = 20, offset: Offset = 0) -> Json:
     """List sessions, latest first."""
     return {"sessions": plain(list_sessions(ask.memory, limit=limit, offset=offset, everywhere=ask.everywhere))}
 
 
-@API.endpoint("/api/sessions/{id}")
+@API.endpoint("/api/sessions/{id}", get_type_hints(SessionContents) | {"records": ["Record"]})
 def session(ask: Ask, id: Id) -> Json:
     """Return one session with what it left."""
     left = contents_of(ask.memory, id)
     return {**plain(left), "records": [cited(record) for record in left.records]}
 
 
-@API.endpoint("/api/threads", selects_project=True)
+@API.endpoint("/api/threads", {"stages": dict[str, list[Json]]}, selects_project=True)
 def threads(ask: Ask) -> Json:
     """List open threads by the stage of their life."""
     return {
@@ -165,7 +206,7 @@ def threads(ask: Ask) -> Json:
     }
 
 
-@API.endpoint("/api/scars", selects_project=True)
+@API.endpoint("/api/scars", {"scars": [_EFFECT]}, selects_project=True)
 def scars(ask: Ask, days: Days = 30) -> Json:
     """List the effect of each scar shown recently."""
     return {
@@ -183,7 +224,7 @@ def scars(ask: Ask, days: Days = 30) -> Json:
     }
 
 
-@API.endpoint("/api/graph", selects_project=True)
+@API.endpoint("/api/graph", _GRAPH, selects_project=True)
 def graph(
     ask: Ask,
     node: Annotated[str, "Around this memory; empty: the links of the project."] = "",
@@ -196,14 +237,8 @@ def graph(
     return {
         "center": drawn.center,
         "nodes": [
-            {
-                "id": record.id,
-                "kind": record.kind,
-                "title": record.title,
-                "state": record.state,
-                "url": f"/r/{record.id}",
-                "graph": f"/graph?node={record.id}{project}",
-            }
+            {name: getattr(record, name) for name in ("id", "kind", "title", "state")}
+            | {"url": f"/r/{record.id}", "graph": f"/graph?node={record.id}{project}"}
             for record in drawn.records
         ],
         "edges": plain(drawn.arrows),
@@ -212,28 +247,28 @@ def graph(
     }
 
 
-@API.endpoint("/api/health", selects_project=True)
+@API.endpoint("/api/health", _HEALTH, selects_project=True)
 def health_report(ask: Ask, days: Days = 30) -> Json:
     """Report how healthy the memory is, and what to do first."""
     report = health(ask.memory, days=days)
     return {**plain(report), "measures": [{**plain(measure), "cost": measure.cost} for measure in report.measures]}
 
 
-@API.endpoint("/api/insights", selects_project=True)
+@API.endpoint("/api/insights", ByDay, selects_project=True)
 def insights(ask: Ask, days: Days = 30) -> Json:
     """Count activity day by day."""
     counts: Json = plain(day_by_day(ask.memory, days=days, everywhere=ask.everywhere))
     return counts
 
 
-@API.endpoint("/api/brief", selects_project=True)
+@API.endpoint("/api/brief", Prepared, selects_project=True)
 def brief(ask: Ask) -> Json:
     """Return the brief a session of the project would begin with."""
     text: Json = plain(brief_of(ask.memory))
     return text
 
 
-@API.endpoint("/api/projects")
+@API.endpoint("/api/projects", {"projects": [Project]})
 def every_project(ask: Ask) -> Json:
     """List the projects of the store."""
     return {"projects": plain(projects(ask.memory))}
@@ -247,7 +282,7 @@ def _row(entry: Entry) -> Json:
     return {**made, "url": f"/r/{entry.record.id}"}
 
 
-@API.endpoint("/api/search")
+@API.endpoint("/api/search", _FOUND)
 def search(
     ask: Ask,
     query: Annotated[str, "A question or words; empty: everything that passes the filters."] = "",
@@ -265,18 +300,28 @@ def search(
     format: Annotated[Literal["json", "index"], "json: rows; index: also a table to read."] = "json",
 ) -> Json:
     """Search as claude-mem's users do: observations and session summaries as rows."""
-    filters = {"query": query, "limit": limit, "offset": offset, "type_": type, "obs_type": obs_type}
-    filters |= {"concepts": concepts, "files": files, "platform_source": platformSource}
-    filters |= {"date_start": dateStart, "date_end": dateEnd, "order_by": orderBy}
-    asked = shapes.wanted(filters, everywhere=not project)
-    hits = search_observations(_memory(ask, project), asked)
+    filters = {
+        "query": query,
+        "limit": limit,
+        "offset": offset,
+        "type_": type,
+        "obs_type": obs_type,
+        "concepts": concepts,
+        "files": files,
+        "platform_source": platformSource,
+        "date_start": dateStart,
+        "date_end": dateEnd,
+        "order_by": orderBy,
+    }
+    wanted = shapes.wanted(filters, everywhere=not project)
+    hits = search_observations(_memory(ask, project), wanted)
     hits = replace(hits, entries=called(ask.viewer.memory, hits.entries))
-    rows = shapes.index_rows(hits, asked)
-    text = shapes.index(hits, asked)
+    rows = shapes.index_rows(hits, wanted)
+    text = shapes.index(hits, wanted)
     return {**rows, "content": [{"type": "text", "text": text}]} if format == "index" else rows
 
 
-@API.endpoint("/api/timeline")
+@API.endpoint("/api/timeline", {"items": _ROWS, "content": _ROWS})
 def timeline(
     ask: Ask,
     anchor: Annotated[str, "A number, an id or a time."] = "",
@@ -299,11 +344,9 @@ def timeline(
     return {**shapes.timeline_rows(around), "content": [{"type": "text", "text": shapes.timeline(around)}]}
 
 
-@API.endpoint("/api/observations")
-def observations(ask: Ask, project: OnlyProject = "", limit: Limit = 20, offset: Offset = 0) -> Json:
-    """List observations, newest first."""
-    memory = _memory(ask, project)
-    page = browse(memory, Query(text="", everywhere=not project, kinds=OBSERVED, limit=limit), offset=offset)
+def _listed(ask: Ask, kinds: Sequence[str], project: str, limit: int, offset: int) -> Json:
+    query = Query.of(everywhere=not project, kinds=kinds, limit=limit)
+    page = browse(_memory(ask, project), query, offset=offset)
     return _items([_row(entry) for entry in called(ask.viewer.memory, page.entries)], page.total, limit, offset)
 
 
@@ -312,22 +355,26 @@ def _items(rows: list[Json], total: int, limit: int, offset: int) -> Json:
     return {"items": rows, "hasMore": more, "offset": offset, "limit": limit, "total": total}
 
 
-@API.endpoint("/api/summaries")
+@API.endpoint("/api/observations", _PAGE)
+def observations(ask: Ask, project: OnlyProject = "", limit: Limit = 20, offset: Offset = 0) -> Json:
+    """List observations, newest first."""
+    return _listed(ask, OBSERVED, project, limit, offset)
+
+
+@API.endpoint("/api/summaries", _PAGE)
 def summaries(ask: Ask, project: OnlyProject = "", limit: Limit = 20, offset: Offset = 0) -> Json:
     """List summaries of sessions, newest first."""
-    memory = _memory(ask, project)
-    page = browse(memory, Query(text="", everywhere=not project, kinds=(SESSION,), limit=limit), offset=offset)
-    return _items([_row(entry) for entry in called(ask.viewer.memory, page.entries)], page.total, limit, offset)
+    return _listed(ask, (SESSION,), project, limit, offset)
 
 
-@API.endpoint("/api/prompts")
+@API.endpoint("/api/prompts", _PAGE)
 def prompts(ask: Ask, limit: Limit = 20, offset: Offset = 0) -> Json:
     """List what users asked, latest first: in sessions with hooks, and in imported ones."""
     page, total = prompts_of(ask.viewer.memory, limit=limit, offset=offset)
     return _items([shapes.prompt_row(prompt) for prompt in page], total, limit, offset)
 
 
-@API.endpoint("/api/observations/batch", method="POST")
+@API.endpoint("/api/observations/batch", {"observations": _ROWS}, method="POST")
 def several(
     ask: Ask,
     ids: Annotated[str, "Numbers of observations, separated by commas, or a list of them."] = "",
@@ -345,14 +392,14 @@ def several(
 FilePath = Annotated[str, "A file or folder."]
 
 
-@API.endpoint("/api/search/by-file")
+@API.endpoint("/api/search/by-file", _FOUND)
 def by_file(ask: Ask, filePath: FilePath = "", project: OnlyProject = "", limit: Limit = 20) -> Json:
     """List what was observed about a file or a folder."""
     rows: Json = search(ask, files=filePath, project=project, limit=limit)
     return rows
 
 
-@API.endpoint("/api/search/by-type")
+@API.endpoint("/api/search/by-type", _FOUND)
 def by_type(
     ask: Ask, type: Annotated[str, "A type of observation."] = "", project: OnlyProject = "", limit: Limit = 20
 ) -> Json:
@@ -361,7 +408,7 @@ def by_type(
     return rows
 
 
-@API.endpoint("/api/search/by-concept")
+@API.endpoint("/api/search/by-concept", _FOUND)
 def by_concept(
     ask: Ask, concept: Annotated[str, "A concept."] = "", project: OnlyProject = "", limit: Limit = 20
 ) -> Json:
@@ -386,20 +433,22 @@ def save_memory(
     return shapes.added(called(memory, [Entry(number=shown.number, record=shown.record)])[0], outcome)
 
 
-@API.endpoint("/api/version")
+@API.endpoint("/api/version", {"version": str})
 def version(ask: Ask) -> Json:  # noqa: ARG001
     """Return the version of Holdfast."""
     return {"version": __version__}
 
 
-@API.endpoint("/api/observation/{id}")
+@API.endpoint(
+    "/api/observation/{id}", {"id": int, "type": str, "title": str, "ref": str, "url": str, "created_at": str}
+)
 def one_observation(ask: Ask, id: Id) -> Json:
     """Return one observation by its number or id: the stable citation."""
     memory = ask.viewer.memory
     return _row(called(memory, [observation(memory, id)])[0])
 
 
-@API.endpoint("/api/stats")
+@API.endpoint("/api/stats", {"database": Json})
 def stats(ask: Ask) -> Json:
     """Count what the store holds."""
     counts = status(ask.memory)
@@ -433,3 +482,27 @@ def context(
 
 def _memory(ask: Ask, project: str) -> Memory:
     return in_project(ask.viewer.memory, project) if project else ask.viewer.memory
+
+
+async def stream(request: Request) -> Response:
+    """Send activity as it happens: one `happened` event for each batch, as JSON."""
+    ask = await to_thread.run_sync(asked, request)
+    wanted, at = wanted_of(ask), ask.text("after")
+    after = place_of(at) if at else None
+    allowed: Callable[[], bool] = getattr(request.state, "allowed", lambda: True)
+
+    async def events() -> AsyncIterator[bytes]:
+        yield b": holdfast\n\n"
+        async for page in ask.viewer.watcher.follow(ask.viewer.memory, wanted, after):
+            if not await to_thread.run_sync(allowed):
+                return  # access was revoked while the stream was open
+            if page is None:
+                yield b": still here\n\n"
+            else:
+                items = [item_json(item) for item in reversed(page.items)]
+                yield sent("happened", {"items": items, "after": str(page.place)})
+
+    return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+ENDPOINTS = tuple(API.endpoints)

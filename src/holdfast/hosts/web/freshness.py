@@ -1,20 +1,21 @@
 """The freshness badge of a memory, and the code it cites, then and now."""
 
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from markupsafe import Markup
 
 from holdfast.hosts.web import render
-from holdfast.model.anchor import CodeMark, parse_anchor
+from holdfast.model.anchor import CodeMark, Finding, Freshness, parse_anchor
 from holdfast.model.files import read_inside
-from holdfast.model.freshness import Finding, Freshness
 from holdfast.model.record import Record
 from holdfast.policy.freshness import details, places_of
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness
 
-MOST_LINES, MOST_BYTES = 40, 200_000
+MOST_LINES, MOST_READ, MOST_BYTES = 40, 3_000, 200_000
+NEAR, MOST_GROUPS = 2, 5  # lines around what changed, and places in a file that are shown
 _WORDS = {
     "fresh": "The cited code is unchanged.",
     "exists": "The named places exist; their content was not compared.",
@@ -78,7 +79,7 @@ def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding
     try:
         text = read_inside(memory.checkout.top(), place.path, MOST_BYTES).decode(errors="replace")
     except FileNotFoundError:
-        gone = render.differences(then, "") if then else None
+        gone = render.differences("\n".join(then[:MOST_LINES]), "") if then else None
         return Cited(path=anchor, state=state, note=note, difference=gone, problem="The file no longer exists.")
     except PermissionError:
         return Cited(path=anchor, state=state, note=note, problem="It is outside this checkout.")
@@ -88,22 +89,33 @@ def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding
     lines = _lines(text, now)
     top = memory.checkout.top().resolve()
     inside = str((top / place.path).resolve().relative_to(top))
-    changed = render.differences(then, "\n".join(line for _, line in lines)) if then and state == "changed" else None
-    return Cited(path=anchor, file=inside, state=state, note=note, lines=lines, difference=changed)
+    changed = _changed(then, [line for _, line in lines]) if then and state == "changed" else None
+    return Cited(path=anchor, file=inside, state=state, note=note, lines=lines[:MOST_LINES], difference=changed)
 
 
-def _then(memory: Memory, cited: CodeMark | None) -> str:
-    """Return the cited text, if git still has it."""
+def _changed(then: list[str], now: list[str]) -> Markup:
+    """Return the lines that changed, with a few around them, as differences."""
+    groups = list(SequenceMatcher(None, then, now, autojunk=False).get_grouped_opcodes(NEAR))[:MOST_GROUPS]
+    parts = [
+        render.differences("\n".join(then[group[0][1] : group[-1][2]]), "\n".join(now[group[0][3] : group[-1][4]]))
+        for group in groups
+    ]
+    return Markup("\n…\n").join(parts)
+
+
+def _then(memory: Memory, cited: CodeMark | None) -> list[str]:
+    """Return the cited lines, if git still has them."""
     raw = memory.checkout.content(cited.blob) if cited and cited.blob and cited.first else None
     if raw is None or cited is None:
-        return ""
-    lines = raw.decode(errors="replace").split("\n")[cited.first - 1 : cited.last][:MOST_LINES]
-    return mask_secrets("\n".join(lines))
+        return []
+    lines = raw.decode(errors="replace").split("\n")[cited.first - 1 : cited.last][:MOST_READ]
+    return mask_secrets("\n".join(lines)).split("\n")
 
 
 def _lines(text: str, now: CodeMark | None) -> tuple[tuple[int, str], ...]:
-    """Return the current lines of a place, or the first ones of the file, numbered."""
+    """Return the current lines of a place, or of the file, numbered."""
     lines = text.split("\n")
     first = now.first if now and now.first else 1
-    last = min(now.last if now and now.last else len(lines), first + MOST_LINES - 1)
-    return tuple((number, mask_secrets(lines[number - 1][:300])) for number in range(first, min(last, len(lines)) + 1))
+    last = min(now.last if now and now.last else len(lines), first + MOST_READ - 1)
+    shown = mask_secrets("\n".join(lines[first - 1 : last])).split("\n")
+    return tuple((number, line[:300]) for number, line in enumerate(shown, start=first))

@@ -1,9 +1,13 @@
-"""Render pages from templates: stored text is escaped, times are relative, texts are rendered as Markdown."""
+"""Pages from a query and a template, or as a file: stored text is escaped, times are relative, texts are Markdown."""
 
+import csv
 import difflib
+import io
 import re
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from datetime import date as calendar_date
+from datetime import datetime, timedelta
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -13,24 +17,24 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from holdfast import __version__
-from holdfast.hosts.web.flash import FLASH, SECONDS, Flash, Undo, flash_out, keep_undo, undo_of
-from holdfast.hosts.web.viewer import EVERYWHERE, Ask
+from holdfast.hosts.web.viewer import EVERYWHERE, FLASH, FLASH_SECONDS, Ask, Flash, Undo, is_large
 from holdfast.model.errors import Invalid
-from holdfast.model.ids import short
+from holdfast.model.ids import ago, days_before, short
 from holdfast.model.kinds import KINDS
-from holdfast.model.record import GLOBAL, Record
+from holdfast.model.record import GLOBAL
 from holdfast.model.text import counted, shorten
-from holdfast.model.times import ago
-from holdfast.verbs.records.undo import Done
+from holdfast.verbs.records.lifecycle import Done
+from holdfast.verbs.upkeep.health import start_of_day
 from holdfast.verbs.upkeep.inbox import SORTS, choices
-from holdfast.verbs.upkeep.overview import start_of_day
 
 HERE = Path(__file__).parent
 LONGEST_SHOWN = 20_000  # characters of a text on one page
 MOST_COMPARED = 16_000_000  # pairs of words compared at most
+MOST_ROWS = 20_000  # of a file
+YEAR = 31_536_000  # seconds
 NAV = (
     ("/", "Home", "⌂", ()),
     ("/activity", "Activity", "≋", ("/activity", "/sessions")),
@@ -41,32 +45,89 @@ NAV = (
 )
 # Pages that keep their address when another project is chosen.
 OF_PROJECT = (*(path for path, *_ in NAV), "/sessions", "/map", "/graph", "/timeline", "/scars", "/brief", "/settings")
+Row = Mapping[str, object]
 
 
-def page(ask: Ask, template: str, *, status: int = 200, **values: Any) -> Response:
-    """Return a page, or the requested part of it."""
-    answer = HTMLResponse(environment().get_template(template).render(**_around(ask), **values), status)
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: a template and the values it shows, which may include `title`, `back` and cookies for the browser.
+
+    Its `parts` load after it in a large project. A part answers without scripts as a page with a link `back`.
+    """
+
+    template: str
+    title: str
+    values: Callable[[Ask], Mapping[str, Any]]
+    _: KW_ONLY
+    parts: tuple["Page", ...] = ()
+    back: str = ""  # the page this is a part of
+    rows: Callable[[Ask], Sequence[Row]] | None = None  # what it lists, as a file
+
+    def __call__(self, ask: Ask) -> Response:
+        """Answer a request."""
+        if self.rows and ask.text("format"):
+            return download(ask, self.title.lower(), self.rows(ask))
+        later = bool(self.parts) and is_large(ask)
+        values: dict[str, Any] = {"title": self.title, "later": later, "back": self.back, **self.values(ask)}
+        for part in () if later else self.parts:
+            values |= part.values(ask)
+        if not values["back"] or ask.fragment:
+            return page(ask, self.template, **values)
+        return page(ask, "part.html", **values | {"part": self.template, "back": address(ask, values["back"])})
+
+
+def page(
+    ask: Ask, template: str, *, status: int = 200, cookies: Mapping[str, str] | None = None, **values: Any
+) -> Response:
+    """Return a filled template."""
+    answer: Response = HTMLResponse(environment().get_template(template).render(**_around(ask), **values), status)
     if ask.flash and not ask.fragment:
         answer.delete_cookie(FLASH, path="/", httponly=True, samesite="strict")
+    return with_cookies(answer, cookies or {})
+
+
+def with_cookies(answer: Response, cookies: Mapping[str, str], seconds: int = YEAR) -> Response:
+    """Return an answer that sets cookies which only our own pages send."""
+    for name, value in cookies.items():
+        answer.set_cookie(name, value, max_age=seconds, httponly=True, samesite="strict", path="/")
     return answer
-
-
-def part(ask: Ask, template: str, title: str, back: str, **values: Any) -> Response:
-    """Return a part of a page that loads later; without scripts as a page of its own with a link back."""
-    if ask.fragment:
-        return page(ask, template, **values)
-    return page(ask, "part.html", title=title, part=template, back=address(ask, back), **values)
 
 
 def moved(ask: Ask, path: str, done: Done | str, undo: Undo | None = None) -> Response:
     """Redirect the browser after an action; the next page shows its message once, with a button that undoes it."""
     done = Done(message=done) if isinstance(done, str) else done
-    flash = Flash(text=done.message, undo=keep_undo(ask.viewer.undos, undo or undo_of(done)))
+    flash = Flash(text=done.message, undo=ask.viewer.keep_undo(done, undo))
     where = address(ask, path)
     answer = Response(status_code=204, headers={"hx-redirect": where}) if ask.fragment else RedirectResponse(where, 303)
-    cookie = flash_out(flash, ask.viewer.keys)
-    answer.set_cookie(FLASH, cookie, max_age=SECONDS, httponly=True, samesite="strict", path="/")
-    return answer
+    return with_cookies(answer, {FLASH: ask.viewer.sign(flash)}, FLASH_SECONDS)
+
+
+def download(ask: Ask, name: str, rows: Sequence[Row], records: Sequence[object] | None = None) -> Response:
+    """Return rows as a file; too many are refused, never cut. JSON has whole records instead, if they are given.
+
+    In CSV, a cell that a spreadsheet would run as a formula begins with a quote.
+    """
+    check_rows(len(rows))
+    kind = ask.text("format", "csv")
+    if kind not in ("csv", "json"):
+        raise Invalid(f"There is no format {kind[:40]!r}.", hint="Use csv or json.")
+    headers = {"content-disposition": f'attachment; filename="{name}.{kind}"'}
+    if kind == "json":
+        return JSONResponse({"rows": rows} if records is None else {"records": records}, headers=headers)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(rows[0] if rows else ())
+    for row in rows:
+        cells = (" ".join(value) if isinstance(value, (tuple, list)) else str(value) for value in row.values())
+        writer.writerow("'" + cell if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell for cell in cells)
+    return PlainTextResponse(text.getvalue(), headers=headers, media_type="text/csv")
+
+
+def check_rows(count: int) -> None:
+    """Refuse a file that would be too long."""
+    if count > MOST_ROWS:
+        hint = "Narrow it with filters; `holdfast store export` writes everything."
+        raise Invalid(f"{count:,} rows are too many for one file of {MOST_ROWS:,}.", hint=hint)
 
 
 def address(ask: Ask, path: str, /, **given: Any) -> str:
@@ -99,6 +160,7 @@ def _around(ask: Ask) -> dict[str, Any]:
         "here": lambda **changed: here(ask, **changed),
         "ago": lambda at: ago(at, now, ask.zone),
         "clock": lambda at: local(ask, at).strftime("%H:%M") if at else "",
+        "short_date": lambda day: calendar_date.fromisoformat(day).strftime("%-d %b"),
         "date_of": lambda at: local(ask, at).date().isoformat(),
         "day": lambda at: local(ask, at).strftime("%A, %-d %B %Y") if at else "",
         "stamp": lambda at: local(ask, at).strftime("%-d %b %Y, %H:%M") if at else "",
@@ -115,27 +177,20 @@ def local(ask: Ask, at: str) -> datetime:
     return datetime.fromisoformat(at).astimezone(ask.zone)
 
 
-def start_of_date(ask: Ask, date: str) -> str:
-    """Return the first instant of a date in the time zone of the reader; other texts stay as they are."""
+def start_of_date(ask: Ask, date: str, days: int = 0) -> str:
+    """Return the first instant of a date in the reader's time zone, or of one some days later; other texts as they are."""
     if not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
         return date
     try:
-        return start_of_day(date, ask.zone)
-    except ValueError as problem:
+        return start_of_day((calendar_date.fromisoformat(date) + timedelta(days=days)).isoformat(), ask.zone)
+    except (ValueError, OverflowError) as problem:
         raise Invalid(f"{date} is not a date.") from problem
 
 
 def end_of_day(ask: Ask, date: str) -> str:
     """Return the last instant of a date in the time zone of the reader; other texts stay as they are."""
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
-        return date
-    try:
-        start = datetime.fromisoformat(date)
-    except ValueError as problem:
-        raise Invalid(f"{date} is not a date.") from problem
-    end = start.replace(hour=23, minute=59, second=59, microsecond=999_000)
-    there = end.replace(tzinfo=ask.zone) if ask.zone else end.astimezone()
-    return there.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    after = start_of_date(ask, date, 1)
+    return after if after == date else days_before(after, 0.0005 / 86_400)  # milliseconds are cut, not rounded
 
 
 @cache
@@ -162,7 +217,14 @@ def environment() -> Environment:
         "path": lambda text: quote(text, safe=""),
         "capitalized": lambda text: text[:1].upper() + text[1:],
     }
-    made.globals |= {"version": __version__, "asset": asset, "counted": counted, "bar": bar, "icon": icon}
+    made.globals |= {
+        "version": __version__,
+        "asset": asset,
+        "only_in": only_in,
+        "counted": counted,
+        "bar": bar,
+        "icon": icon,
+    }
     return made
 
 
@@ -235,6 +297,15 @@ def differences(old: str, new: str) -> Markup:
     return Markup().join([*parts, escape("".join(before[len(before) - end :]))])
 
 
+def only_in(text: str, other: str) -> str:
+    """Return the sentences of a text that another one does not have."""
+    known = set(_SENTENCE.split(other))
+    return " ".join(sentence for sentence in _SENTENCE.split(text) if sentence.strip() and sentence not in known)
+
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
 def _shared(one: list[str], other: list[str]) -> int:
     """Return the length of the common prefix of two lists."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
@@ -242,8 +313,3 @@ def _shared(one: list[str], other: list[str]) -> int:
 
 def _pieces(text: str) -> list[str]:
     return re.findall(r"\s+|\S+", text[:LONGEST_SHOWN])
-
-
-def fields_of(record: Record) -> Mapping[str, Any]:
-    """Return the fields of a record that are not empty."""
-    return {name: value for name, value in record.fields.items() if value not in ("", [], {}, None)}

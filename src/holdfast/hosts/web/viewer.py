@@ -1,6 +1,9 @@
-"""What every page needs: the open memory, and one request parsed into plain values."""
+"""What every page needs: the open memory, one request parsed into plain values, and the message of the last action."""
 
+import base64
 import hmac
+import json
+import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -12,12 +15,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from starlette.requests import Request
 
 from holdfast.compose.settings import Settings
-from holdfast.hosts.web.flash import FLASH, Flash, Undo, flash_in
 from holdfast.hosts.web.guard import FORM_FIELD, FORM_HEADER, Keys
 from holdfast.hosts.web.live import Watcher
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import check_keepable
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.lifecycle import Done, undo
 from holdfast.verbs.records.project import project_called
 from holdfast.verbs.upkeep.stream import Place, head
 
@@ -28,6 +32,19 @@ MOST_KEPT = 64
 MOST_SECONDS = 60.0  # for which a cached result is used: files change without an event
 THEMES = ("light", "dark")
 ZONE = "holdfast-zone"  # the cookie with the browser's time zone
+FLASH = "holdfast-said"  # the cookie with the message for the next page
+FLASH_SECONDS = 120  # for which it waits for that page
+LONGEST_FLASH = 600
+MOST_UNDOS = 200
+Undo = Callable[[Memory], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flash:
+    """The message of the last action, which the next page shows once, and the name of its undo."""
+
+    text: str
+    undo: str = ""
 
 
 @dataclass(kw_only=True)
@@ -45,6 +62,44 @@ class Viewer:
     # Cached results of slow queries, each with the place in the stream it is valid for and its time.
     kept: dict[Any, tuple[Place, float, Any]] = field(default_factory=dict)
     undos: OrderedDict[str, Undo] = field(default_factory=OrderedDict)
+
+    def keep_undo(self, done: Done, undo_it: Undo | None = None) -> str:
+        """Keep what takes an action back while the viewer runs; return its name, or "" if it cannot be taken back."""
+
+        def run(memory: Memory) -> str:
+            records = undo(memory, done.events)
+            return f"Undone: {records[0].title}" if len(records) == 1 else f"Undone for {len(records)} memories."
+
+        if undo_it is None and not done.events:
+            return ""
+        name = secrets.token_urlsafe(12)
+        self.undos[name] = undo_it or run
+        while len(self.undos) > MOST_UNDOS:
+            self.undos.popitem(last=False)
+        return name
+
+    def run_undo(self, name: str, memory: Memory) -> str:
+        """Take an action back, once, and return the message; what changed in the meantime stays, with the reason."""
+        if name not in self.undos:
+            hint = "The history of a memory has its earlier versions."
+            raise NotFound("This can no longer be undone here.", hint=hint)
+        try:
+            return self.undos.pop(name)(memory)
+        except Conflict as problem:
+            raise Conflict(f"Not undone: {problem.message}", hint=problem.hint) from problem
+
+    def sign(self, flash: Flash) -> str:
+        """Return a message as the value of a cookie: signed, so that no other site can put words on our pages."""
+        text = json.dumps({"text": flash.text[:LONGEST_FLASH], "undo": flash.undo})
+        packed = base64.urlsafe_b64encode(text.encode()).decode()
+        return f"{packed}.{self.keys.signature(packed)}"
+
+    def signed(self, value: str) -> Flash | None:
+        """Return the message in a cookie; None if there is none, or it is not ours."""
+        packed, _, signature = value.partition(".")
+        if not packed or not hmac.compare_digest(signature.encode(), self.keys.signature(packed).encode()):
+            return None
+        return Flash(**parse_json(base64.urlsafe_b64decode(packed)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +182,7 @@ def asked(request: Request, form: Mapping[str, list[str]] | None = None) -> Ask:
         fragment=request.headers.get("hx-request") == "true",
         theme=theme if theme in THEMES else "",
         zone=_zone(request.cookies.get(ZONE, "")),
-        flash=flash_in(request.cookies.get(FLASH, ""), viewer.keys),
+        flash=viewer.signed(request.cookies.get(FLASH, "")),
         searches=request.cookies.get("holdfast-searches", "")[:4_000],
         looked=request.cookies.get("holdfast-looked", "")[:400],
     )

@@ -6,6 +6,7 @@ from typing import Literal
 from holdfast.model.patterns import lazy
 from holdfast.policy.activity.digest import digest
 from holdfast.policy.activity.turns import Turn
+from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.noteworthy import Signal, signals
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.user_statements import objection
@@ -17,12 +18,7 @@ LIKELY = 0.6  # chance from which one finding of an answer is kept as pending wi
 ECHO, FEWEST_SHARED = 0.7, 3  # share and number of a claim's words that another text contains
 TAKEN_BACK = 0.6
 # Explicit agreement, at the start of a prompt: a closed list, like other markers.
-_AGREES = lazy(
-    r"^\W*(?:yes|yep|yeah|great|good|nice|perfect|makes sense|exactly|right|correct|agreed|cool|awesome|lgtm|sounds good|"
-    r"ja|genau|gut|super|stimmt(?! nicht)|sí|vale|perfecto|genial|oui|d['’]accord|parfait|exact|sì|esatto|perfetto|klopt|precies|да|верно|точно|"
-    r"sim|certo|ótimo|好|对(?!不)|没错|はい|その通り|네|맞아)(?!\w)",
-    re.IGNORECASE,
-)
+_AGREES = lazy(rf"^\W*(?:{CUES['yes']})(?!\w)", re.IGNORECASE)
 
 
 def claims_of(turn: Turn) -> list[Signal]:

@@ -10,17 +10,13 @@ from holdfast.model.text import listed, tokens_of
 
 SYSTEM = "claude-mem"
 # Each type with its symbol in lists.
-TYPES: Mapping[str, str] = {
-    "bugfix": "●",
-    "feature": "◆",
-    "refactor": "↻",
-    "change": "✓",
-    "discovery": "○",
-    "decision": "⚖",
-    "security_alert": "⚠",
-    "security_note": "⚷",
-    "sensitive": "⊘",
-}
+TYPES: Mapping[str, str] = dict(
+    zip(
+        "bugfix feature refactor change discovery decision security_alert security_note sensitive".split(),
+        "●◆↻✓○⚖⚠⚷⊘",
+        strict=True,
+    )
+)
 SESSION = "summary"
 # Records about a whole session, or about work to do, are not observations.
 OBSERVED = tuple(name for name in KINDS if name not in (SESSION, "retrospective", "thread", *SEPARATE))
@@ -67,12 +63,7 @@ def files_modified(record: Record) -> list[str]:
 def touches(record: Record, path: str) -> bool:
     """True if a record is about a file or folder."""
     wanted = path.strip().strip("/")
-    files = (*files_read(record), *files_modified(record))
-    return (
-        any(wanted in (file, file.rpartition("/")[2]) or f"/{wanted}" in f"/{file}" for file in files)
-        if wanted
-        else True
-    )
+    return not wanted or any(f"/{wanted}" in f"/{file}" for file in (*files_read(record), *files_modified(record)))
 
 
 def facts_of(record: Record) -> list[str]:

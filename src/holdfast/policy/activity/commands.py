@@ -3,24 +3,22 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 from holdfast.model.foreign_json import json_or_none
 from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
-from holdfast.policy.activity.shell import parse
+from holdfast.policy.activity.programs import INTERPRETERS, PACKAGE_COMMANDS
+from holdfast.policy.activity.shell import Call, parse, program_of
 from holdfast.policy.activity.written_files import writes_of
 
 LONGEST_ERROR, LONGEST_NAME = 200, 60
+_RUNS_SCRIPTS = {*INTERPRETERS, *PACKAGE_COMMANDS}
 
-_PART = lazy(r"\s*(?:&&|\|\||;|\n)\s*")
-_WRAPPER = lazy(
-    r"^(?:(?:[A-Z_][A-Z0-9_]*=\S*|sudo|time|command|exec|env|nohup|timeout(?: -\S+)* \S+|nice(?: -n ?\d+)?|uv run(?: -\S+)*|"
-    r"poetry run|pipenv run|hatch run|rye run|pdm run|npx(?: --?y(?:es)?)?|pnpm (?:exec|dlx)|bunx|yarn dlx|bundle exec|"
-    r"docker compose (?:exec|run)(?: --?\S+)* \S+|python3? -m|python -m|xvfb-run) )+"
-)
 # Commands that check the work: tests, linters, type checkers and builds.
 _CHECK = lazy(
-    r"^(?P<name>pytest|py\.test|tox|nox|unittest|ruff|mypy|pyright|flake8|pylint|black --check|tsc|vue-tsc|eslint|biome|prettier --check|"
+    r"(?P<name>pytest|tox|nox|unittest|ruff|mypy|pyright|flake8|pylint|black --check|tsc|vue-tsc|eslint|biome|prettier --check|"
     r"jest|vitest|mocha|ava|playwright test|cypress run|rspec|rubocop|phpunit|pest|phpstan|ctest|swift (?:test|build)|xcodebuild|"
     r"(?:npm|pnpm|yarn|bun|deno)(?: run)?(?: -\S+)* (?:test|lint|build|typecheck|type-check|check|t\b)[\w:-]*|"
     r"cargo (?:\+\S+ )?(?:test|nextest|build|check|clippy)|go (?:test|build|vet)|golangci-lint|"
@@ -29,25 +27,18 @@ _CHECK = lazy(
     r"make$|terraform (?:validate|plan)|helm lint|bazel (?:test|build)|cmake --build|composer test|php artisan test|rails test|flutter (?:test|analyze))"
 )
 _LOOK = lazy(
-    r"^(?:cat|bat|head|tail|less|more|nl|sed -n|awk|rg|grep|egrep|fgrep|ag|ls|ll|tree|find|fd|wc|jq|pwd|cd|which|echo|env|printenv|stat|file|"
+    r"(?:cat|bat|head|tail|less|more|nl|sed -n|awk|rg|grep|egrep|fgrep|ag|ls|ll|tree|find|fd|wc|jq|pwd|cd|which|echo|env|printenv|stat|file|"
     r"du|df|ps|diff|git (?:-C \S+ )?(?:status|diff|log|show|branch|blame|rev-parse|remote|stash list|ls-files|grep|fetch|describe)|"
     r"docker (?:ps|logs|images)|kubectl (?:get|describe|logs)|date|whoami|uname|tee /dev/null|sleep|true|mkdir|touch|cp|chmod)\b"
 )
-_READ = lazy(r"^(?:cat|bat|head|tail|less|nl|sed -n)\b(?P<rest>.*)$")
-_ARGUMENT = lazy(r"'[^']*'|\"[^\"]*\"|[^\s|<>;&]+")
+_READ = lazy(r"(?:cat|bat|head|tail|less|nl|sed -n)\b")
 _PATH = lazy(r"^[\w@~./+-]*[\w-]+\.\w{1,8}$|^[\w@~.+-]*/[\w@~./+-]+$|^(?:Makefile|Dockerfile|justfile|LICENSE|README)$")
+_SUBCOMMAND = lazy(r"[a-z][\w:-]*$")
+_MESSAGE = lazy(r"--message|-\w*m")
 _COMMITTED = lazy(
     r"^\[(?P<branch>[^\]\s]+)(?: \([^)]*\)| HEAD)? (?P<hash>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.MULTILINE
 )
-_COMMIT = lazy(r"\bgit\b(?:\s+-[cC]\s*\S+)*\s+commit\b(?P<rest>.*)", re.DOTALL)
-_MESSAGE = lazy(
-    r"(?:-\w*m|--message)[ =]\s*(?:\"\$\(cat <<-?\s*['\"]?(?P<end>\w+)['\"]?\n(?P<here>.*?)\n\s*(?P=end)|\"(?P<double>(?:\\.|[^\"\\])*)\"|'(?P<single>[^']*)'|(?P<bare>\S+))",
-    re.DOTALL,
-)
-_REVERT = lazy(r"\bgit\b(?:\s+-[cC]\s*\S+)*\s+revert\b")
-_OURS = lazy(r"^(?:holdfast|python3? -m holdfast)\b")
-
-_CODE = lazy(r"(?:exit(?:ed with)?(?: code| status)?|return ?code|exit_code\"?)\s*[:=]?\s*(-?\d+)", re.IGNORECASE)
+_EXIT = lazy(r"(?:exit(?:ed with)?(?: code| status)?|return ?code|exit_code\"?)\s*[:=]?\s*(-?\d+)", re.IGNORECASE)
 _BROKEN = lazy(
     r"^(?:FAILED|FAIL|ERROR|E  )\b|\b[1-9]\d* (?:failed|failing|errors?|failures?|problems?)\b|\bFAILURES?!|\btest result: FAILED|"
     r"^Traceback \(most recent|^error(?:\[\w+\])?:|\bpanicked at\b|\bnpm ERR!|^--- FAIL|\bBUILD FAILED\b|\berror TS\d+|"
@@ -83,47 +74,50 @@ class Commit:
     subject: str
 
 
-def parts_of(command: str) -> list[str]:
-    """Return the single commands of a line, without wrappers such as `sudo` or `uv run`."""
-    return [_WRAPPER.sub("", part.strip()) for part in _PART.split(command.partition("<<")[0]) if part.strip()]
+@lru_cache(maxsize=512)
+def _calls(command: str) -> tuple[tuple[Call, tuple[str, ...], str], ...]:
+    """Return the single commands of a line: the call, its words without wrappers such as `sudo` or `uv run`, and these as text."""
+    calls = list[tuple[Call, tuple[str, ...], str]]()
+    for call in (call for pipeline in parse(command) for call in pipeline if call.views):
+        # A script is named by the interpreter or package manager that runs it, a module by its own name.
+        scripts = (view for view in call.views if program_of(view[0]) in _RUNS_SCRIPTS and "-m" not in view)
+        words = next(scripts, call.views[-1])
+        calls.append((call, words, " ".join((program_of(words[0]) if "bin/" in words[0] else words[0], *words[1:]))))
+    return tuple(calls)
 
 
 def check_of(command: str) -> str:
     """Return the name of the check a command runs (`pytest`, `cargo test`); "" if it runs none."""
-    for part in parts_of(command):
-        if match := _CHECK.match(part):
-            return " ".join(match["name"].split())
-    return ""
+    texts = (text for call, _, own in _calls(command) for text in (own, " ".join(call.views[-1])))
+    checks = (match["name"] for text in texts if (match := _CHECK.match(text)))
+    return " ".join(next(checks, "").split())
 
 
 def name_of(command: str) -> str:
     """Return a short name: the check, else the program with its subcommand."""
     if check := check_of(command):
         return check
-    parts = [part for part in parts_of(command) if not part.startswith("cd ")]
-    words = parts[-1].split() if parts else []
-    name_words = words[:2] if len(words) > 1 and re.match(r"[a-z][\w:-]*$", words[1]) else words[:1]
-    return shorten(" ".join(name_words), LONGEST_NAME)
+    firsts = [pipeline[0] for pipeline in parse(command)]
+    _, _, text = next((one for one in _calls(command) if firsts and one[0] == firsts[-1]), (None, (), ""))
+    words = text.split()
+    return shorten(" ".join(words[:2] if len(words) > 1 and _SUBCOMMAND.match(words[1]) else words[:1]), LONGEST_NAME)
 
 
 def only_looks(command: str) -> bool:
     """True if a command only reads: it changes nothing and runs no check."""
-    parts = [part.strip() for piece in parts_of(command) for part in piece.split("|")]
-    return bool(parts) and all(_LOOK.match(part) or not part for part in parts) and not list(written_by(command))
+    return all(_LOOK.match(text) for _, _, text in _calls(command)) and not list(written_by(command))
 
 
 def is_ours(command: str) -> bool:
-    """True if a command runs Holdfast itself."""
-    parts = [part for part in parts_of(command) if not part.startswith("cd ")]
-    return bool(parts) and all(_OURS.match(part) for part in parts)
+    """True if a command runs Holdfast itself, and nothing else."""
+    return bool(_calls(command)) and all(program_of(words[0]) == "holdfast" for _, words, _ in _calls(command))
 
 
 def read_by(command: str) -> Iterator[str]:
     """Yield the files a command printed."""
-    for part in parts_of(command):
-        if match := _READ.match(part.partition("|")[0]):
-            words = [word.strip("'\"") for word in _ARGUMENT.findall(match["rest"])]
-            yield from (word for word in words if _PATH.match(word) and not word.startswith("-"))
+    for _, words, text in _calls(command):
+        if _READ.match(text):
+            yield from (word for word in words[1:] if _PATH.match(word) and not word.startswith("-"))
 
 
 def written_by(command: str) -> Iterator[tuple[str, str]]:
@@ -134,23 +128,21 @@ def written_by(command: str) -> Iterator[tuple[str, str]]:
 
 def commit_of(command: str, output: str) -> Commit | None:
     """Return the commit a command made, from git's output, else from the commit message."""
-    request = _COMMIT.search(command)
-    if not request and not _REVERT.search(command):
+    texts, commits = list[str](), False
+    for _, words, text in _calls(command):
+        if text.startswith("git ") and {"commit", "revert"}.intersection(words):
+            commits = True
+            texts += [value for option, value in pairwise(words) if _MESSAGE.fullmatch(option)]
+            texts += [word.partition("=")[2] for word in words if word.startswith("--message=")]
+    if texts and texts[0].startswith("$(…)"):  # "$(cat <<EOF …)"
+        texts = [call.input for call, _, _ in _calls(command) if call.input] or [""]
+    if not commits:
         return None
-    text, _ = output_of(output)
-    if reported := _COMMITTED.search(text):
+    printed, _ = output_of(output)
+    if reported := _COMMITTED.search(printed):
         return Commit(hash=reported["hash"], subject=reported["subject"].strip())
-    subject = _subject(request["rest"]) if request else ""
-    return Commit(hash="", subject=subject) if subject and "nothing to commit" not in text else None
-
-
-def _subject(rest: str) -> str:
-    message = _MESSAGE.search(rest)
-    if not message:
-        return ""
-    text = next(message[name] for name in ("here", "double", "single", "bare") if message[name] is not None)
-    lines = [line.strip() for line in text.strip().splitlines()]
-    return lines[0] if lines else ""
+    subject = next(iter(texts[0].strip().splitlines()), "").strip() if texts else ""
+    return Commit(hash="", subject=subject) if subject and "nothing to commit" not in printed else None
 
 
 def output_of(result: str) -> tuple[str, int | None]:
@@ -167,7 +159,7 @@ def output_of(result: str) -> tuple[str, int | None]:
                     if isinstance(source.get(name), int):
                         return text, int(source[name])
             return text or result, None
-    code = _CODE.search(result[:400]) or _CODE.search(result[-400:])
+    code = _EXIT.search(result[:400]) or _EXIT.search(result[-400:])
     return result, int(code[1]) if code else None
 
 

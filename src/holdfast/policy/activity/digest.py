@@ -22,6 +22,11 @@ class Broke:
     name: str
     error: str
 
+    @property
+    def still(self) -> str:
+        """The report that it still fails."""
+        return f"{self.name} still fails" + f": {self.error}" * bool(self.error)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
@@ -92,15 +97,13 @@ def _of_type(steps: Sequence[Step], type_: type[_Kind]) -> list[_Kind]:
 def _fixed(steps: Sequence[Step]) -> Iterator[Broke]:
     """Yield checks that failed, then passed at their last run after a change."""
     failed: dict[str, tuple[int, str]] = {}
-    changed_at, passed_at = -1, dict[str, int]()
-    fixed: dict[str, str] = {}
+    fixed, changed_at = dict[str, str](), -1
     for index, step in enumerate(steps):
         match step.did:
             case Changed():
                 changed_at = index
             case Ran(name=name, wrong=True, error=error):
                 failed.setdefault(name, (index, error))
-                passed_at.pop(name, None)
                 fixed.pop(name, None)
             case Ran(name=name, wrong=False) if name in failed and changed_at > failed[name][0]:
                 fixed[name] = failed[name][1]

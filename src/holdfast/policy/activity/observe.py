@@ -1,14 +1,15 @@
-"""Turn hook activity into draft observations by rule: what was changed, fixed, broken or learned."""
+"""Turn hook activity into draft observations by rule: what was changed, fixed, broken or learned, with facts and a narrative."""
 
 import re
 from collections.abc import Mapping, Sequence
 
 from holdfast.model.patterns import lazy
 from holdfast.model.record import Draft
+from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.digest import Work, digest, pieces
-from holdfast.policy.activity.narrate import facts_of, narrative_of, subtitle_of
 from holdfast.policy.activity.turns import Turn, turns
+from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.headlines import TITLE, answer_of, finding_of, joined, one_line, subject_of
 from holdfast.policy.language.reading import SentenceReader
 
@@ -29,18 +30,9 @@ _BY_COMMIT: Mapping[str, str] = {
     **dict.fromkeys("refactor perf".split(), "refactor"),
     **dict.fromkeys("docs chore style ci build test tests deps release revert".split(), "change"),
 }
-_WORDS: Mapping[str, str] = {
-    "bugfix": r"fix(?:es|ed)?|bugs?|broken|crash\w*|regression|correct(?:ed|s)?|resolve[ds]?|patch(?:ed)?|mend(?:ed)?|(?:is|are) wrong|"
-    r"fail(?:s|ing|ed|ures?)?|hangs?|leaks?|errors? out|(?:doesn't|does not|not) work\w*|500|traceback|handled?|stop(?:ped)?|investigate",
-    "refactor": r"refactor\w*|renam\w+|extract(?:ed)?|clean(?:ed)? ?up|simplif\w+|split|inlined?|restructur\w*|dedup\w*|reorgani[sz]\w*|"
-    r"moved?|pull(?:ed)?\b.*\bout|into (?:its|their) own|unif(?:y|ied)|rewr\w+|rework\w*|optimi[sz]\w*|speed up|faster|modulari[sz]e",
-    "change": r"updat\w+|bump(?:ed)?|upgrad\w+|remov\w+|delet\w+|docs?|document(?:ed|ation)?|readme|typos?|comments?|config\w*|format(?:ted)?|"
-    r"chang(?:e|ed)|replac\w+|pin(?:ned)?|downgrad\w+|revert\w*|switch(?:ed)?|disable[ds]?|drop(?:ped)?|translat\w+|merge[ds]?|wording|"
-    r"deploy\w*|install\w*|migrat\w+|release[ds]?|tag(?:ged)?|publish\w*|raise[ds]?|lower(?:ed)?|set",
-    "feature": r"add(?:ed|s)?|implement\w*|creat\w+|build|built|support(?:s|ed)?|introduc\w+|new|wrote|write|wire[ds]?|allow|enable[ds]?|"
-    r"make it possible|let users?|cache[ds]?",
-}
-_BY_WORD = tuple((kind, lazy(rf"\b(?:{words})\b", re.IGNORECASE)) for kind, words in _WORDS.items())
+_BY_WORD = tuple(
+    (kind, lazy(rf"\b(?:{CUES[kind]})\b", re.IGNORECASE)) for kind in ("bugfix", "refactor", "change", "feature")
+)
 _QUESTION = lazy(
     r"(?:why|how|what|which|where|who|when|is|are|does|do|did|was|were|can|has|have)\b|.*\?$", re.IGNORECASE
 )
@@ -52,6 +44,16 @@ _ASIDE = lazy(
 )
 
 
+_NAMED = re.compile(
+    r"^[ \t]*(?:export |default |public |private |static |async |pub |abstract )*"
+    r"(?:def|class|function|func|fn|struct|interface|enum|trait|module|type)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w+)|"
+    r"^[ \t]*(?:export )?(?:const|let|var)\s+([A-Za-z_]\w+)\s*=\s*(?:async )?(?:\(|function|\w+ =>)|"
+    r"^create (?:table|index|view)(?: if not exists)?\s+(\w+)",
+    re.MULTILINE | re.IGNORECASE,
+)
+_DID = {"create": "Created", "edit": "Changed", "delete": "Deleted"}
+
+
 def observations(
     activity: Sequence[HookEvent], *, include_open: bool = False, reader: SentenceReader | None = None
 ) -> list[Draft]:
@@ -60,21 +62,24 @@ def observations(
     Unfinished turns are skipped unless `include_open` is set. Deterministic: the same activity returns the same drafts,
     each with its own key in `extra.trail`.
     """
-    done = [turn for turn in turns(activity, reader) if turn.done or include_open]
-    return [draft for turn in done for draft in observations_of(turn)]
+    return [draft for turn in turns(activity, reader) if turn.done or include_open for draft in observations_of(turn)]
 
 
 def observations_of(turn: Turn) -> list[Draft]:
     """Return the observations of one turn; empty if nothing in it is worth recording."""
-    return [_draft(work) for work in _works_of(turn) if _did_something(work) or not work.signals]
+    return [_draft(work) for work in works_of(turn) if _did_something(work) or not work.signals]
 
 
 def works(
     activity: Sequence[HookEvent], reader: SentenceReader | None = None, *, include_open: bool = False
 ) -> list[Work]:
     """Return the pieces of work that are worth recording."""
-    done = [turn for turn in turns(activity, reader) if turn.done or include_open]
-    return [work for turn in done for work in _works_of(turn)]
+    return [work for turn in turns(activity, reader) if turn.done or include_open for work in works_of(turn)]
+
+
+def works_of(turn: Turn) -> list[Work]:
+    """Return the pieces of work of one turn that are worth recording."""
+    return [work for piece in pieces(turn) if _is_worth_recording(work := digest(piece))]
 
 
 def settled(activity: Sequence[HookEvent]) -> str:
@@ -113,22 +118,17 @@ def type_of(work: Work) -> str:
     return kind
 
 
-def _works_of(turn: Turn) -> list[Work]:
-    return [work for piece in pieces(turn) if _is_worth_recording(work := digest(piece))]
-
-
 def _stated_type(work: Work) -> str:
     """Return the type that the commit, request, checks, answer or files indicate, in this order."""
-    for commit in work.commits:
-        subject, prefix = subject_of(commit.subject)
-        if kind := _BY_COMMIT.get(prefix) or _type_by_words(subject):
-            return kind
-    if kind := _type_by_words(work.request):
-        return kind
-    if work.fixed:
-        return "bugfix"
+    subjects = (subject_of(commit.subject) for commit in work.commits)
     creates_code = any(change.how == "create" and not _ASIDE.search(change.path) for change in work.changes)
-    return _type_by_words(work.outcome) or ("feature" if creates_code else "change")
+    types = (
+        *(_BY_COMMIT.get(prefix) or _type_by_words(subject) for subject, prefix in subjects),
+        _type_by_words(work.request),
+        "bugfix" if work.fixed else _type_by_words(work.outcome),
+        "feature" if creates_code else "change",
+    )
+    return next(filter(None, types))
 
 
 def _type_by_words(text: str) -> str:
@@ -190,3 +190,70 @@ def _title_from_steps(work: Work) -> str:
     if work.acts:
         return f"Ran {joined([run.name for run in work.acts], 3)}"
     return answer_of(work.turn.answer) or f"Read {joined(work.read, 3)}"
+
+
+def subtitle_of(work: Work, kind: str, title: str) -> str:
+    """Return one more line: what was wrong, what is still broken, or what the answer says."""
+    by = f"Sub-agent {work.turn.agent}: " if work.turn.agent else ""
+    fixed = (check for check in work.fixed if kind == "bugfix" and check.error)
+    lines = (
+        *(f"{check.name} failed with {check.error.rstrip('.')}; it passes now" for check in fixed),
+        *(check.still for check in work.broken),
+        shorten(answer_of(work.turn.answer, title=title), 200),
+        joined(work.modified, 3),
+    )
+    return (by + next(filter(None, lines), "")).rstrip(": ")
+
+
+def facts_of(work: Work) -> list[str]:
+    """Return single facts, each understandable alone."""
+    facts = [f"Commit {commit.hash or 'made'}: {commit.subject}" for commit in work.commits]
+    facts += [f"{check.name} failed ({check.error}), then passed" for check in work.fixed if check.error]
+    facts += [check.still for check in work.broken]
+    for path in dict.fromkeys(change.path for change in work.changes):
+        edits = [change for change in work.changes if change.path == path]
+        before, after = (
+            dict.fromkeys(name for groups in _NAMED.findall("\n".join(texts)) for name in groups if name)
+            for texts in ([change.before for change in edits], [change.after for change in edits])
+        )
+        named = {"adds": after.keys() - before.keys(), "removes": before.keys() - after.keys()}
+        details = [
+            f"{how} {joined([f'`{name}`' for name in (*after, *before) if name in names], 4)}"
+            for how, names in named.items()
+            if names
+        ]
+        did = _DID[edits[-1].how if edits[-1].how == "delete" else edits[0].how]
+        facts.append(f"{did} {path}" + f" ({'; '.join(details)})" * bool(details))
+    for task in work.delegated:
+        answer = answer_of(task.answer)
+        facts.append(f"Sub-agent {task.agent or 'unnamed'}, asked to {task.task}" + f": {answer}" * bool(answer))
+    return [shorten(fact, 1_000) for fact in dict.fromkeys(facts)]
+
+
+def narrative_of(work: Work) -> str:
+    """Return what happened as running text, in order."""
+    wanted = dict.fromkeys(f"“{shorten(search.wanted, 60)}”" for search in work.searches if search.wanted)
+    changed = {how: dict.fromkeys(change.path for change in work.changes if change.how == how) for how in _DID}
+    known = {check.name for check in (*work.fixed, *work.broken)}
+    passed = dict.fromkeys(run.name for run in work.runs if not run.wrong and run.name not in known)
+    answer = work.turn.answer
+    for signal in work.signals:  # each is stored, or awaits confirmation, as a record of its own
+        answer = answer.replace(signal.text, "")
+    answer = " ".join(answer.split()) if work.signals else answer
+    parts = [
+        f"Asked: {one_line(work.turn.prompt, 400)}." if work.turn.prompt else "",
+        f"Done by the sub-agent {work.turn.agent}." if work.turn.agent else "",
+        f"Read {joined(work.read, 6)}." if work.read else "",
+        f"Looked for {joined(list(wanted), 4)}." if wanted else "",
+        *(f"Had {task.agent or 'a sub-agent'} do: {shorten(task.task, 160)}." for task in work.delegated),
+        *(f"{_DID[how]} {joined(list(paths), 6)}." for how, paths in changed.items() if paths),
+        *(
+            f"{check.name} failed" + f" with {check.error.rstrip('.')}" * bool(check.error) + " and passed afterwards."
+            for check in work.fixed
+        ),
+        *(f"{check.still.rstrip('.')}." for check in work.broken),
+        f"Ran {joined(list(passed), 4)}." if passed else "",
+        *(f"Committed {commit.hash} “{commit.subject}”.".replace("  ", " ") for commit in work.commits),
+        f"Answered: {shorten(answer, 600)}" if answer else "",
+    ]
+    return " ".join(part for part in parts if part) or "No details were recorded."

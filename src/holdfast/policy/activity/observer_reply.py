@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import unescape
 
 from holdfast.model.kinds import KINDS
 from holdfast.model.observer import Mode
@@ -11,6 +12,7 @@ from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.digest import digest
 from holdfast.policy.activity.turns import Turn
+from holdfast.policy.language.reading import BULLET
 
 MOST, MOST_ITEMS = 20, 20
 LONGEST, LONGEST_TITLE = 200_000, 200
@@ -24,9 +26,7 @@ _SUMMARY = re.compile(
 _SKIP = re.compile(r"<skip\w{0,20}\b[^<>]{0,200}>", re.IGNORECASE)
 _TURN = re.compile(r"\bturn\s*=\s*[\"']?(\d{1,4})")
 _TAG = re.compile(r"</?[a-z_]{1,30}\b[^<>]{0,200}>", re.IGNORECASE)
-_CDATA = ("<![CDATA[", "]]>")
-_BULLET = re.compile(r"^\s*[-*•]\s+")
-_ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&#39;", "'"), ("&amp;", "&"))
+_FIELDS = ("type", "title", "subtitle", "facts", "narrative", "concepts", "files_read", "files_modified")
 _SUMMARY_FIELDS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
 
@@ -43,6 +43,11 @@ class ParsedObservation:
     files_read: list[str] = field(default_factory=list)
     files_modified: list[str] = field(default_factory=list)
     turn: int = 0
+
+    @property
+    def heading(self) -> str:
+        """The first text that it has: its title, else another part; "" if it says nothing."""
+        return next((text for text in (self.title, self.subtitle, self.narrative, *self.facts) if text), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +68,8 @@ class Malformed:
 def read_reply(text: str, mode: Mode) -> ParsedReply | Malformed:
     """Parse a reply. An empty or skipping reply has no observations; other text without any is malformed."""
     text = text[:LONGEST].replace("\0", "")
-    observations = [
-        observation
-        for match in _OBSERVATION.finditer(text)
-        if (observation := _observation(match["body"], match["about"], mode))
-    ]
+    read = (_observation(match["body"], match["about"], mode) for match in _OBSERVATION.finditer(text))
+    observations = [observation for observation in read if observation]
     summary = _summary(text)
     if not observations and not summary and text.strip() and not _OBSERVATION.search(text) and not _SKIP.search(text):
         return Malformed(said=shorten(text, 200))
@@ -117,66 +119,54 @@ def _observation(body: str, about: str, mode: Mode) -> ParsedObservation | None:
         subtitle=_text(body, "subtitle"),
         narrative=_text(body, "narrative"),
         facts=_items(body, "facts", "fact"),
-        concepts=[
-            concept for concept in dict.fromkeys(concepts) if concept and concept != kind and len(concept) <= 100
-        ],
+        concepts=[name for name in dict.fromkeys(concepts) if name and name != kind and len(name) <= 100],
         files_read=_items(body, "files_read", "file"),
         files_modified=_items(body, "files_modified", "file"),
         turn=int(number[1]) if (number := _TURN.search(about)) else 0,
     )
-    return (
-        observation if observation.title or observation.narrative or observation.facts or observation.subtitle else None
-    )
+    return observation if observation.heading else None
 
 
 def _summary(text: str) -> dict[str, str]:
     match = _SUMMARY.search(text)
-    if not match:
-        return {}
     longest = {spec.name: spec.longest for spec in KINDS["summary"].fields}
-    fields = {name: shorten(_text(match["body"], name), longest[name]) for name in _SUMMARY_FIELDS}
+    fields = {name: shorten(_text(match["body"], name), longest[name]) for name in _SUMMARY_FIELDS} if match else {}
     return {name: value for name, value in fields.items() if value}
 
 
 def _text(body: str, name: str) -> str:
     """Return the text of a tag, closed or not."""
-    match = re.search(rf"<{name}\b[^<>/]{{0,200}}>(.*?)(?:</{name}\s*>|(?=<(?:type|title|subtitle|facts|narrative|concepts|files_read|files_modified|request|investigated|learned|completed|next_steps|notes)\b)|\Z)", body, re.DOTALL | re.IGNORECASE)  # fmt: skip
-    return _clean(match[1]) if match else ""
+    return next(iter(_tags(body, name, f"(?=<(?:{'|'.join((*_FIELDS, *_SUMMARY_FIELDS))})\\b)")), "")
 
 
 def _items(body: str, name: str, item: str) -> list[str]:
     """Return the items of a list: the tags in it, else its lines."""
-    match = re.search(rf"<{name}\b[^<>/]{{0,200}}>(.*?)(?:</{name}\s*>|\Z)", body, re.DOTALL | re.IGNORECASE)
-    if not match:
-        return []
-    tagged = re.findall(
-        rf"<{item}\b[^<>/]{{0,200}}>(.*?)(?:</{item}\s*>|(?=<{item}\b)|\Z)", match[1], re.DOTALL | re.IGNORECASE
-    )
-    lines = tagged or [_BULLET.sub("", line) for line in match[1].splitlines()]
-    return [text for line in lines if (text := _clean(line))][:MOST_ITEMS]
+    for inner in _tags(body, name, r"\Z", raw=True)[:1]:
+        lines = [_clean(BULLET.sub("", line, count=1)) for line in inner.splitlines()]
+        return [text for text in _tags(inner, item, rf"(?=<{item}\b)") or lines if text][:MOST_ITEMS]
+    return []
+
+
+def _tags(body: str, name: str, or_until: str, *, raw: bool = False) -> list[str]:
+    pattern = rf"<{name}\b[^<>/]{{0,200}}>(.*?)(?:</{name}\s*>|{or_until}|\Z)"
+    return [text if raw else _clean(text) for text in re.findall(pattern, body, re.DOTALL | re.IGNORECASE)]
 
 
 def _clean(text: str) -> str:
-    for marker in _CDATA:
-        text = text.replace(marker, "")
-    text = _TAG.sub(" ", text)
-    for entity, character in _ENTITIES:
-        text = text.replace(entity, character)
-    return " ".join(text.split())
+    plain = _TAG.sub(" ", text.replace("<![CDATA[", "").replace("]]>", ""))
+    return " ".join(unescape(plain).split())
 
 
 def _draft(observation: ParsedObservation, turn: Turn, nth: int, by: str) -> Draft:
-    work = digest(turn)
-    title = shorten(
-        observation.title or observation.subtitle or observation.narrative or observation.facts[0], LONGEST_TITLE
-    )
+    work, title = digest(turn), shorten(observation.heading, LONGEST_TITLE)
+    modified = _really_touched(observation.files_modified, work.modified)
     fields = {
         "type": observation.type,
         "subtitle": shorten(observation.subtitle, 1_000),
         "facts": [shorten(fact, 2_000) for fact in observation.facts],
         "concepts": observation.concepts,
         "files_read": _really_touched(observation.files_read, work.read),
-        "files_modified": _really_touched(observation.files_modified, work.modified),
+        "files_modified": modified,
         "discovery_tokens": turn.tokens,
     }
     extra = {"trail": turn.id, "session": turn.session, "client": turn.client, "agent": turn.agent}
@@ -187,7 +177,7 @@ def _draft(observation: ParsedObservation, turn: Turn, nth: int, by: str) -> Dra
         body=shorten(observation.narrative, 20_000) or observation.subtitle or "; ".join(observation.facts) or title,
         fields={name: value for name, value in fields.items() if value},
         source="observed",
-        anchors=tuple(_really_touched(observation.files_modified, work.modified)[:5]),
+        anchors=tuple(modified[:5]),
         extra={name: value for name, value in extra.items() if value},
         at=turn.ended,
     )
@@ -195,6 +185,5 @@ def _draft(observation: ParsedObservation, turn: Turn, nth: int, by: str) -> Dra
 
 def _really_touched(claimed: Sequence[str], touched: Sequence[str]) -> list[str]:
     """Return the claimed files that were really touched, else all that were touched."""
-    names = {name.removeprefix("./") for name in claimed}
-    known = [path for path in touched if path in names or any(path.endswith(f"/{name}") for name in names if name)]
-    return (known or list(touched))[:30]
+    names = tuple(f"/{name.removeprefix('./')}" for name in claimed if name)
+    return ([path for path in touched if f"/{path}".endswith(names)] or list(touched))[:30]

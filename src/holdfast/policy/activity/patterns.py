@@ -7,14 +7,12 @@ Hooks import this module: patterns are compiled to plain lists, which a prepared
 
 from __future__ import annotations
 
-import re
 from collections import namedtuple
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.activity.programs import (
     ALIASES,
     FLAGS,
-    HARMLESS,
-    HARMLESS_OF,
     PLAIN,
     READERS,
     SHELLS,
@@ -22,7 +20,8 @@ from holdfast.policy.activity.programs import (
     SQL_CLIENTS,
     SQL_VERBS,
     SUBCOMMANDS,
-    VALUED,
+    harmless_flags,
+    valued,
 )
 from holdfast.policy.activity.shell import Call, parse, program_of
 
@@ -35,12 +34,12 @@ ANY_SQL = "sql"  # in a pattern: every client of a database
 UNLESS = " unless "
 # Flags that say how much to print or to ask: they make no command dangerous.
 _DECORATION = frozenset({"verbose", "quiet", "q", "yes", "y", "interactive", "it", "t", "message", "m", "no-edit", "color", "set-upstream"})  # fmt: skip
-_PLACEHOLDER = re.compile(r"<[^<>]*>|\[[^\]]*\]|…|\.\.\.|\$\(…\)")
-_NAMED = re.compile(r"<[\w .-]+>")
-_IN_BIN = re.compile(r"(?:.*/)?\.?s?bin/[^/]+")
-_SUBCOMMAND = re.compile(r"[A-Za-z][\w:-]*")
-_SPACES = re.compile(r"[\s;=(),]+")
-_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
+_PLACEHOLDER = lazy(r"<[^<>]*>|\[[^\]]*\]|…|\.\.\.|\$\(…\)")
+_NAMED = lazy(r"<[\w .-]+>")
+_IN_BIN = lazy(r"(?:.*/)?\.?s?bin/[^/]+")
+_SUBCOMMAND = lazy(r"[A-Za-z][\w:-]*")
+_SPACES = lazy(r"[\s;=(),]+")
+_VARIABLE = lazy(r"\$\{?(\w+)\}?")
 
 _FINDING = frozenset({"delete", "exec", "execdir", "ok"})  # of `find`: all else only selects files
 _KILLING = frozenset({"9", "KILL", "SIGKILL"})
@@ -77,17 +76,14 @@ def fires(pattern: dict[str, Any], pipelines: Iterable[Sequence[Call]]) -> bool:
     for calls in pipelines:
         place = 0
         for call in calls:
-            if _fits_call(stages[place], call) and not _is_excused(pattern, call):
+            fits = any(_fits_view(stages[place], view, call, harmless=False) for view in call.views)
+            if not fits or not set(call.env).issuperset(pattern.get("env", ())):
+                continue
+            if not any(_fits_view(excuse, view, call) for excuse in pattern["unless"] for view in call.views):
                 place += 1
                 if place == len(stages):
                     return True
     return False
-
-
-def _is_excused(pattern: dict[str, Any], call: Call) -> bool:
-    """True if an exception fits a call, or a variable that the pattern names is not set for it."""
-    fits = (_fits_view(excuse, view, call) for excuse in pattern["unless"] for view in call.views)
-    return not set(call.env).issuperset(pattern.get("env", ())) or any(fits)
 
 
 def narrowed(text: str, remedies: Iterable[str]) -> str:
@@ -100,22 +96,15 @@ def narrowed(text: str, remedies: Iterable[str]) -> str:
         excuse = _stages(remedy, outermost=True)[:1]
         covers_all = any(_fits_view(stage, view, own[-1][0]) for stage in excuse for view in own[-1][0].views)
         if excuse and not covers_all and (remedy.startswith("-") or fires(pattern, _parsed(remedy))):
-            kept.append(_generalised(text, remedy))
+            longer, views = _parsed(remedy), own[-1][0].views
+            if longer and not remedy.startswith("-") and views[0] == views[-1]:
+                # The same command with a target where the pattern has none stands for every target.
+                bare, full = anatomy(views[-1]), anatomy(longer[-1][0].views[-1])
+                if full.flags == bare.flags and full.operands and full.operands[:-1] == bare.operands:
+                    kept.append(f"{text} *")
+                    continue
+            kept.append(remedy)
     return UNLESS.join([text, *dict.fromkeys(kept)])
-
-
-def _generalised(text: str, remedy: str) -> str:
-    """Return a remedy for every target, if it is the same command with a target where a pattern has none."""
-    shorter, longer = _parsed(text), _parsed(remedy)
-    if not (shorter and longer) or remedy.startswith("-"):
-        return remedy
-    bare, full = anatomy(shorter[-1][0].views[-1]), anatomy(longer[-1][0].views[-1])
-    same = len(full.operands) == len(bare.operands) + 1 and full.operands[: len(bare.operands)] == bare.operands
-    return (
-        f"{text} *"
-        if same and full.flags == bare.flags and shorter[-1][0].views[0] == shorter[-1][0].views[-1]
-        else remedy
-    )
 
 
 def _stages(text: str, *, outermost: bool = False) -> list[list[Any]]:
@@ -143,7 +132,9 @@ def _stage(view: tuple[str, ...], given: str, *, outermost: bool) -> list[Any]:
     )
     flags = flags or sorted(flag for flag in found.flags if "=" not in flag)
     if found.program in SQL_CLIENTS or found.program == ANY_SQL:
-        phrase = _phrase(" ".join((*view[1:], given)))
+        # The SQL, from its first verb on, without placeholders.
+        sql = _SPACES.split(_PLACEHOLDER.sub(" ", _sql(view, given)).strip())
+        phrase = " ".join(sql[next((place for place, word in enumerate(sql) if word in SQL_VERBS), len(sql)) :])
         return [found.program, "", [], [], phrase] if phrase else [found.program, "", flags, words, ""]
     if found.program == "find" and set(flags) & _FINDING:
         return ["find", "", [flag for flag in flags if flag in _FINDING], [], ""]
@@ -158,17 +149,6 @@ def _stage(view: tuple[str, ...], given: str, *, outermost: bool) -> list[Any]:
     path = found.program if _IN_BIN.match(found.path) and not outermost else found.path
     path = path if "/" in path else found.program
     return [path, subcommand, flags, [target for target in targets if target.strip("*")] or targets[:1], ""]
-
-
-def _phrase(text: str) -> str:
-    """Return the SQL of a pattern, from its first verb on, without placeholders."""
-    words = _SPACES.split(_PLACEHOLDER.sub(" ", text).replace("'", " ").replace('"', " ").strip().lower())
-    starts = [place for place, word in enumerate(words) if word in SQL_VERBS]
-    return " ".join(words[starts[0] :]) if starts else ""
-
-
-def _fits_call(stage: list[Any], call: Call) -> bool:
-    return any(_fits_view(stage, view, call, harmless=False) for view in call.views)
 
 
 def _fits_view(stage: list[Any], view: tuple[str, ...], call: Call, *, harmless: bool = True) -> bool:
@@ -186,7 +166,7 @@ def _fits_view(stage: list[Any], view: tuple[str, ...], call: Call, *, harmless:
         return False
     if not harmless and _changes_nothing(found, flags):
         return False
-    if phrase and f" {phrase} " not in f" {_SPACES.sub(' ', _plain_sql(view, call))} ":
+    if phrase and f" {phrase} " not in f" {_SPACES.sub(' ', _sql(view, call.input))} ":
         return False
     operands = found.operands
     if subcommand:
@@ -197,8 +177,8 @@ def _fits_view(stage: list[Any], view: tuple[str, ...], call: Call, *, harmless:
     return _holds([word for word, _ in operands], targets)
 
 
-def _plain_sql(view: tuple[str, ...], call: Call) -> str:
-    return " ".join((*view[1:], call.input)).replace("'", " ").replace('"', " ").lower()
+def _sql(view: tuple[str, ...], given: str) -> str:
+    return " ".join((*view[1:], given)).replace("'", " ").replace('"', " ").lower()
 
 
 def _same_program(program: str, word: str) -> bool:
@@ -253,7 +233,7 @@ def _plain(word: str) -> str:
 
 def _changes_nothing(found: Anatomy, flags: list[str]) -> bool:
     """True if a call only explains itself or reports what it would do; a flag that the pattern itself names does not count."""
-    quiet = {*HARMLESS, *HARMLESS_OF.get(found.program, ())} - set(flags)
+    quiet = harmless_flags(found.program) - set(flags)
     words = [word for word, _ in found.operands]
     if found.flags & quiet:
         return "dry-run=none" not in found.flags
@@ -265,16 +245,7 @@ def _changes_nothing(found: Anatomy, flags: list[str]) -> bool:
 
 
 # What a short flag usually means, where the program's table does not say otherwise.
-_COMMON = {
-    "f": "force",
-    "r": "recursive",
-    "R": "recursive",
-    "a": "all",
-    "d": "delete",
-    "g": "global",
-    "y": "yes",
-    "q": "quiet",
-}
+_COMMON = dict(f="force", r="recursive", R="recursive", a="all", d="delete", g="global", y="yes", q="quiet")  # noqa: C408
 _known: dict[tuple[str, ...], Anatomy] = {}
 
 
@@ -300,16 +271,15 @@ def _anatomy(view: tuple[str, ...]) -> Anatomy:
         elif not ended and len(word) > 1 and word[0] == "-" and " " not in word:
             names, has_value = _named(word, program, subcommand)
             flags |= names
-            valued = f"{VALUED.get(program, '')} {VALUED.get(f'{program} {subcommand}', '')}".split()
             last = word.lstrip("-") if word.startswith("--") or program in SINGLE_DASH else word[-1:]
-            after_option, is_value = not has_value, not has_value and last in valued
+            after_option, is_value = not has_value, not has_value and last in valued(program, subcommand)
         else:
             plain = SUBCOMMANDS.get(program, {}).get(word, word)
             operands.append((plain, after_option))
             is_subcommand = not after_option or f"{program} {plain}" in FLAGS
             subcommand = subcommand or (plain if is_subcommand else "")
             after_option = False
-    if view[-1] == "-h" and "h" not in VALUED.get(program, "").split():
+    if view[-1] == "-h" and "h" not in valued(program):
         flags.add("help")
     return _adjusted(program, view, flags, operands)
 
@@ -320,33 +290,40 @@ def _named(word: str, program: str, subcommand: str) -> tuple[set[str], bool]:
     name, equals, value = word.lstrip("-").partition("=")
     if word.startswith("--") or program in SINGLE_DASH or name.lower() in ("recurse", "force", "whatif"):
         name = name.lower() if program == "rm" else name
-        found = {*names.get(name, name).split()}
+        found = ({*names[name].split("+")} if name in names else {name}) - {""}
         return found | ({f"{long}={_plain(value)}" for long in found} if value else set()), bool(equals)
-    letters = list[str]()
-    valued = f"{VALUED.get(program, '')} {VALUED.get(f'{program} {subcommand}', '')}".split()
+    flags = set[str]()
     for place, letter in enumerate(name):
         if place and letter.isdigit() and not name.isdigit():
-            return {*_long(letters, names)}, True
-        letters.append(letter)
-        if letter in valued and place + 1 < len(name):
-            value = _plain(name[place + 1 :])
-            return {*_long(letters, names), *(f"{long}={value}" for long in _long([letter], names))}, True
-    return {*_long(letters, names)}, bool(equals)
-
-
-def _long(letters: list[str], names: dict[str, str]) -> list[str]:
-    return [long for letter in letters for long in (names.get(letter) or _COMMON.get(letter, letter)).split()]
+            return flags, True
+        long = (names.get(letter) or _COMMON.get(letter, letter)).split("+")
+        flags.update(long)
+        if letter in valued(program, subcommand) and place + 1 < len(name):
+            return flags | {f"{flag}={_plain(name[place + 1 :])}" for flag in long}, True
+    return flags, bool(equals)
 
 
 def _adjusted(program: str, view: tuple[str, ...], flags: set[str], operands: list[tuple[str, bool]]) -> Anatomy:
     """Spell the same action the same way, where words and not flags say it."""
-    if program == "git":
-        _adjust_git([word for word, _ in operands], flags, operands)
+    words = [word for word, _ in operands]
+    if program == "git" and "push" in words[:2]:
+        flags |= {"force"} if any(word.startswith("+") for word in words) else set()
+        flags |= {"delete"} if any(word.startswith(":") and len(word) > 1 for word in words) else set()
+        operands = [(word.lstrip("+:") or word, value) for word, value in operands]
+    elif program == "git" and words == ["add"] and "all" in flags:
+        operands = [*operands, (".", False)]
+        flags.discard("all")
     elif program == "kill" and _KILLING & {word.lstrip("-") for word in view}:
         flags.add("9")
         operands = [pair for pair in operands if pair[0] not in _KILLING]
     elif program == "kubectl":
-        operands = [(part, value) for word, value in operands for part in _resource(word)]
+        kinds = SUBCOMMANDS[program]
+        parts = ((word.partition("/"), word, value) for word, value in operands)
+        operands = [
+            (text, value)
+            for (kind, slash, name), word, value in parts
+            for text in ([kinds.get(kind, kind), name] if slash and kind in kinds else [word])
+        ]
     elif program == "cargo":
         operands = [pair for pair in operands if not pair[0].startswith("+")]
     elif program == "systemctl":
@@ -354,19 +331,3 @@ def _adjusted(program: str, view: tuple[str, ...], flags: set[str], operands: li
     elif program == "yarn" and not operands and not flags:
         operands = [("install", False)]
     return Anatomy(program, view[0], flags, tuple(operands))
-
-
-def _adjust_git(words: list[str], flags: set[str], operands: list[tuple[str, bool]]) -> None:
-    if "push" in words[:2]:
-        flags |= {"force"} if any(word.startswith("+") for word in words) else set()
-        flags |= {"delete"} if any(word.startswith(":") and len(word) > 1 for word in words) else set()
-        operands[:] = [(word.lstrip("+:") or word, value) for word, value in operands]
-    elif words == ["add"] and "all" in flags:
-        operands.append((".", False))
-        flags.discard("all")
-
-
-def _resource(word: str) -> list[str]:
-    kind, slash, name = word.partition("/")
-    known = SUBCOMMANDS["kubectl"]
-    return [known.get(kind, kind), name] if slash and kind in known else [word]

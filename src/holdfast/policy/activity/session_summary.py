@@ -1,7 +1,7 @@
 """Summarize a session: the summary record, and the handover text after a compaction."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import Any
@@ -11,12 +11,21 @@ from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.claims import claims_of, is_guess, is_proven, standing_of, takes_back
 from holdfast.policy.activity.digest import Work
-from holdfast.policy.activity.observe import title_of, type_of, works
-from holdfast.policy.activity.prompts import conditions, is_limit, requests, said_in
+from holdfast.policy.activity.observe import is_question, title_of, type_of, works
 from holdfast.policy.activity.tools import open_steps
 from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language.foreign import own_part
-from holdfast.policy.language.headlines import is_vague, joined, one_line, request_of, sentences_of
+from holdfast.policy.language.headlines import (
+    conditions,
+    is_limit,
+    is_vague,
+    joined,
+    one_line,
+    request_of,
+    requests,
+    said_in,
+    sentences_of,
+)
 from holdfast.policy.language.noteworthy import Signal, marked
 from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.language.user_statements import objection
@@ -32,7 +41,8 @@ _AHEAD = re.compile(
 )
 _AHEAD_LINE = re.compile(r".*\bnext steps?:\s*$", re.IGNORECASE | re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<text>\S.*)$")
-LEFT = 0.5  # chance from which a sentence names something left to do
+# Chances from which a sentence names something left to do, reports something done, or asks for something.
+LEFT, DONE, ASKED = 0.5, 0.55, 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +70,18 @@ def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None)
     if not pieces and not _worked(activity):
         return None
     recap = _recap(activity, pieces, reader)
+    lists = {
+        "investigated": recap.investigated,
+        "learned": recap.learned,
+        "completed": recap.completed,
+        "next_steps": recap.ahead,
+        "notes": [*recap.broken, *recap.questions],
+    }
     fields: dict[str, str | list[str]] = {
         "request": THEN.join(recap.asked[:MOST_LINES]),
         "constraints": recap.conditions,
         "state": recap.state,
-        "investigated": _lines(recap.investigated),
-        "learned": _lines(recap.learned),
-        "completed": _lines(recap.completed),
-        "next_steps": _lines(recap.ahead),
-        "notes": _lines([*recap.broken, *recap.questions]),
+        **{name: "\n".join(lines[:MOST_LINES]) for name, lines in lists.items()},
         "files_read": recap.read[:MOST_FILES],
         "files_modified": recap.modified[:MOST_FILES],
     }
@@ -118,11 +131,8 @@ def ahead_in(answer: str, reader: SentenceReader) -> list[str]:
     for heading in (_AHEAD, _AHEAD_LINE):
         if (match := heading.search(answer)) and (items := list(_items(answer[match.end() :]))):
             return items[:MOST_LINES]
-    return [
-        shorten(sentence, LINE)
-        for sentence in (each.text for each in reader.message(answer) if each.share("open") >= LEFT)
-        if not sentence.endswith("?")
-    ]
+    left = (sentence.text for sentence in reader.message(answer) if sentence.share("open") >= LEFT)
+    return [shorten(text, LINE) for text in left if not text.endswith("?")]
 
 
 def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: SentenceReader | None) -> Recap:
@@ -130,15 +140,34 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Senten
     main_turns = [turn for turn in all_turns if not turn.agent]
     last = _last_answered(main_turns)
     found_signals = list(_statements(all_turns))
-    refused = dict(_refused(main_turns))
+    # The start of each turn that the next prompt objects to, and that prompt.
+    refused = {
+        turn.began: one_line(after.prompt, 160)
+        for turn, after in pairwise(main_turns)
+        if objection(after.prompt, after.previous, after.reader) == "no"
+    }
+    objections = [
+        f"The user objected to “{title_of(work, type_of(work))}”: {refused[work.turn.began]}"
+        for work in pieces
+        if work.turn.began in refused and (work.changes or work.commits or work.acts)
+    ]
     fixes = [work for work in pieces if type_of(work) == "bugfix"]
     fixed = [f"{check.name} failed with {check.error}; fixed" for work in fixes for check in work.fixed if check.error]
     read = list(dict.fromkeys(path for work in pieces for path in work.read))
     modified = list(dict.fromkeys(path for work in reversed(pieces) for path in work.modified))
     lasting = [signal.text.split("\n\n", 1)[0] for signal in found_signals if signal.kind in _LASTING]
     learned = _distinct([*lasting, *fixed])
-    ahead, questions = _ahead(main_turns), _questions(last, found_signals)
-    completed = _distinct(_titled(work) for work in pieces if _is_finished(work) and work.turn.began not in refused)
+    # The open steps of the last plan, else what the last answer names.
+    plans = [steps for turn in main_turns for event in turn.events if (steps := open_steps(event.tool, event.given))]
+    ahead = plans[-1][:MOST_LINES] if plans else ahead_in(last.said, last.reader) if last else []
+    latest = main_turns[-1] if main_turns else None
+    if latest and not (latest.said or latest.steps or is_vague(latest.prompt)):  # what was asked last is not done
+        asked_last = latest.reader.prompt(latest.prompt, latest.previous)
+        ahead += [shorten(sentence.text, LINE) for sentence in asked_last if sentence.share("task") >= ASKED]
+    asks = [sentence for sentence in sentences_of(last.answer) if sentence.endswith("?")] if last else []
+    questions = _distinct([*asks, *(signal.text for signal in found_signals if signal.kind == "blocker")])
+    standing = [turn for turn in main_turns if turn.began not in refused]
+    completed = _distinct(line for turn in standing for line in _finished(turn, pieces))
     said = conditions([turn.certain for turn in main_turns])
     return Recap(
         asked=_distinct(requests(turn.prompt for turn in main_turns)),
@@ -150,7 +179,7 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Senten
         learned=learned,
         completed=completed,
         ahead=ahead,
-        broken=[*_broken(pieces), *_objections(pieces, refused)],
+        broken=[*_broken(pieces), *objections],
         questions=questions,
         read=[path for path in read if path not in modified],
         modified=modified,
@@ -165,25 +194,10 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
 
 
 def _stands(claim: Signal, turn: Turn, after: Turn | None) -> bool:
-    if after is None or not after.prompt:
-        return not is_guess(claim) or is_proven(turn)
-    standing = "refuted" if takes_back(after) else standing_of(claim.text, after)
+    standing = "open"
+    if after and after.prompt:
+        standing = "refuted" if takes_back(after) else standing_of(claim.text, after)
     return standing == "confirmed" or (standing == "open" and (not is_guess(claim) or is_proven(turn)))
-
-
-def _refused(main_turns: Sequence[Turn]) -> Iterator[tuple[str, str]]:
-    """Yield the start of each turn that the next prompt objects to, and that prompt."""
-    for turn, after in pairwise(main_turns):
-        if objection(after.prompt, after.previous, after.reader) == "no":
-            yield turn.began, one_line(after.prompt, 160)
-
-
-def _objections(pieces: Sequence[Work], refused: Mapping[str, str]) -> list[str]:
-    return [
-        f"The user objected to “{title_of(work, type_of(work))}”: {refused[work.turn.began]}"
-        for work in pieces
-        if work.turn.began in refused and (work.changes or work.commits or work.acts)
-    ]
 
 
 def _worked(activity: Sequence[HookEvent]) -> bool:
@@ -200,29 +214,11 @@ def _last_answered(main_turns: Sequence[Turn]) -> Turn | None:
 
 def _state(last: Turn | None, reported: Sequence[str]) -> str:
     """Return what the last answer says besides what is reported elsewhere, shortened in its middle."""
-    known = "\n".join(reported)
-    said = (
-        [
-            line
-            for line in said_in(own_part(last.answer, by_agent=True).text)
-            if line.rstrip(".") not in known and line[-1] != ":"
-        ]
-        if last
-        else []
-    )
-    text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in said).rstrip(";")
-    return text if len(text) <= STATE else f"{shorten(text, STATE // 2)} {_ending(text, STATE // 2)}"
-
-
-def _ending(text: str, most: int) -> str:
-    return "…" + text[-most:].partition(" ")[2]
-
-
-def _ahead(main_turns: Sequence[Turn]) -> list[str]:
-    """Return the next steps: the open ones of the last plan, else what the last answer names."""
-    plans = [steps for turn in main_turns for event in turn.events if (steps := open_steps(event.tool, event.given))]
-    last = _last_answered(main_turns)
-    return plans[-1][:MOST_LINES] if plans else ahead_in(last.answer, last.reader) if last else []
+    known, half = "\n".join(reported), STATE // 2
+    said = said_in(own_part(last.answer, by_agent=True).text) if last else []
+    new = [line for line in said if line.rstrip(".") not in known and line[-1] != ":"]
+    text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in new).rstrip(";")
+    return text if len(text) <= STATE else f"{shorten(text, half)} …{text[-half:].partition(' ')[2]}"
 
 
 def _besides(sentences: Sequence[str], asked: Sequence[str]) -> list[str]:
@@ -234,13 +230,22 @@ def _besides(sentences: Sequence[str], asked: Sequence[str]) -> list[str]:
     )
 
 
-def _is_finished(work: Work) -> bool:
-    return bool(work.commits or ((work.changes or work.acts) and not work.broken))
+def _finished(turn: Turn, pieces: Sequence[Work]) -> Iterator[str]:
+    """Yield what was finished in a turn: its work, if it changed something, else what the agent reports as done.
 
-
-def _titled(work: Work) -> str:
-    hash_ = next((commit.hash for commit in work.commits if commit.hash), "")
-    return title_of(work, type_of(work)) + f" ({hash_})" * bool(hash_)
+    Nothing is done while a check fails. Commands alone finish something only if the agent reports it, where that can be judged.
+    """
+    works_here = [work for work in pieces if work.turn.began == turn.began]
+    judged = turn.reader.message(turn.said)
+    done = [sentence.text for sentence in judged if sentence.label == "done" and sentence.share("done") >= DONE]
+    titles = [
+        title_of(work, type_of(work)) + "".join(f" ({commit.hash})" for commit in work.commits[:1] if commit.hash)
+        for work in works_here
+        if work.commits or ((work.changes or (work.acts and (done or not judged))) and not work.broken)
+    ]
+    found_only = any(work.broken or type_of(work) == "discovery" for work in works_here)
+    is_report = not found_only and not is_question(request_of(turn.prompt))
+    yield from titles or ([text.rstrip(".") for text in done] if is_report else [])
 
 
 def _investigated(pieces: Sequence[Work]) -> Iterator[str]:
@@ -260,11 +265,6 @@ def _broken(pieces: Sequence[Work]) -> list[str]:
     return [f"{name} fails: {error}" for name, error in state.items() if error]
 
 
-def _questions(last: Turn | None, found_signals: Sequence[Signal]) -> list[str]:
-    asked = [sentence for sentence in sentences_of(last.answer) if sentence.endswith("?")] if last else []
-    return _distinct([*asked, *(signal.text for signal in found_signals if signal.kind == "blocker")])
-
-
 def _items(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if match := _ITEM.match(line):
@@ -277,7 +277,3 @@ def _distinct(lines: Iterable[str]) -> list[str]:
     """Return each line once; if there are too many, the first and the latest."""
     distinct = [shorten(line, LINE) for line in dict.fromkeys(line for line in lines if line)]
     return distinct if len(distinct) <= MOST_LINES else [distinct[0], *distinct[1 - MOST_LINES :]]
-
-
-def _lines(lines: Sequence[str]) -> str:
-    return "\n".join(lines[:MOST_LINES])

@@ -16,10 +16,13 @@ from holdfast.policy.activity.programs import (
     PACKAGE_COMMANDS,
     RUNNERS,
     SHELLS,
-    SKIPPED,
-    VALUED,
     WRAPPERS,
+    valued,
 )
+
+MYPY = False
+if MYPY:
+    from collections.abc import Container  # noqa: TC003
 
 MOST_NESTED = 8  # substitutions and shells inside each other
 MOST_CALLS = 400
@@ -327,9 +330,7 @@ def _views(words: list[str]) -> tuple[list[tuple[str, ...]], list[str]]:
     """Return a call and the commands it wraps, outermost first; and the scripts that a shell in it runs."""
     views, left = list[tuple[str, ...]](), words
     while left and len(views) < MOST_NESTED:
-        name = program_of(left[0])
-        if short := ALIASES.get(name.lower()):
-            left = [*short, *left[1:]]
+        left = [*ALIASES.get(program_of(left[0]).lower(), left[:1]), *left[1:]]
         views.append(tuple(left))
         inner = _inside(program_of(left[0]), left)
         if isinstance(inner, str):
@@ -345,19 +346,26 @@ def _inside(program: str, words: list[str]) -> list[str] | str:
     if program in INTERPRETERS and (inner := _of_interpreter(program, words)):
         return inner
     if program in WRAPPERS:
-        options, skipped = WRAPPERS[program]
         if program == "command" and words[1:2] in (["-v"], ["-V"]):
             return []
-        return _unassigned(_operands(words[1:], options.split()))[skipped:]
+        options, skipped = WRAPPERS[program]
+        inner = _operands(words[1:], options)
+        while inner and _ASSIGNED.fullmatch(inner[0]):
+            inner = inner[1:]
+        return inner[skipped:]
     if program in ("eval", "watch"):
         return " ".join(words[1:])
     if program in ("su", "powershell", "pwsh", "cmd", "runuser", "nix-shell"):
-        return _after(words, "-c", "-C", "--command", "-Command", "-command", "/c", "/C", "--run")
+        scripts = ("-c", "-C", "--command", "-Command", "-command", "/c", "/C", "--run")
+        return next((" ".join(words[place + 1 :]) for place, word in enumerate(words) if word in scripts), "")
     if program == "ssh":
-        return " ".join(_operands(words[1:], VALUED["ssh"].split())[1:])
+        return " ".join(_operands(words[1:], valued("ssh"))[1:])
     if program in ("find", "fd"):
-        return _of_find(words)
-    return _of_runner(program, words)
+        starts = ("-exec", "-execdir", "-ok", "-x", "-X", "--exec", "--exec-batch")
+        place = next((place for place, word in enumerate(words) if word in starts), len(words))
+        end = next((end for end in range(place, len(words)) if words[end] in (";", "+")), len(words))
+        return words[place + 1 : end]
+    return _of_runner(program, _operands(words[1:], valued(program)))
 
 
 def _of_shell(words: list[str]) -> list[str] | str:
@@ -373,58 +381,41 @@ def _of_shell(words: list[str]) -> list[str] | str:
 
 
 def _of_interpreter(program: str, words: list[str]) -> list[str]:
-    valued = VALUED.get(program, "").split()
     for place, word in enumerate(words[1:], 1):
         if word == "-m" and program == "python":
             return words[place + 1 :]
         if word.startswith("-"):
             if word[1:] in ("c", "e", "eval", "r", "pe", "ne", "pi", "i") or word == "-":
                 return []
-        elif words[place - 1].lstrip("-") not in valued or place == 1:
+        elif words[place - 1].lstrip("-") not in valued(program) or place == 1:
             return [] if program == "bun" else words[place:]
     return []
 
 
-def _of_find(words: list[str]) -> list[str]:
-    for place, word in enumerate(words):
-        if word in ("-exec", "-execdir", "-ok", "-x", "-X", "--exec", "--exec-batch"):
-            ends = [end for end in range(place, len(words)) if words[end] in (";", "+")]
-            return words[place + 1 : ends[0] if ends else len(words)]
-    return []
-
-
-def _of_runner(program: str, words: list[str]) -> list[str]:
-    own = VALUED.get(program, "").split()
-    rest = _operands(words[1:], own)
-    if not rest:
-        return []
-    if program in ("docker", "podman", "nerdctl", "kubectl", "oc"):
-        return _of_container(rest)
-    if (program, rest[0]) in RUNNERS:
-        inner = _operands(rest[1:], RUNNERS[program, rest[0]].split())
-        return inner[SKIPPED.get((program, rest[0]), 0) :] if "--" not in rest else rest[rest.index("--") + 1 :]
-    if program == "uv" and rest[:2] == ["tool", "run"]:
-        return _operands(rest[2:], VALUED["uvx"].split())
-    if program in PACKAGE_COMMANDS and rest[0] not in PACKAGE_COMMANDS[program]:
-        return rest
-    return []
-
-
-def _of_container(rest: list[str]) -> list[str]:
-    if rest[0] == "compose":
-        rest = _operands(rest[1:], VALUED["docker compose"].split())
-    if rest[:1] in (["exec"], ["run"], ["debug"]) or rest[:2] in (["container", "exec"], ["container", "run"]):
+def _of_runner(program: str, rest: list[str]) -> list[str]:
+    """Return what a program with subcommands runs, such as `poetry run` or `docker exec`; `rest` begins with the subcommand."""
+    name = f"{program} {rest[0]}" if rest else ""
+    if program in ("docker", "podman", "nerdctl", "kubectl", "oc") and rest:
+        if rest[0] == "compose":
+            rest = _operands(rest[1:], valued("docker compose"))
+        rest = rest[1:] if rest[:2] in (["container", "exec"], ["container", "run"]) else rest
+        if rest[:1] not in (["exec"], ["run"], ["debug"]):
+            return []
         if "--" in rest:
             return rest[rest.index("--") + 1 :]
-        inner = _operands(rest[1 if rest[0] != "container" else 2 :], CONTAINER.split())
-        if rest[0] == "exec" or (len(inner) > 1 and program_of(inner[1]) in {*KNOWN, *SHELLS, *WRAPPERS}):
-            return inner[1:]
-        image = inner[0].partition(":")[0] if inner else ""
-        return [program_of(image), *inner[1:]] if len(inner) > 1 else []
-    return []
+        image, *inner = _operands(rest[1:], CONTAINER) or [""]
+        if rest[0] == "exec" or (inner and program_of(inner[0]) in {*KNOWN, *SHELLS, *WRAPPERS}):
+            return inner
+        return [program_of(image.partition(":")[0]), *inner] if inner else []
+    if name in RUNNERS:
+        options, skipped = RUNNERS[name]
+        return rest[rest.index("--") + 1 :] if "--" in rest else _operands(rest[1:], options)[skipped:]
+    if program == "uv" and rest[:2] == ["tool", "run"]:
+        return _operands(rest[2:], valued("uvx"))
+    return rest if rest and program in PACKAGE_COMMANDS and rest[0] not in PACKAGE_COMMANDS[program] else []
 
 
-def _operands(words: list[str], valued: list[str]) -> list[str]:
+def _operands(words: list[str], with_value: Container[str]) -> list[str]:
     """Return words from the first that is neither an option nor the value of one."""
     place = 0
     while place < len(words) and words[place].startswith("-") and words[place] != "-":
@@ -432,20 +423,7 @@ def _operands(words: list[str], valued: list[str]) -> list[str]:
         place += 1
         if option == "--":
             break
-        if "=" not in option and (
-            option.lstrip("-") in valued or (not option.startswith("--") and option[-1:] in valued)
-        ):
+        letter = option[-1:] if not option.startswith("--") else option
+        if "=" not in option and (option.lstrip("-") in with_value or letter in with_value):
             place += 1
     return words[place:]
-
-
-def _unassigned(words: list[str]) -> list[str]:
-    place = 0
-    while place < len(words) and _ASSIGNED.fullmatch(words[place]):
-        place += 1
-    return words[place:]
-
-
-def _after(words: list[str], *options: str) -> str:
-    """Return what follows the first of some options, as one text."""
-    return next((" ".join(words[place + 1 :]) for place, word in enumerate(words) if word in options), "")

@@ -1,108 +1,37 @@
 """Map the tools of each client to what they do: read, search, change, run, fetch or delegate, and find their arguments."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, cast
 
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.patterns import tables
+from holdfast.policy.activity.programs import SHELLS
 
 Role = Literal["read", "search", "create", "edit", "delete", "patch", "run", "fetch", "delegate", "aside"]
 
-# Client -> what a tool does -> its names there. `aside`: plans, questions and menus, which do not concern the code.
-VOCABULARY: Mapping[str, Mapping[Role, str]] = {
-    "claude-code": {
-        "read": "Read NotebookRead ReadMcpResourceTool",
-        "search": "Grep Glob LS LSP ToolSearch",
-        "create": "Write",
-        "edit": "Edit MultiEdit NotebookEdit",
-        "run": "Bash PowerShell Monitor",
-        "fetch": "WebFetch WebSearch",
-        "delegate": "Task Agent",
-        "aside": "TodoWrite TaskCreate TaskUpdate TaskList TaskGet AskUserQuestion EnterPlanMode ExitPlanMode Skill "
-        "SlashCommand ListMcpResourcesTool BashOutput KillShell KillBash TaskOutput TaskStop SendMessage",
-    },
-    "codex": {
-        "read": "read_regular view_image",
-        "search": "grep_files list_dir tool_search",
-        "patch": "apply_patch",
-        "run": "shell local_shell shell_command exec_command container.exec exec unified_exec Bash",
-        "fetch": "web_search web_run",
-        "delegate": "spawn_agent",
-        "aside": "update_plan request_user_input write_stdin send_input wait wait_agent close_agent",
-    },
-    "gemini": {
-        "read": "read_regular read_many_files",
-        "search": "glob search_file_content grep_search list_directory",
-        "create": "write_file",
-        "edit": "replace edit",
-        "run": "run_shell_command",
-        "fetch": "web_fetch google_web_search",
-        "delegate": "delegate_to_agent codebase_investigator",
-        "aside": "save_memory write_todos ask_user activate_skill enter_plan_mode exit_plan_mode",
-    },
-    "cursor": {
-        "read": "read_regular Read",
-        "search": "codebase_search grep grep_search file_search list_dir glob_file_search Grep SemanticSearch Glob",
-        "create": "write create_file Write",
-        "edit": "edit_file search_replace edit_notebook reapply StrReplace",
-        "delete": "delete_file Delete",
-        "run": "run_terminal_cmd run_terminal_command Shell",
-        "fetch": "web_search fetch_rules WebSearch WebFetch",
-        "delegate": "Task task",
-        "aside": "todo_write update_memory ask_question create_plan read_lints TodoWrite",
-    },
-    "opencode": {
-        "read": "read",
-        "search": "grep glob list lsp codesearch",
-        "create": "write",
-        "edit": "edit multiedit",
-        "patch": "patch apply_patch",
-        "run": "bash",
-        "fetch": "webfetch websearch",
-        "delegate": "task",
-        "aside": "todowrite todoread question skill plan_enter plan_exit invalid",
-    },
-    "copilot": {
-        "read": "view",
-        "search": "grep glob",
-        "create": "create",
-        "edit": "edit str_replace str_replace_editor",
-        "patch": "apply_patch",
-        "run": "bash powershell",
-        "fetch": "web_fetch web_search",
-        "delegate": "task",
-        "aside": "report_intent update_todo ask_user read_bash write_bash stop_bash list_bash store_memory",
-    },
+BY_CLIENT = {
+    client: {name.lower(): cast("Role", role) for role, names in roles for name in names.split()}
+    for client, roles in tables(__file__).items()
 }
-_BY_CLIENT = {
-    client: {name.lower(): role for role, names in roles.items() for name in names.split()}
-    for client, roles in VOCABULARY.items()
-}
-_ANYWHERE = {name: role for roles in reversed(_BY_CLIENT.values()) for name, role in roles.items()}
+_ANYWHERE = {name: role for roles in reversed(BY_CLIENT.values()) for name, role in roles.items()}
 # Holdfast's own tools, in any client's spelling; their results are memories already.
 _OURS = re.compile(r"(?:^|__|_|-|:|/)(?:plugin[_-])?holdfast(?:$|__|_|-|:|/|\.)", re.IGNORECASE)
 OWN_NAMES = frozenset("recall remember revise judge forget absorb explore".split())
-_PATHS = (
-    "file_path",
-    "filePath",
-    "path",
-    "notebook_path",
-    "absolute_path",
-    "target_file",
-    "target_notebook",
-    "filename",
-)
+_PATHS = "file_path filePath path notebook_path absolute_path target_file target_notebook filename".split()
 LONGEST_PATH = 500
 _PATH_LISTS = ("paths", "files", "file_paths")
 _COMMANDS = ("command", "cmd", "script", "commands")
 _SEARCHES = ("pattern", "query", "regex", "url", "search_term", "prompt", "glob_pattern", "explanation")
+_PLANS = re.compile(r"todo|plan", re.IGNORECASE)
+_STEP = ("content", "step", "title", "description", "text", "task")
 _PATCHES = ("patch", "input", "patchText", "patch_text", "command", "text", "diff")
 
 
 def role_of(tool: str, client: str = "") -> Role | None:
     """Return what a tool does; None for unknown tools and those of other servers."""
     name = tool.lower()
-    return _BY_CLIENT.get(client, {}).get(name) or _ANYWHERE.get(name)
+    return BY_CLIENT.get(client, {}).get(name) or _ANYWHERE.get(name)
 
 
 def is_ours(tool: str, client: str = "") -> bool:
@@ -130,28 +59,27 @@ def command_argument(arguments: Mapping[str, Any]) -> str:
         value = _decoded(arguments.get(name))
         if isinstance(value, list) and value:
             parts = [str(part) for part in value]
-            is_shell = len(parts) > 2 and parts[0].rpartition("/")[2] in (
-                "bash",
-                "sh",
-                "zsh",
-                "cmd",
-                "powershell",
-                "pwsh",
-            )
+            is_shell = len(parts) > 2 and parts[0].rpartition("/")[2] in {*SHELLS, "cmd", "powershell", "pwsh"}
             return parts[-1] if is_shell else " ".join(parts)
         if isinstance(value, str) and value.strip():
             return value.strip()
     return ""
 
 
+def first_text(arguments: Mapping[str, Any], names: Iterable[str], holding: str = "") -> str:
+    """Return the first of some arguments that is a text with something in it."""
+    texts = (arguments.get(name) for name in names)
+    return next((text for text in texts if isinstance(text, str) and text and holding in text), "")
+
+
 def search_argument(arguments: Mapping[str, Any]) -> str:
     """Return what a search or a fetch looked for."""
-    return next((text for name in _SEARCHES if isinstance(text := arguments.get(name), str) and text), "")
+    return first_text(arguments, _SEARCHES)
 
 
 def patch_argument(arguments: Mapping[str, Any]) -> str:
     """Return the text of a patch."""
-    return next((text for name in _PATCHES if isinstance(text := arguments.get(name), str) and "*** " in text), "")
+    return first_text(arguments, _PATCHES, "*** ")
 
 
 def open_steps(tool: str, arguments: Mapping[str, Any]) -> list[str]:
@@ -159,12 +87,7 @@ def open_steps(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     listed = _decoded(arguments.get("todos") or arguments.get("plan")) if _PLANS.search(tool) else None
     steps = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     is_open = (step for step in steps if str(step.get("status")).lower() not in ("completed", "done", "cancelled"))
-    texts = (next((step[name] for name in _STEP if isinstance(step.get(name), str)), "") for step in is_open)
-    return [text for text in texts if text]
-
-
-_PLANS = re.compile(r"todo|plan", re.IGNORECASE)
-_STEP = ("content", "step", "title", "description", "text", "task")
+    return [text for step in is_open if (text := first_text(step, _STEP))]
 
 
 def _decoded(value: Any) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.model.foreign_json import json_or_none
-from holdfast.model.text import CHARS_PER_TOKEN
+from holdfast.model.text import CHARS_PER_TOKEN, good_cut
 
 CHUNK, OVERLAP = 500 * CHARS_PER_TOKEN, 50 * CHARS_PER_TOKEN
 LONGEST_RESULT = 2_000  # a longer tool result is a file or a log, not conversation
@@ -33,11 +33,12 @@ def turn_messages(text: str, until: str) -> list[str]:
             continue
         if str(entry.get("timestamp") or "") > until:
             break
-        role, content = _role_and_content(entry)
-        spoken = [text for text in _spoken(content) if text]
+        inner = next((entry[name] for name in ("message", "payload") if isinstance(entry.get(name), dict)), entry)
+        role, content = str(inner.get("role") or entry.get("type") or ""), inner.get("content")
+        spoken = [content.strip()] if isinstance(content, str) else _parts(content, "text", "input_text", "output_text")
         if role in ("assistant", "gemini", "model"):
-            messages += spoken
-        elif role == "user" and spoken:
+            messages += filter(None, spoken)
+        elif role == "user" and any(spoken):
             messages = []
     return messages
 
@@ -45,42 +46,17 @@ def turn_messages(text: str, until: str) -> list[str]:
 _ASIDE = ("isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 
-def _role_and_content(entry: dict[str, Any]) -> tuple[str, Any]:
-    inner = next((entry[name] for name in ("message", "payload") if isinstance(entry.get(name), dict)), entry)
-    return str(inner.get("role") or entry.get("type") or ""), inner.get("content")
-
-
-def _spoken(content: Any) -> list[str]:
-    """Return the texts of a message; a tool result is none."""
-    if isinstance(content, str):
-        return [content.strip()]
-    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    texts = [part.get("text") for part in parts if part.get("type") in ("text", "input_text", "output_text")]
-    return [text.strip() for text in texts if isinstance(text, str)]
-
-
 def chunks(turns: list[str]) -> list[str]:
     """Split messages into chunks of about 500 tokens that overlap by 50."""
     whole = "\n\n".join(turns)
     pieces, start = [], 0
     while start < len(whole):
-        end = _cut_near(whole, start, start + CHUNK)
+        end = good_cut(whole, start, start + CHUNK)
         pieces.append(whole[start:end].strip())
         if end >= len(whole):
             break
         start = max(end - OVERLAP, start + 1)
     return [piece for piece in pieces if piece]
-
-
-def _cut_near(text: str, start: int, end: int) -> int:
-    """Return a good place to cut near the end: after a paragraph, line or word in the last fifth."""
-    if end >= len(text):
-        return len(text)
-    earliest = start + CHUNK * 4 // 5
-    for separator in ("\n\n", "\n", " "):
-        if (position := text.rfind(separator, earliest, end)) > 0:
-            return position + len(separator)
-    return end
 
 
 def _entries(text: str) -> Iterator[Any]:
@@ -107,15 +83,15 @@ def _turns(entry: Any) -> Iterator[str]:
 def _texts(content: Any) -> Iterator[str]:
     if isinstance(content, str) and content.strip():
         yield content.strip()
-    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    spoken = [text for part in parts if (text := _text(part, "text"))]
     # Thinking counts only where there is no other text.
-    yield from spoken or [text for part in parts if (text := _text(part, "thinking"))]
-    for part in parts:
-        if part.get("type") == "tool_result":
+    yield from _parts(content, "text") or _parts(content, "thinking")
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and part.get("type") == "tool_result":
             yield from (text for text in _texts(part.get("content")) if len(text) < LONGEST_RESULT)
 
 
-def _text(part: dict[str, Any], name: str) -> str:
-    value = part.get(name) if part.get("type") == name else None
-    return value.strip() if isinstance(value, str) else ""
+def _parts(content: Any, *types: str) -> list[str]:
+    """Return the texts of the parts of a message that have one of these types."""
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    texts = [part.get("thinking" if types == ("thinking",) else "text") for part in parts if part.get("type") in types]
+    return [text.strip() for text in texts if isinstance(text, str) and text.strip()]

@@ -11,8 +11,7 @@ from holdfast.model.trail import OBSERVER_FOLDER, HookEvent
 from holdfast.policy.activity import commands, tools
 from holdfast.policy.activity.written_files import patched
 from holdfast.policy.language.foreign import own_part
-from holdfast.policy.language.prose import tagged
-from holdfast.policy.language.reading import SentenceReader
+from holdfast.policy.language.reading import SentenceReader, tagged
 from holdfast.policy.secrets.find import drop_private, texts_of
 
 # Text that clients and hooks inject: not written by a person or an agent.
@@ -23,9 +22,9 @@ _INJECTED = lazy(
     r"user-prompt-submit-hook|environment_context|user_instructions|additional[-_]context|ide_[\w-]+)\b[^>]{0,500}>",
     re.IGNORECASE,
 )
+_OVERWRITTEN = lazy(r"The file .* has been updated|.{0,200}\bhas been updated\b|.{0,80}\boverwrote\b")
 _SKIPPED = ("Injected", "PreToolUse", "SessionStart")
 _NO_START = ("SessionEnd", "Idle", "PreCompact")  # these begin no turn
-_TOOL_USE = ("PostToolUse", "PostToolUseFailure")
 _TURN_END = ("Stop", "SessionEnd")
 
 
@@ -136,40 +135,38 @@ def turns(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -
         live = current.setdefault(event.session, {})
         if event.event == "UserPromptSubmit":
             _finish(live)
-            live.clear()
         if event.event in _NO_START and not live:
             continue
         if event.agent not in live:
-            live[event.agent] = _new_turn(event)
-            live[event.agent].reader = reader or SentenceReader()
-            live[event.agent].previous = next((turn.answer for turn in reversed(result) if not turn.agent), "")
+            live[event.agent] = Turn(
+                id=event.id,
+                session=event.session,
+                client=event.client,
+                cwd=event.cwd,
+                agent=event.agent,
+                began=event.at,
+                reader=reader or SentenceReader(),
+                previous=next((turn.answer for turn in reversed(result) if not turn.agent), ""),
+            )
             result.append(live[event.agent])
         _add_event(live[event.agent], event)
         if event.event in _TURN_END:
             _finish(live)
-            live.clear()
     return result
-
-
-def own_text(text: str) -> str:
-    """Return what a person or agent wrote: without private parts and injected text."""
-    text, last = drop_private(text), 0
-    parts = []
-    for start, end in tagged(text, _INJECTED):
-        parts.append(text[last:start])
-        last = end
-    return " ".join((*parts, text[last:])).strip()
-
-
-def _new_turn(event: HookEvent) -> Turn:
-    return Turn(
-        id=event.id, session=event.session, client=event.client, cwd=event.cwd, agent=event.agent, began=event.at
-    )
 
 
 def _finish(live: dict[str, Turn]) -> None:
     for turn in live.values():
         turn.done = True
+    live.clear()
+
+
+def own_text(text: str) -> str:
+    """Return what a person or agent wrote: without private parts and injected text."""
+    text = drop_private(text)
+    spans = tagged(text, _INJECTED)
+    starts, ends = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
+    return " ".join(text[start:end] for start, end in zip(starts, ends, strict=True)).strip()
 
 
 def _add_event(turn: Turn, event: HookEvent) -> None:
@@ -187,7 +184,7 @@ def _add_event(turn: Turn, event: HookEvent) -> None:
         case "PreCompact":
             turn.between = own_text(event.between) or turn.between
             turn.compacted = True
-        case name if name in _TOOL_USE:
+        case "PostToolUse" | "PostToolUseFailure":
             turn.steps += [Step(id=event.id, did=did) for did in _steps_of(event)]
             turn.tokens += tokens_of(event.result) + sum(tokens_of(text) for text in texts_of(dict(event.given)))
 
@@ -243,46 +240,23 @@ _AFTER = ("new_string", "newString", "new_str", "content", "contents", "file_tex
 
 
 def _patch_changes(patch: str, cwd: str) -> Iterator[Changed]:
-    before, after = _patch_lines(patch, "-"), _patch_lines(patch, "+")
+    before, after = ("\n".join(line[1:] for line in patch.splitlines() if line.startswith(sign)) for sign in "-+")
     for how, path in patched(patch):
         if tools.is_path(path):
             yield Changed(path=within(path, cwd), how=_HOW[how], before=before, after=after)
 
 
-def _patch_lines(patch: str, sign: str) -> str:
-    return "\n".join(line[1:] for line in patch.splitlines() if line.startswith(sign))
-
-
 def _changed(path: str, role: str, event: HookEvent) -> Changed:
-    before = next((text for name in _BEFORE if isinstance(text := event.given.get(name), str)), "")
-    after = next((text for name in _AFTER if isinstance(text := event.given.get(name), str)), "")
-    how = _HOW[role]
+    before, after = tools.first_text(event.given, _BEFORE), tools.first_text(event.given, _AFTER)
     # Overwriting an existing file is an edit; Claude Code reports which of the two it was.
-    if how == "create" and re.match(
-        r"(?:The file .* has been updated|.{0,200}\bhas been updated\b|.{0,80}\boverwrote\b)", event.result
-    ):
-        how = "edit"
+    overwritten = role == "create" and _OVERWRITTEN.match(event.result)
+    how = "edit" if overwritten else _HOW[role]
     return Changed(path=within(path, event.cwd), how=how, before=before, after=after)
 
 
 def _delegation(event: HookEvent) -> Delegated:
-    arguments = event.given
-    agent = next(
-        (
-            str(arguments[name])
-            for name in ("subagent_type", "agent", "agent_name", "agent_type")
-            if arguments.get(name)
-        ),
-        "",
-    )
-    task = next(
-        (
-            str(arguments[name])
-            for name in ("description", "objective", "task", "prompt", "message")
-            if arguments.get(name)
-        ),
-        "",
-    )
+    agent = tools.first_text(event.given, ("subagent_type", "agent", "agent_name", "agent_type"))
+    task = tools.first_text(event.given, ("description", "objective", "task", "prompt", "message"))
     return Delegated(agent=agent, task=" ".join(task.split()), answer=own_text(event.result))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.activity.patterns import anatomy
-from holdfast.policy.activity.programs import INTERPRETERS
+from holdfast.policy.activity.programs import INTERPRETERS, REWRITING
 
 MYPY = False
 if MYPY:
@@ -15,41 +16,12 @@ if MYPY:
 
 _TEXTS = ("cat", "echo", "printf")
 _NOWHERE = ("/dev/", "$(")
-# Formatters and other programs that rewrite the files they are given; with one of these flags, or always.
-_REWRITING: dict[str, tuple[str, ...]] = {
-    "sed": ("in-place",),
-    "gsed": ("in-place", "i"),
-    "perl": ("in-place",),
-    "ruby": ("i",),
-    "yq": ("inplace",),
-    "prettier": ("write", "w"),
-    "gofmt": ("w",),
-    "goimports": ("w",),
-    "eslint": ("fix",),
-    "clang-format": ("i",),
-    "shfmt": ("w",),
-    "black": (),
-    "isort": (),
-    "rustfmt": (),
-    "sponge": (),
-    "truncate": (),
-    "shred": (),
-    "patch": (),
-    "ex": (),
-    "ed": (),
-    "set-content": (),
-    "add-content": (),
-    "out-file": (),
-    "clear-content": (),
-    "tee": (),
-    "tee-object": (),
-}
-_WRITING_CODE = re.compile(
+_WRITING_CODE = lazy(
     r"\.write_(?:text|bytes)\b|\bopen\([^)]*,\s*(?:mode\s*=\s*)?['\"][rb]*[wax+]|\b(?:write|append)File(?:Sync)?\b|\bFile\.write\b|"
     r"\bos\.(?:remove|rename|replace|unlink)\b|\.unlink\(|\bshutil\.(?:copy|move)|\bcreateWriteStream\b|\binplace=True"
 )
-_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
-_STRING = re.compile(r"['\"]([^'\"\n]{1,300})['\"]")
+_PATCHED = lazy(r"^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+_STRING = lazy(r"['\"]([^'\"\n]{1,300})['\"]")
 
 
 def writes_of(pipelines: Iterable[Sequence[Call]], *, outputs: bool = True) -> Iterator[tuple[str, str]]:
@@ -81,30 +53,20 @@ def _placed(folder: str, path: str) -> str:
 def _by_program(call: Call) -> Iterator[tuple[str, str]]:
     for view in call.views:
         found = anatomy(view)
-        name = found.program.lower()
-        words = [word for word, _ in found.operands]
-        if found.flags & {"help", "dry-run", "diff", "check"}:
+        name, flags, words = found.program.lower(), found.flags, [word for word, _ in found.operands]
+        if flags & {"help", "dry-run", "diff", "check"}:
             continue
-        if name in _REWRITING and (not _REWRITING[name] or found.flags.intersection(_REWRITING[name])):
-            yield from (("edit", word) for word in _files_of(name, words, found.flags))
+        if name == "git" and words:
+            name, words = f"git {words[0]}", words[1:]
+        if name in REWRITING and (not REWRITING[name] or flags.intersection(REWRITING[name])):
+            # Editors of streams take a script first, unless an option gave it.
+            if name == "yq" or (name in ("sed", "gsed") and not flags & {"e", "expression", "f", "file"}):
+                words = [word for word in words if word][1:]
+            yield from (("edit", word) for word in words)
         elif name in _OTHERS:
-            yield from _OTHERS[name](words, found.flags, view)
-        elif name == "git" and words:
-            yield from _by_git(words[0], words[1:], found.flags, view)
-        elif name in INTERPRETERS:
-            code = " ".join((*view[1:], call.input))
-            if _WRITING_CODE.search(code):
-                yield from (("edit", text) for text in _STRING.findall(code) if "/" in text or "." in text)
-
-
-def _files_of(name: str, words: list[str], flags: frozenset[str] | set[str]) -> list[str]:
-    """Return the files among words: editors of streams take a script first, unless an option gave it."""
-    if name in ("sed", "gsed") and not flags & {"e", "expression", "f", "file"}:
-        words = [word for word in words if word]
-        return words[1:]
-    if name == "yq":
-        return words[1:]
-    return words
+            yield from _OTHERS[name](words, flags, view)
+        elif name in INTERPRETERS and _WRITING_CODE.search(code := " ".join((*view[1:], call.input))):
+            yield from (("edit", text) for text in _STRING.findall(code) if "/" in text or "." in text)
 
 
 def _copied(words: list[str], _: object, __: object) -> Iterator[tuple[str, str]]:
@@ -119,8 +81,8 @@ def _moved(words: list[str], flags: object, view: object) -> Iterator[tuple[str,
     yield from _copied(words, flags, view)
 
 
-def _removed(words: list[str], _: object, __: object) -> Iterator[tuple[str, str]]:
-    yield from (("delete", word) for word in words)
+def _removed(words: list[str], flags: set[str], _: object) -> Iterator[tuple[str, str]]:
+    yield from (("delete", word) for word in words if "cached" not in flags)
 
 
 def _outputs(_: object, __: object, view: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -136,28 +98,20 @@ def _formatted(words: list[str], flags: set[str], _: object) -> Iterator[tuple[s
         yield from (("edit", word) for word in words[1:])
 
 
+def _restored(words: list[str], flags: set[str], view: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield the files that `git checkout` or `git restore` takes back."""
+    if "checkout" in view:
+        words = list(view[view.index("--") + 1 :]) if "--" in view else [word for word in words if "." in word]
+    elif "staged" in flags and "worktree" not in flags:
+        words = []
+    yield from (("edit", word) for word in words if word != ".")
+
+
 _OTHERS = {
-    "cp": _copied,
-    "install": _copied,
-    "ln": _copied,
-    "mv": _moved,
-    "rm": _removed,
-    "dd": _outputs,
-    "curl": _outputs,
-    "wget": _outputs,
-    "sort": _outputs,
-    "ruff": _formatted,
-    "biome": _formatted,
+    **dict.fromkeys(("cp", "install", "ln"), _copied),
+    **dict.fromkeys(("mv", "git mv"), _moved),
+    **dict.fromkeys(("rm", "git rm"), _removed),
+    **dict.fromkeys(("dd", "curl", "wget", "sort"), _outputs),
+    **dict.fromkeys(("ruff", "biome"), _formatted),
+    **dict.fromkeys(("git checkout", "git restore"), _restored),
 }
-
-
-def _by_git(subcommand: str, words: list[str], flags: set[str], view: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    if subcommand == "mv":
-        yield from _moved(words, flags, view)
-    elif subcommand == "rm" and "cached" not in flags:
-        yield from _removed(words, flags, view)
-    elif subcommand == "checkout":
-        files = list(view[view.index("--") + 1 :]) if "--" in view else [word for word in words if "." in word]
-        yield from (("edit", word) for word in files if word != ".")
-    elif subcommand == "restore" and ("staged" not in flags or "worktree" in flags):
-        yield from (("edit", word) for word in words if word != ".")

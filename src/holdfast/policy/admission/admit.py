@@ -25,6 +25,7 @@ _TRANSIENT = lazy(
     r"halfway through|half (?:done|finished)|work in progress|(?:done|finished|next) so far|(?:i|we)(?:['’]ll| will) (?:continue|finish|look|do) (?:\w+ )?(?:later|next|tomorrow))\b",
     re.IGNORECASE,
 )
+_TODAY = lazy(r"\b(?:currently|today i|we just|the new)\b|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b", re.IGNORECASE)
 # Kinds that make no lasting claim: they are about a moment by nature, or data of an application.
 MOMENTARY = SEPARATE | {"observation", "summary", "progress", "blocker", "thread", "review", "retrospective"}
 
@@ -121,7 +122,7 @@ def admit(
     waived = waivers or Waivers()
     if secrets:
         return SecretFound(names=tuple(secrets))
-    if not waived.transient and draft.kind not in MOMENTARY and (markers := _markers(text, strict=waived.strict)):
+    if not waived.transient and (markers := transient_markers(draft, text, strict=waived.strict)):
         return Transient(markers=markers)
     if not waived.scope and (suggested := _unnamed_scopes(draft, text, known_scopes)):
         return ScopeMismatch(suggested=suggested)
@@ -131,8 +132,10 @@ def admit(
         if same := _at_least(SAME, removed):
             return PreviouslyRemoved(matches=same)
     related = _at_least(RELATED, active)
-    if why := _pending_reason(draft, confirm_all=confirm_all):
-        return Pending(why=why, related=related)
+    if confirm_all:
+        return Pending(why="every write needs approval here (confirm_writes)", related=related)
+    if draft.source == "inferred" and KINDS[draft.kind].pending:
+        return Pending(why="it is inferred about a person", related=related)
     return Admitted(related=related)
 
 
@@ -141,18 +144,11 @@ def secret_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(secret.name for secret in find_secrets(text)))
 
 
-def transient_markers(draft: Draft, *, strict: bool = False) -> tuple[str, ...]:
-    """Return the wordings of a draft that will soon be untrue; none for kinds about a moment."""
-    return () if draft.kind in MOMENTARY else _markers(f"{draft.title}\n{draft.body}", strict=strict)
-
-
-def _markers(text: str, *, strict: bool) -> tuple[str, ...]:
-    found = [match[0].lower() for match in _TRANSIENT.finditer(text)]
-    found += [match[0].lower() for match in _TODAY.finditer(text)] if strict else []
-    return tuple(dict.fromkeys(found))
-
-
-_TODAY = lazy(r"\b(?:currently|today i|we just|the new)\b|\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b", re.IGNORECASE)
+def transient_markers(draft: Draft, text: str = "", *, strict: bool = False) -> tuple[str, ...]:
+    """Return the wordings of a draft, or of its full text, that will soon be untrue; none for kinds about a moment."""
+    patterns = () if draft.kind in MOMENTARY else (_TRANSIENT, _TODAY) if strict else (_TRANSIENT,)
+    text = text or f"{draft.title}\n{draft.body}"
+    return tuple(dict.fromkeys(match[0].lower() for pattern in patterns for match in pattern.finditer(text)))
 
 
 def _unnamed_scopes(draft: Draft, text: str, known: Sequence[str]) -> tuple[str, ...]:
@@ -170,11 +166,3 @@ def _unnamed_scopes(draft: Draft, text: str, known: Sequence[str]) -> tuple[str,
 def _at_least(least: float, candidates: Sequence[Similar]) -> tuple[Similar, ...]:
     near = [similar for similar in candidates if similar.similarity >= least]
     return tuple(sorted(near, key=lambda similar: -similar.similarity)[:5])
-
-
-def _pending_reason(draft: Draft, *, confirm_all: bool) -> str:
-    if confirm_all:
-        return "every write needs approval here (confirm_writes)"
-    if draft.source == "inferred" and KINDS[draft.kind].pending:
-        return "it is inferred about a person"
-    return ""

@@ -10,7 +10,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Foreign, Remark
 from holdfast.model.kinds import check_kind, fit_fields
 from holdfast.model.scope import MAX_LABEL, MAX_LABELS, SCOPE
-from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, headline
+from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, good_cut, headline
 from holdfast.policy.secrets.find import masked
 
 # An event must fit into a line of an export with room to spare.
@@ -134,9 +134,7 @@ def _pieces(text: str) -> list[str]:
     """Split a text that is too long at the end of a paragraph, line or word."""
     pieces = []
     while len(text) > LONGEST_BODY:
-        earliest = LONGEST_BODY * 4 // 5
-        cuts = (text.rfind(separator, earliest, LONGEST_BODY) for separator in ("\n\n", "\n", " "))
-        cut = next((position for position in cuts if position > 0), LONGEST_BODY)
+        cut = good_cut(text, 0, LONGEST_BODY)
         pieces.append(text[:cut].rstrip())
         text = text[cut:].lstrip()
     return [*pieces, text]

@@ -1,1 +1,1 @@
-"""Read texts: statements, quantities, contradictions, signals and titles."""
+"""Read texts: statements, what is worth keeping, comparisons, documents and titles."""

@@ -5,28 +5,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 # Documents that describe a project, most important first. A later pattern adds what earlier ones did not match.
-FILES = (
-    "CLAUDE.md",
-    ".claude/CLAUDE.md",
-    "AGENTS.md",
-    "GEMINI.md",
-    ".github/copilot-instructions.md",
-    "[Rr][Ee][Aa][Dd][Mm][Ee]*",
-    "CONTRIBUTING*",
-    ".github/CONTRIBUTING*",
-    "[Dd][Ee][Vv][Ee][Ll][Oo][Pp]*.md",
-    "ARCHITECTURE*",
-    "HACKING*",
-    "docs/README*",
-    "docs/[Cc]ontributing*",
-    "docs/CONTRIBUTING*",
-    "docs/*[Dd]evelop*",
-    "docs/*[Aa]rchitecture*",
-    "docs/*[Tt]esting*",
-    "docs/adr/*",
-    "docs/decisions/*",
-    "docs/*.md",
-    "docs/*.rst",
+FILES = tuple(
+    """
+    CLAUDE.md .claude/CLAUDE.md AGENTS.md GEMINI.md .github/copilot-instructions.md [Rr][Ee][Aa][Dd][Mm][Ee]*
+    CONTRIBUTING* .github/CONTRIBUTING* [Dd][Ee][Vv][Ee][Ll][Oo][Pp]*.md ARCHITECTURE* HACKING* docs/README*
+    docs/[Cc]ontributing* docs/CONTRIBUTING* docs/*[Dd]evelop* docs/*[Aa]rchitecture* docs/*[Tt]esting* docs/adr/*
+    docs/decisions/* docs/*.md docs/*.rst
+    """.split()
 )
 MARKDOWN, RST, PROSE = (".md", ".markdown", ".mdx"), (".rst",), (".txt", "")
 SHORTEST, SHORTEST_PAIR, LONGEST = 10, 5, 4_000
@@ -36,6 +21,7 @@ _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"\s{0,3}(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?=\S)")
+_CODE = re.compile(r"\s{0,3}(?:`{3,}|~{3,})|`[^`\n]{3,}`")
 _PAIR = re.compile(r"[^:\s][^:]{0,40}:\s+\S")
 # What a reader skips: comments, tags, images, rules, link definitions, and directives of documentation tools.
 _DECORATION = re.compile(
@@ -155,8 +141,11 @@ def _sections(text: str, *, markdown: bool) -> Iterator[tuple[tuple[str, ...], l
             yield tuple(name for _, name in path), own
             own = []
             path = [*((level, name) for level, name in path if level < heading[0]), heading]
-        elif not (_UNDERLINE.fullmatch(line) and _is_ruled(lines, index)):
-            own.append(line)
+        else:
+            # A line of `=` or the like may belong to a heading above or below it.
+            around = [text.strip() for text in (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2])]
+            rules = _UNDERLINE.fullmatch(line) and any(text and len(text) <= len(line.strip()) + 2 for text in around)
+            own += [] if rules else [line]
     yield tuple(name for _, name in path), own
 
 
@@ -165,30 +154,21 @@ def _heading(lines: list[str], index: int, levels: list[str], *, markdown: bool)
     line = lines[index]
     if markdown and (match := _HEADING.fullmatch(line)):
         return len(match[1]), match[2]
+    before = lines[index - 1].strip() if index else ""
     rule = lines[index + 1].strip() if index + 1 < len(lines) else ""
-    over = not markdown and bool(rule) and _before(lines, index) == rule
+    over = not markdown and bool(rule) and before == rule
     if not _UNDERLINE.fullmatch(rule) or not line.strip() or len(rule) < len(line.rstrip()) - 2:
         return None
     if line[0] in "-*|" or (line[0].isspace() and not over):
         return None
     if markdown:
-        return (1 if rule[0] == "=" else 2, line.strip()) if rule[0] in "=-" and not _before(lines, index) else None
-    if _before(lines, index) and not over:
+        return (1 if rule[0] == "=" else 2, line.strip()) if rule[0] in "=-" and not before else None
+    if before and not over:
         return None
     style = rule[0] + ("over" if over else "")
     if style not in levels:
         levels.append(style)
     return levels.index(style) + 1, line.strip()
-
-
-def _before(lines: list[str], index: int) -> str:
-    return lines[index - 1].strip() if index else ""
-
-
-def _is_ruled(lines: list[str], index: int) -> bool:
-    """True if a line of `=` or the like belongs to a heading above or below it."""
-    around = (_before(lines, index), lines[index + 1].strip() if index + 1 < len(lines) else "")
-    return any(text and len(text) <= len(lines[index].strip()) + 2 for text in around)
 
 
 def _fence(open_fence: str, mark: re.Match[str] | None, line: str) -> str:
@@ -242,15 +222,9 @@ def _packed(blocks: Iterable[str]) -> Iterator[str]:
             kept = []
         kept.append(block)
     text = "\n\n".join(kept)
-    if kept and _says_something(text):
+    letters = sum(character.isalpha() for character in _LINK.sub("", _DECORATION.sub("", text)))
+    if letters >= LEAST_PROSE or _PAIR.match(text) or _CODE.search(text):
         yield text
-
-
-def _says_something(text: str) -> bool:
-    if _FENCE.search(text) or re.search(r"`[^`\n]{3,}`", text):
-        return True
-    prose = _LINK.sub("", _DECORATION.sub("", text))
-    return sum(character.isalpha() for character in prose) >= LEAST_PROSE or bool(_PAIR.match(text))
 
 
 def _items(block: str) -> Iterator[list[str]]:
@@ -269,13 +243,10 @@ def _items(block: str) -> Iterator[list[str]]:
 
 def _content(lines: list[str]) -> str:
     """Return the text of an item; "" if it is too short to mean anything, or only decoration."""
-    text = "\n".join(lines)
-    marker = _ITEM.match(text)
-    text = (text[marker.end() :] if marker else text).strip()
-    if not _has_words(_DECORATION.sub("", text)) or len(text) > LONGEST:
-        return ""
-    long_enough = len(text) > SHORTEST or (len(text) >= SHORTEST_PAIR and bool(_PAIR.match(text)))
-    return text if long_enough else ""
+    text = _ITEM.sub("", "\n".join(lines), count=1) if _ITEM.match(lines[0]) else "\n".join(lines)
+    text = text.strip()
+    shortest = SHORTEST_PAIR if _PAIR.match(text) else SHORTEST + 1
+    return text if shortest <= len(text) <= LONGEST and _has_words(_DECORATION.sub("", text)) else ""
 
 
 def _bare(heading: str) -> str:

@@ -1,56 +1,84 @@
-"""Extract titles and sentences from prompts, answers and commit subjects."""
+"""What a session was asked and answered, in lines: titles, requests, conditions and findings."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
+from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.overlap import words
-from holdfast.policy.language.prose import passages
+from holdfast.policy.language.reading import sentences, sentences_in
 
 TITLE = 100
+LINE, MOST, SHORTEST = 300, 40, 5  # characters of a line, lines, and characters of a sentence; CJK says as much in half
 SENTENCES, SHORTEST_FINDING = 8, 20  # sentences of an answer that are considered; characters
 
-_POLITE = lazy(
-    r"^(?:(?:please|pls|hey|hi|hello|ok(?:ay)?|so|now|great|thanks|thank you|cool|nice|perfect|yes|yep|no|and|also|then|next|alright|"
-    r"actually|first|finally|good|well|wait|hm+)\b[\s,!.:;—-]*)+",
-    re.IGNORECASE,
-)
-_ASKING = lazy(
-    r"^(?:(?:can|could|would|will) (?:you|we)(?: please)?|i(?:'d| would) like (?:you )?to|i (?:want|need) (?:you )?to|"
-    r"let(?:'|’)?s|we (?:need|should|have) to|you (?:should|need to|can)|go ahead and|help me(?: to)?|try to|make sure (?:to|that you)|"
-    r"your task is to|go and|tell me|show me|explain(?: to me)?)\s+(?:please\s+)?",
-    re.IGNORECASE,
-)
-_VAGUE = lazy(
-    r"(?:continue|go (?:on|ahead)|resume|yes|yep|no|ok(?:ay)?|sure|do (?:it|that|this|so)|try again|again|proceed|next|keep going|"
-    r"sounds good|lgtm|please do|same|thanks?(?: you)?|(?:and )?commit(?: it| this| that| everything| the changes)?(?: and push)?|push|"
-    r"run (?:it|them|the tests)|fix (?:it|this|that|them)|done|\w|\d+|option \w|the (?:first|second) one|retry|stop|hello|hi|test|"
-    r"great|perfect|nice|looks good)[\s.!]*",
-    re.IGNORECASE,
-)
+_POLITE = lazy(rf"^(?:(?:{CUES['polite']})\b[\s,!.:;—-]*)+", re.IGNORECASE)
+_ASKING = lazy(rf"^(?:{CUES['asking']})\s+(?:please\s+)?", re.IGNORECASE)
+_VAGUE = lazy(rf"(?:{CUES['vague']})[\s.!]*", re.IGNORECASE)
 _TRAILING = lazy(r"[\s,;.!-]+(?:(?:please|pls|thanks|thank you|thx)(?: (?:fix|repair|do it))?)[\s.!]*$", re.IGNORECASE)
 _OUTCOME = lazy(
     r"^(?:(?:done|all (?:done|set)|great|ok(?:ay)?|perfect|good|summary|in short|finished|success)\b[\s,.!:;—-]*)*"
     r"(?:(?:i|we)(?:['’]ve| have)?\s+|it is |this )?(?:(?:now|also|just|successfully|then|finally)\s+)*"
-    r"(?P<verb>fixed|added|implemented|created|updated|changed|refactored|renamed|removed|moved|extracted|replaced|wrote|rewrote|"
-    r"introduced|split|migrated|upgraded|bumped|configured|enabled|disabled|corrected|resolved|documented|simplified|converted|made|"
-    r"set up|set|cleaned up|optimi[sz]ed|deleted|switched|pinned|wired|merged|reverted|patched|deployed|installed|restored|rebuilt|reworked|"
-    r"tightened|cached|translated|unified|inlined|formatted|regenerated|released|published|tagged|handled|stopped|dropped)\b(?P<rest>\s[^;]+)",
+    rf"(?P<verb>{CUES['did']})\b(?P<rest>\s[^;]+)",
+    re.IGNORECASE,
+)
+_OPENING = lazy(
+    r"^(?:let me|i'll|i will|sure|great|of course|here(?:'s| is| are)|okay|looking|now\b|i (?:looked|read|checked))",
     re.IGNORECASE,
 )
 _CONVENTIONAL = lazy(r"^(?P<type>[a-z]+)(?:\((?P<scope>[^)]*)\))?!?:\s+(?P<rest>.+)$")
 _STOP = lazy(r"(?:,| —| –|;|:)\s")
+# Words that limit how something is done, in the languages people type.
+_LIMITS = lazy(rf"\b(?:{CUES['limit']})\b|{CUES['limit_cjk']}", re.IGNORECASE)
 _HEADING = lazy(r"^\s*(?:#{1,6}\s.*|\*\*[^*]+\*\*:?)\s*$", re.MULTILINE)
 
 
 def request_of(prompt: str, most: int = TITLE) -> str:
     """Return the request in one line, without politeness; "" if it means nothing alone."""
-    for line in _plain_lines(prompt):
+    lines, last = list[str](), 0
+    for sentence, start, end in sentences(prompt, clauses=False):
+        is_next, last = "\n" not in prompt[last:start], end
+        if lines and is_next and sentence[0].islower():
+            lines[-1] = f"{lines[-1]} {sentence}"  # "it is slow. fix the query" is one request
+        else:
+            lines.append(sentence)
+    for line in lines:
         request = _bare(line)
         if len(request) > 3 and not _VAGUE.fullmatch(request):
             return _capital(one_line(request, most))
     return ""
+
+
+def requests(prompts: Iterable[str]) -> list[str]:
+    """Return what was asked for, one line per prompt, each once; a prompt that means nothing alone is left out."""
+    return list(dict.fromkeys(request for prompt in prompts if (request := request_of(prompt, LINE))))
+
+
+def conditions(prompts: Sequence[str]) -> list[str]:
+    """Return every sentence of the prompts that is not the request itself, in order, each once.
+
+    The requests that limit how something is done are among them. If there are too many, sentences with a limit are kept first.
+    """
+    distinct = dict[str, None]()
+    for prompt in prompts:
+        said, request = said_in(prompt), request_of(prompt, LINE).lower().rstrip(".!…")
+        for sentence in said:
+            if sentence.lower().rstrip(".!:?;") not in request or (len(said) == 1 and is_limit(sentence)):
+                distinct[shorten(sentence, LINE)] = None
+    kept = sorted(distinct, key=lambda sentence: not is_limit(sentence))[:MOST]
+    return [sentence for sentence in distinct if sentence in kept]
+
+
+def is_limit(sentence: str) -> bool:
+    """True if a sentence limits how something is done."""
+    return bool(_LIMITS.search(sentence))
+
+
+def said_in(text: str) -> list[str]:
+    """Return the sentences that a person or agent wrote themselves, without what means nothing alone."""
+    own = (sentence for sentence, _, _ in sentences(text, clauses=False))
+    return [one for one in own if sum(1 + (char > "\u2e80") for char in one) >= SHORTEST and not is_vague(one)]
 
 
 def is_vague(text: str) -> bool:
@@ -60,8 +88,9 @@ def is_vague(text: str) -> bool:
 
 
 def _bare(line: str) -> str:
-    request = _ASKING.sub("", _POLITE.sub("", line))
-    return _TRAILING.sub("", _ASKING.sub("", _POLITE.sub("", request))).strip()
+    for _ in range(2):
+        line = _ASKING.sub("", _POLITE.sub("", line))
+    return _TRAILING.sub("", line).strip()
 
 
 def outcome_of(answer: str) -> str:
@@ -96,12 +125,6 @@ def finding_of(answer: str, question: str) -> str:
     return max(candidates, key=lambda sentence: len(asked & words(sentence)), default="")
 
 
-_OPENING = lazy(
-    r"^(?:let me|i'll|i will|sure|great|of course|here(?:'s| is| are)|okay|looking|now\b|i (?:looked|read|checked))",
-    re.IGNORECASE,
-)
-
-
 def subject_of(commit: str) -> tuple[str, str]:
     """Return a commit subject without its conventional type, and that type."""
     if match := _CONVENTIONAL.match(commit):
@@ -111,7 +134,7 @@ def subject_of(commit: str) -> tuple[str, str]:
 
 def sentences_of(text: str) -> list[str]:
     """Return the sentences of a text, without code, output, quotes and headings."""
-    return [passage.text for passage in passages(_HEADING.sub("", text)) if passage.form == "sentence" and passage.text]
+    return sentences_in(_HEADING.sub("", text))
 
 
 def one_line(text: str, most: int) -> str:
@@ -130,11 +153,6 @@ def joined(items: Sequence[str], most: int = 5) -> str:
     if more:
         return f"{', '.join(shown)} and {more} more"
     return " and ".join((", ".join(shown[:-1]), shown[-1])) if len(shown) > 1 else "".join(shown)
-
-
-def _plain_lines(text: str) -> list[str]:
-    lines = [line.strip(" #*->\t•") for line in text.splitlines()]
-    return [piece for line in lines for piece in re.split(r"(?<=[\w)][.!?])\s+(?=[A-Z])", line) if piece]
 
 
 def _capital(text: str) -> str:

@@ -2,27 +2,17 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from holdfast.model.foreign_json import parse_json
 
 # Files to read, most telling first.
-MANIFESTS = (
-    "[Jj]ustfile",
-    ".justfile",
-    "Makefile",
-    "Taskfile.y*ml",
-    "package.json",
-    "pyproject.toml",
-    "tox.ini",
-    "noxfile.py",
-    "Cargo.toml",
-    "go.mod",
-    "composer.json",
-    ".github/workflows/*.y*ml",
-    ".gitlab-ci.yml",
-    ".circleci/config.yml",
+MANIFESTS = tuple(
+    """
+    [Jj]ustfile .justfile Makefile Taskfile.y*ml package.json pyproject.toml tox.ini noxfile.py Cargo.toml go.mod
+    composer.json .github/workflows/*.y*ml .gitlab-ci.yml .circleci/config.yml
+    """.split()
 )
 MOST_COMMANDS, LONGEST_COMMAND = 20, 200
 LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
@@ -44,55 +34,38 @@ _STEP = re.compile(r"^(?P<indent>\s*)(?:- )?run:\s*(?P<line>[^\n]*)$")
 _INSTALL = re.compile(r"^.*\b(?:install|sync)\b.*$")
 _PUBLISHING = re.compile(r"publish|release|deploy|docker|tmate|scorecard|codeql|pages", re.IGNORECASE)
 _COMMENT = re.compile(r"^\s*(?:#|//)")
+_NOX = re.compile(r"@nox\.session[^\n]*\n(?:@[^\n]*\n)*def (\w+)")
 
 
 def how_to_work(name: str, text: str, *, runner: str = "npm") -> str:
     """Return how a manifest says to build, run and test, one command a line; "" if it does not say."""
     last = name.rpartition("/")[2].lower()
-    lines: Iterator[str]
-    if last in ("justfile", ".justfile"):
-        lines = _just(text)
-    elif last == "makefile":
-        lines = _make(text)
-    elif last in ("package.json", "composer.json"):
-        lines = _scripts(text, "composer run" if last == "composer.json" else runner)
-    elif last == "pyproject.toml":
-        lines = _pyproject(text)
-    elif last in ("tox.ini", "noxfile.py"):
-        lines = _environments(last, text)
-    elif last in ("cargo.toml", "go.mod"):
-        lines = iter(
-            ("`cargo build`", "`cargo test`") if last == "cargo.toml" else ("`go build ./...`", "`go test ./...`")
-        )
-    else:
-        lines = iter([] if _PUBLISHING.search(last) else _workflow(text))
-    commands = list(dict.fromkeys(lines))
-    if not commands:
-        return ""
+    reader = _READERS.get(last)
+    workflow = [] if reader or _PUBLISHING.search(last) else _workflow(text)
+    commands = list(dict.fromkeys(reader(text, runner) if reader else workflow))
     cut = [f"- … {len(commands) - MOST_COMMANDS} more in {name}"] if len(commands) > MOST_COMMANDS else []
     return "\n".join([*(f"- {line}" for line in commands[:MOST_COMMANDS]), *cut])
 
 
-def _just(text: str) -> Iterator[str]:
+def _just(text: str, _: str) -> Iterator[str]:
     """Yield the recipes of a justfile with their comment, else with what they run."""
     lines = text.splitlines()
     for index, line in enumerate(lines):
         match = _JUST.match(line)
-        if match is None or line.startswith((" ", "\t", "set ", "alias ", "export ", "import ", "mod ")):
+        if match is None or line.startswith(("_", " ", "\t", "set ", "alias ", "export ", "import ", "mod ")):
             continue
         comment = lines[index - 1].lstrip("# ").strip() if index and lines[index - 1].startswith("#") else ""
-        body = _recipe(lines, index)
-        if match["name"].startswith("_") or not (comment or body or match["needs"].strip()):
-            continue
-        yield f"`just {match['name'].removeprefix('@')}`: {comment or _code(body or match['needs'].strip())}"
+        body = _recipe(lines, index) or match["needs"].strip()
+        if comment or body:
+            yield f"`just {match['name'].removeprefix('@')}`: {comment or _code(body)}"
 
 
-def _make(text: str) -> Iterator[str]:
+def _make(text: str, _: str) -> Iterator[str]:
     """Yield the targets of a Makefile with their help, else with what they run."""
     lines = text.splitlines()
     for index, line in enumerate(lines):
         match = _MAKE.match(line)
-        if match is None or match["name"].startswith("."):
+        if match is None:
             continue
         body = _recipe(lines, index)
         if match["help"] or (body and _TASK_NAMES.search(match["name"])):
@@ -126,7 +99,7 @@ def _scripts(text: str, runner: str) -> Iterator[str]:
             yield f"`{call}`: {_code(command[:LONGEST_COMMAND])}"
 
 
-def _pyproject(text: str) -> Iterator[str]:
+def _pyproject(text: str, _: str) -> Iterator[str]:
     """Yield the tasks and entry points of a pyproject.toml, and how its tests run."""
     try:
         manifest: dict[str, Any] = tomllib.loads(text)
@@ -139,37 +112,35 @@ def _pyproject(text: str) -> Iterator[str]:
         yield f"groups of dependencies: {', '.join(groups)}"
     for script, place in _table(project, "scripts").items():
         yield f"`{script}` runs `{place}`"
-    for runner, tasks in (
-        ("poe", _table(_table(tool, "poe"), "tasks")),
-        ("pdm run", _table(_table(tool, "pdm"), "scripts")),
-        ("task", _table(_table(tool, "taskipy"), "tasks")),
+    if any(
+        "pytest" in str(part)
+        for part in (*tool, _table(manifest, "dependency-groups"), project.get("optional-dependencies"))
     ):
-        for task, command in tasks.items():
-            yield f"`{runner} {task}`" + (f": {_code(_flat(command))}" if _flat(command) else "")
-    for name, env in _table(_table(tool, "hatch"), "envs").items():
-        for task, command in _table(env, "scripts").items():
-            yield f"`hatch run {task if name == 'default' else f'{name}:{task}'}`: {_code(_flat(command))}"
-    if "pytest" in tool or "pytest" in str(manifest.get("dependency-groups", "")) + str(
-        project.get("optional-dependencies", "")
-    ):
-        options = _table(_table(tool, "pytest"), "ini_options")
-        places = options.get("testpaths")
+        places = _table(tool, "pytest", "ini_options").get("testpaths")
         shown = f" (tests in {', '.join(places) if isinstance(places, list) else places})" if places else ""
         yield f"`pytest`{shown}"
-    yield from _tox(_table(tool, "tox"))
+    yield from _tasks(tool)
 
 
-def _tox(tox: Mapping[str, Any]) -> Iterator[str]:
-    for name, env in {"": _table(tox, "env_run_base"), **_table(tox, "env")}.items():
+def _tasks(tool: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the tasks that a pyproject.toml declares for a task runner."""
+    for runner, name, place in (("poe", "poe", "tasks"), ("pdm run", "pdm", "scripts"), ("task", "taskipy", "tasks")):
+        for task, command in _table(tool, name, place).items():
+            yield f"`{runner} {task}`" + (f": {_code(_flat(command))}" if _flat(command) else "")
+    for name, env in _table(tool, "hatch", "envs").items():
+        for task, command in _table(env, "scripts").items():
+            yield f"`hatch run {task if name == 'default' else f'{name}:{task}'}`: {_code(_flat(command))}"
+    for name, env in {"": _table(tool, "tox", "env_run_base"), **_table(tool, "tox", "env")}.items():
         commands = env.get("commands") if isinstance(env, Mapping) else None
         if isinstance(commands, list) and commands and isinstance(commands[0], list):
             call = f"tox run -e {name}" if name else "tox"
             yield f"`{call}`: {_code(' '.join(word for word in commands[0] if isinstance(word, str))[:LONGEST_COMMAND])}"
 
 
-def _table(value: Any, name: str) -> Mapping[str, Any]:
-    table = value.get(name) if isinstance(value, Mapping) else None
-    return table if isinstance(table, Mapping) else {}
+def _table(value: Any, *path: str) -> Mapping[str, Any]:
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
 
 
 def _flat(command: Any) -> str:
@@ -184,15 +155,24 @@ def _flat(command: Any) -> str:
     return ""
 
 
-def _environments(name: str, text: str) -> Iterator[str]:
-    if name == "noxfile.py":
-        yield from (
-            f"`nox -s {session}`" for session in re.findall(r"@nox\.session[^\n]*\n(?:@[^\n]*\n)*def (\w+)", text)
-        )
-        return
+def _tox(text: str, _: str) -> Iterator[str]:
     for env, body in re.findall(r"^\[testenv(?::([\w,{}.-]+))?\]\n((?:(?!^\[).*\n?)*)", text, re.MULTILINE):
         if commands := re.search(r"^commands\s*=\s*(?:\n\s+)?(\S[^\n]*)", body, re.MULTILINE):
             yield f"`tox{f' -e {env}' if env else ''}`: {_code(commands[1][:LONGEST_COMMAND])}"
+
+
+_READERS: Mapping[str, Callable[[str, str], Iterable[str]]] = {
+    "justfile": _just,
+    ".justfile": _just,
+    "makefile": _make,
+    "package.json": _scripts,
+    "composer.json": lambda text, _: _scripts(text, "composer run"),
+    "pyproject.toml": _pyproject,
+    "tox.ini": _tox,
+    "noxfile.py": lambda text, _: [f"`nox -s {name}`" for name in _NOX.findall(text)],
+    "cargo.toml": lambda *_: ("`cargo build`", "`cargo test`"),
+    "go.mod": lambda *_: ("`go build ./...`", "`go test ./...`"),
+}
 
 
 def _workflow(text: str) -> list[str]:

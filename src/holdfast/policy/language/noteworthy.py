@@ -1,13 +1,16 @@
-"""Find statements worth keeping in what agents write: marked blocks and lines, and what the classifier takes for a lesson."""
+"""Find statements worth keeping in what agents write: marked text, and what the classifier takes for a lesson.
+
+Marked are `▶ decision ───` blocks, `:::` blocks, and what stands after `[decision]` at the start of a line.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from holdfast.model.patterns import lazy
 from holdfast.policy.language.foreign import own_part
-from holdfast.policy.language.markers import Mark, blocks, inline
-from holdfast.policy.language.reading import CLAIMS, SentenceReader
+from holdfast.policy.language.reading import CLAIMS, SentenceReader, blanked
 from holdfast.policy.language.user_statements import needs_subject
 from holdfast.policy.secrets.find import find_secrets
 
@@ -39,6 +42,49 @@ KINDS: Mapping[str, str] = {
 }
 # What each class of an agent's sentence is. A finding is kept only with evidence: see `policy.activity.claims`.
 _CLASSES = {"lesson": "learning", "finding": "finding", "decision": "decision", "blocker": "blocker"}
+# Marker name -> signal. For an empty signal the wording decides.
+NAMES: Mapping[str, str] = {
+    word: signal
+    for signal, words in {
+        "decision": "decision decisions d",
+        "learning": "learned learning learnings insight til l",
+        "blocker": "blocker blockers block b",
+        "progress": "progress p",
+        "pattern": "pattern patterns",
+        "research": "research",
+        "review": "review reviews",
+        "retrospective": "retro retrospective",
+        "inception": "inception",
+        "elicitation": "requirement requirements elicitation",
+        "explicit": "remember",
+        "": "capture memory",
+    }.items()
+    for word in words.split()
+}
+_LONG = "|".join(sorted((word for word in NAMES if len(word) > 1), key=len, reverse=True))
+# Up to the closing line; without one before the next block, up to the end of the paragraph.
+_BLOCK = lazy(
+    rf"^[ \t]*▶[ \t]*(?P<name>{_LONG})\b[ \t]*:?[ \t]*(?:[─-]{{3,}})?[ \t]*(?P<title>[^\n]*)(?:\n|\Z)"
+    r"(?:(?P<body>(?:(?![ \t]*▶)[^\n]*\n)*?)[ \t]*─{3,}[ \t]*$|(?P<open>(?:(?![ \t]*▶)[^\n]*\S[^\n]*(?:\n|\Z))*))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FENCED = lazy(
+    rf"^[ \t]*:::[ \t]*(?P<name>{_LONG})\b[ \t]*(?P<title>[^\n]*)\n(?P<body>(?:(?![ \t]*:::)[^\n]*\n)*)[ \t]*:::[ \t]*(?P<open>)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+# At the start of a line or after a clause; links, task-list items and mere mentions do not count.
+_INLINE = lazy(
+    rf"(?:^[ \t]*(?:[-*•][ \t]+|\d{{1,2}}[.)][ \t]+)?(?:\*\*)?|(?<=[.!?:;,—–][ \t]))"
+    rf"(?:\[(?P<name>{_LONG}|[dlbp])(?::(?P<into>\w+))?\](?:\*\*)?(?![(\[])"
+    rf"|@memory(?::(?P<onto>\w+))?(?=[ \t:]))"
+    r"[ \t]*:?[ \t]*(?P<body>[^\n]+(?:\n(?![ \t]*(?:[-*•\d\[@▶:]|$))[^\n]+)*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MENTION = lazy(
+    r"(?:markers?|tags?|prefix\w*|labels?|lines?|blocks?|entr(?:y|ies)|leaks?|usage|limits?|pressure|footprint|and|or|is|are)\b|"
+    r"[-(]|\d+\s?%"
+)
+FEWEST_WORDS = 3  # after a marker of one letter, which may be anything
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +107,11 @@ def marked(text: str, *, by_agent: bool = False) -> list[Signal]:
     """Return the explicitly marked texts, in order, each once."""
     remaining = own_part(text[:LONGEST_TEXT], by_agent=by_agent).text
     found = dict[tuple[str, str], Signal]()
-    for find_marks in (blocks, inline):
-        signals_found = [signal for mark in find_marks(remaining) if (signal := _signal_of(mark))]
-        for signal in signals_found:
+    for find in (_blocks, _inline):
+        marks = [signal for signal in find(remaining) if not find_secrets(signal.text)]
+        for signal in marks:
             found.setdefault((signal.kind, " ".join(signal.text.lower().split())), signal)
-            start, end = signal.span
-            remaining = remaining[:start] + re.sub(r"[^\n]", " ", remaining[start:end]) + remaining[end:]
+        remaining = blanked(remaining, (signal.span for signal in marks))
     return sorted(found.values(), key=lambda signal: signal.span)
 
 
@@ -98,8 +143,20 @@ def worth(confidence: float, novelty: float) -> float:
     return confidence * (0.5 + 0.5 * min(max(novelty, 0.0), 1.0))
 
 
-def _signal_of(mark: Mark) -> Signal | None:
-    if find_secrets(mark.text):
-        return None
-    confidence = BLOCK if mark.how == "block" else INLINE
-    return Signal(kind=mark.signal or "explicit", text=mark.text, confidence=confidence, span=mark.span, how=mark.how)
+def _blocks(text: str) -> Iterator[Signal]:
+    """Yield the marked blocks, each with its title and its whole body."""
+    for match in (match for pattern in (_BLOCK, _FENCED) for match in pattern.finditer(text)):
+        parts = match["title"].strip(" ─-\t"), (match["body"] or match["open"] or "").strip()
+        if whole := "\n".join(part for part in parts if part):
+            kind = NAMES[match["name"].lower()] or "explicit"
+            yield Signal(kind=kind, text=whole, confidence=BLOCK, span=match.span(), how="block")
+
+
+def _inline(text: str) -> Iterator[Signal]:
+    """Yield the texts after inline markers, up to the end of the paragraph."""
+    for match in _INLINE.finditer(text):
+        body = " ".join(match["body"].split())
+        name = match["into"] or match["onto"] or match["name"] or "memory"
+        if body.strip("*_ .") and not _MENTION.match(body) and (len(name) > 1 or len(body.split()) >= FEWEST_WORDS):
+            kind = NAMES.get(name.lower()) or "explicit"
+            yield Signal(kind=kind, text=body, confidence=INLINE, span=match.span(), how="inline")

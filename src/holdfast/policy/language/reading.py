@@ -1,17 +1,18 @@
-"""Read what people and agents write, sentence by sentence: what each sentence is, as the classifier judges it.
+"""The one reader of sentences: where each begins and ends in a prompt, a message or a log, and what it is, as the classifier judges it.
 
 A user's sentence is a rule, fact, decision or correction (worth keeping), or a task, question, report, guess or chat. An
 agent's is a finding, lesson or decision, a guess or a refuted one, what is done, open or blocked, or noise.
 """
 
-from collections.abc import Iterator, Mapping, MutableMapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
 
 from holdfast.model.patterns import lazy
 from holdfast.model.ports import CLASSES, Classifier, Task
-from holdfast.policy.language.prose import passages
+from holdfast.policy.language.cues import CUES
 
 LONGEST_PROMPT, LONGEST_SENTENCE = 20_000, 500  # characters
 MOST_SENTENCES = 120  # of an answer: the first and the last ones
@@ -21,10 +22,55 @@ KEPT = ("rule", "fact", "decision", "correction")
 # Measured on sentences of another hand (`python3 dev.py bench classifier`): from here on a statement is worth keeping.
 STATES, CLAIMS = 0.65, 0.6
 REFUSED, CORRECTS = 0.45, 0.55  # a correction is one from the first on, and worth keeping with the second
-_END = lazy(r"(?<=[\w)\]\"'`%“”’»][.!?;])[\"')\]»”]*\s+(?=\S)|(?<=[。！？；])|\n+")
-_ABBREVIATED = lazy(r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|d\.h|bzw|ca|p\.ej|nr|[A-Z])\.$")
-_BULLET = lazy(r"^[ \t]*(?:[-*•]|\d{1,2}[.)]|#{1,6}|>)[ \t]+")
+
+_END = lazy(r"(?<=[\w)\]\"'`%“”’»][.!?;])[\"')\]»”`*]*\s+(?=\S)|(?<=[。！？；])|\n+")
+_ABBREVIATED = lazy(r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|d\.h|bzw|ca|p\.ej|no|nr|[A-Z])\.$")
+BULLET = lazy(r"[ \t]*(?:(?:[-*•+]|\d{1,3}[.)]|#{1,6}|>)[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:\*\*|__)?")
 _HAS_WORDS = lazy(r"\w{2}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# Injected memory must not be read again, whether its tag is closed or not.
+_INJECTED = lazy(
+    r"<(?P<open>[\w-]*(?:memor|recall|remind|holdfast|claude-mem)[\w-]*)\b[^>]{0,500}>|"
+    r"<(?P<closed>[\w-]*(?:context|system|private|instruction|example|thinking)[\w-]*)\b[^>]{0,500}>",
+    re.IGNORECASE,
+)
+FENCED = lazy(
+    r"^[ \t]*(?P<sign>```|~~~)[ \t]*(?P<language>\w*)[^\n]*(?:\n(?P<code>.*?)(?:^[ \t]*(?P=sign)[`~]*[ \t]*$|\Z)|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_SHELL = frozenset({"bash", "sh", "shell", "zsh", "console", "fish"})
+DIFF = lazy(
+    r"^(?:diff --git |--- [^\n]+\n\+\+\+ |@@ |Index: |commit [0-9a-f]{7,40}\b)(?:[^\n]*\n?)"
+    r"(?:^(?:[-+ @\\]|index |new file|deleted file|similarity|rename |Author:|Date:|Merge:|$)[^\n]*(?:\n|\Z))*",
+    re.MULTILINE,
+)
+TRACEBACK = lazy(
+    r"^[ \t]*Traceback \(most recent call last\):.*?(?:^[\w.]+(?:Error|Exception|Interrupt|Exit)\b[^\n]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_ASKED = lazy(
+    r"^(?:user|human|system|prompt)\s*:.*?(?=^(?:assistant|agent)\s*:|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_SPEAKER = lazy(r"^(?:assistant|agent)\s*:\s*", re.IGNORECASE | re.MULTILINE)
+_INSTRUCTION = lazy(
+    r"^(?:you are an? |your (?:task|job|role) is|please (?:answer|respond|reply)|respond (?:only )?with|answer (?:only )?with)",
+    re.IGNORECASE,
+)
+_OUTPUT = lazy(rf"^\s*(?:{CUES['output']})", re.VERBOSE)  # and source code
+_PROMPT = lazy(r"^\s*(?:\$|>|❯|%|\w+@[\w.-]+:\S*[$#])\s+(?=[\w./])")
+_ROUTE = lazy(r"^\s*@?\w+(?:\.\w+)?\.(?:get|post|put|patch|delete|route)\(\s*[\"']/", re.IGNORECASE)
+_CONTINUED = lazy(r"\s*[a-z(`]")
+
+Form = Literal["sentence", "command", "route"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A sentence, a typed command or a route declared in code, and its span in the log."""
+
+    form: Form
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,18 +143,114 @@ class SentenceReader:
         return self.known[name]
 
 
-def sentences(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the sentences of a text with their spans, without bullets."""
+def sentences(text: str, *, clauses: bool = True) -> Iterator[tuple[str, int, int]]:
+    """Yield the sentences of a text with their spans, without bullets.
+
+    In a prompt a semicolon ends one too, and a single word belongs to what follows; not so without `clauses`.
+    """
     begin = 0
     cuts = [match.span() for match in _END.finditer(text)]
     for end, after in (*cuts, (len(text), len(text))):
-        if _ABBREVIATED.search(text[begin:end]):
+        if _ABBREVIATED.search(text[max(begin, end - 12) : end]) or (
+            not clauses and text[end - 1 : end] in (";", "；") and after < len(text)
+        ):
             continue
-        bullet = _BULLET.match(text, begin, end)
+        bullet = BULLET.match(text, begin, end)
         start = bullet.end() if bullet else begin
-        whole = " ".join(text[start:end].split())
-        if whole[-1:] in (".", "!") and " " not in whole and after < len(text) and "\n" not in text[end:after]:
+        whole = " ".join(text[start:end].split()).removesuffix("**")
+        is_word = whole[-1:] in (".", "!") and " " not in whole and after < len(text)
+        if clauses and is_word and "\n" not in text[end:after]:
             continue  # "No! It stays.": one word belongs to what follows
         if whole:
             yield whole, start, end
         begin = after
+
+
+def passages(log: str) -> Iterator[Passage]:
+    """Yield the sentences, commands and routes of a log, in order; everything else is skipped."""
+    text, shell = _own_words(log)
+    block: list[tuple[int, str]] = []
+    muted = False  # inside a paragraph of instructions
+    for start, line in (*lines_of(text), (len(text), "")):
+        form = _form(line, inside=any(first <= start < last for first, last in shell))
+        muted = form == "instruction" or (muted and form != "nothing")
+        is_continued = block and _CONTINUED.match(line) and not block[-1][1].rstrip().endswith((".", "!", "?", ":"))
+        if form == "prose" and is_continued:
+            block.append((start, line))
+            continue
+        if block:
+            offset = block[0][0]
+            whole = text[offset : block[-1][0] + len(block[-1][1])].replace("\n", " ")
+            for sentence, begin, end in sentences(whole, clauses=False):
+                yield Passage(form="sentence", text=sentence, start=offset + begin, end=offset + end)
+        block = [(start, line)] if form == "prose" and not muted else []
+        if (form == "command" or form == "route") and not muted:  # noqa: PLR1714  so that the type is known
+            prompt = _PROMPT.match(line)
+            first = start + (prompt.end() if prompt else len(line) - len(line.lstrip()))
+            end = start + len(line.rstrip())
+            yield Passage(form=form, text=text[first:end].strip(), start=first, end=end)
+
+
+def sentences_in(text: str) -> list[str]:
+    """Return the sentences of a message, without code, output and quotes."""
+    return [passage.text for passage in passages(text) if passage.form == "sentence"]
+
+
+def tagged(text: str, opening: re.Pattern[str]) -> list[tuple[int, int]]:
+    """Return the spans of tagged text, in one pass: tags in group `open` may be unclosed, those in `closed` may not."""
+    spans: list[tuple[int, int]] = []
+    unclosed: set[str] = set()  # no closing tag exists
+    for match in opening.finditer(text):
+        name = (match["open"] or match["closed"]).lower()
+        if name in unclosed or (spans and match.start() < spans[-1][1]):
+            continue
+        if end := lazy(rf"</{name}>", re.IGNORECASE).search(text, match.end()):
+            spans.append((match.start(), end.end()))
+        elif match["open"]:
+            return [*spans, (match.start(), len(text))]
+        else:
+            unclosed.add(name)
+    return spans
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text with these spans as blanks; lines and positions stay."""
+    parts, last = list[str](), 0
+    for start, end in sorted(spans):
+        begin = max(start, last)
+        if begin < end:
+            parts += text[last:begin], re.sub(r"[^\n]", " ", text[begin:end])
+            last = end
+    return "".join((*parts, text[last:]))
+
+
+def lines_of(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each line of a text with its position."""
+    start = 0
+    for line in text.split("\n"):
+        yield start, line
+        start += len(line) + 1
+
+
+def _own_words(log: str) -> tuple[str, list[tuple[int, int]]]:
+    """Blank out everything but the session's own words, keeping positions; also return the spans of shell code."""
+    text = blanked(log, tagged(log, _INJECTED))
+    for pattern in (_ASKED, TRACEBACK, _SPEAKER):
+        text = blanked(text, (match.span() for match in pattern.finditer(text)))
+    fences = list(FENCED.finditer(text))
+    shell = [match.span("code") for match in fences if match["language"].lower() in _SHELL]
+    text = blanked(text, (match.span() for match in fences if match["language"].lower() not in _SHELL))
+    return blanked(text, (match.span() for match in DIFF.finditer(text))), shell
+
+
+def _form(line: str, *, inside: bool) -> Literal["nothing", "command", "route", "instruction", "output", "prose"]:
+    if not line.strip() or line.lstrip().startswith("```"):
+        return "nothing"
+    if _PROMPT.match(line) or (inside and not line.lstrip().startswith("#")):
+        return "command"
+    if _ROUTE.match(line):
+        return "route"
+    bullet = BULLET.match(line)
+    if _INSTRUCTION.match(line[bullet.end() if bullet else 0 :]):
+        return "instruction"
+    return "output" if _OUTPUT.match(line) else "prose"

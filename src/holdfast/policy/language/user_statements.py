@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from holdfast.model.patterns import lazy
+from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import KEPT, LONGEST_PROMPT, REFUSED, Sentence, SentenceReader
@@ -16,39 +17,19 @@ Objection = Literal["", "doubt", "no"]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 NEAR = 3  # sentences of a prompt that answer what was said before
-DOUBTED, LEADS, LEAST, ASKS = 0.6, 0.6, 0.1, 0.75
+DOUBTED, LEADS, LEAST, ASKS = 0.6, 0.6, 0.1, 0.65
 SHORT = 8  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
-# An explicit request to remember: what follows is kept whatever it is. A closed list, like other markers.
 _REMEMBER = lazy(
-    r"^\W*(?:please |and |also )*(?:remember|note|keep in mind|bear in mind|don['’]t forget|fyi|for the record|merk(?:e)? dir|zur info|"
-    r"recuerda|ten en cuenta|souviens[- ]toi|rappelle[- ]toi|ricorda(?:ti)?|onthoud|запомни|lembre(?:-se)?|记住|请记住|覚えておいて|기억해)"
-    r"(?: this| that| dass| que| di que| dat| che)?\s*[:,，：]?\s+(?=\S)(?! to\b)",
+    rf"^\W*(?:please |and |also )*(?:{CUES['remember']})(?: this| that| dass| que| di que| dat| che)?\s*[:,，：]?\s+(?=\S)(?! to\b)",
     re.IGNORECASE,
 )
-_POINTS_BACK = lazy(
-    r"^\W*(?:please |and |so |also )*(?:remember|note|save|keep|store)(?: this| that| it)(?: in mind| for (?:later|next time))?(?: please)?\W*$|"
-    r"^\W*(?:merk dir das|recuérdalo|retiens[- ]le|ricordalo|onthoud dit|запомни это|lembre disso|记住这个|覚えておいて|기억해 ?(?:둬|줘))\W*$",
-    re.IGNORECASE,
-)
-# An explicit no at the start of an answer: a closed list, like other markers.
-_DENIES = lazy(
-    r"^\W*(?:no+|nope|nah|wrong|nein|nee|falsch|non|não|nej|нет|неверно)(?=[\s,.!:;-])|^\W*(?:不对|不是|错了|いや|いいえ|違|아니|틀렸)",
-    re.IGNORECASE,
-)
-# Words that only join a sentence to the one before it.
-_JOINS = lazy(
-    r"^\W*(?:and|but|so|also|btw|by the way|oh|ok(?:ay)?|und|aber|et|mais|y|pero|e|ma|mas|en|maar|и|а|но)\b[\s,]+",
-    re.IGNORECASE,
-)
+_POINTS_BACK = lazy(rf"^\W*(?:{CUES['keep_it']})\W*$", re.IGNORECASE)
+_DENIES = lazy(rf"^\W*(?:(?:{CUES['no']})(?=[\s,.!:;-])|{CUES['no_cjk']})", re.IGNORECASE)
+_JOINS = lazy(rf"^\W*(?:{CUES['joins']})\b[\s,]+", re.IGNORECASE)
 _CLAUSE = lazy(r"(?:[,;:]\s+|[，、：；]|\s+[-–—]\s+)")
-# A pronoun as the subject: what it stands for is in what was said before.
-_PRONOUN = lazy(
-    r"^\W*(?:it|that|this|they|those|these|there|es|das|dies|sie|eso|esto|ello|ça|cela|c['’]est|ce|il|elle|questo|quello|isso|isto|dat|dit|het|"
-    r"это|то|оно|那|这|它|それ|これ|あれ|그것|그거|이건|그건)(?:['’]\w+)?\b",
-    re.IGNORECASE,
-)
+_PRONOUN = lazy(rf"^\W*(?:{CUES['pronoun']})(?:['’]\w+)?\b", re.IGNORECASE)
 _VALUE = lazy(
     r"\d[\d.,:_]*(?:%|[a-zA-Z]{1,3}\b)?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
 )
@@ -180,7 +161,8 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
             best = shorter
     *head, tail = _CLAUSE.split(best.text) if len(cuts) > 1 else [best.text]
     judged = reader.prompt(tail, answer)[:1] if head else []
-    if judged and judged[0].share("task", "question") >= ASKS and not is_elliptic(tail):
+    objects = best.share("correction") >= REFUSED
+    if judged and judged[0].share("task", "question") >= ASKS and (objects or not is_elliptic(tail)):
         (whole,) = reader.prompt(best.text[: best.text.rindex(tail)].strip(_EDGE), answer)[:1] or (best,)
         leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
         best = whole if whole.lasts and not leans else best

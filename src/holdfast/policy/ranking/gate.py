@@ -1,67 +1,94 @@
-"""Decide whether a question is answered at all, how far its page is filled, and how sure each answer is.
+"""Decide whether a question is answered at all, how far its page is filled, and how likely each answer is right.
 
-The constants were measured on the development benchmark (`python3 dev.py bench abstention`), at 1 to 3,000 records.
+A similarity says little by itself: what counts is how far a candidate stands out from the other candidates of the same
+question in this store. A logistic regression makes a probability of that. `python3 dev.py bench fit` fits its weights.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from holdfast.model.query import Confidence, Hit, Past, Query
+from holdfast.model.query import Confidence, Hit, Mode, Past, Query, Search
 from holdfast.model.record import Record
-from holdfast.policy.admission.admit import MOMENTARY
 from holdfast.policy.ranking.brief_order import is_from_user
 
-SMALL = 30  # in a store of fewer records the best one is shown even below the bar, with its fit
-NOTHING = 0.05  # the fit of a record that has nothing to do with the question
-LEADERS = 3  # a question is answered if one of the best three fits
-CLOSE, EXPLORATORY_CLOSE = 0.45, 0.3  # share of the best score, or of the best fit, down to which a page is filled
-AT_ALL = 0.5  # of the bar: who fits less is no answer, whatever speaks for it
+# By what was searched. The weights of the evidence in the log odds of being right, as `bench fit` prints them, and how
+# likely the best must be right, so that a question is answered.
+WEIGHTS: Mapping[Search, Mapping[str, float]] = {
+    "hybrid": {"always": -4.22, "fit": 4.84, "lead": 4.92, "background": -1.79, "length": 0.27, "full": 0.57},
+    "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
+}
+BARS: Mapping[Search, Mapping[Mode, float]] = {
+    "hybrid": {"precision": 0.6, "balanced": 0.12, "exploratory": 0.05},
+    "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
+}
+FAIR, STRONG = 0.6, 0.97  # as measured, 0.70 and 0.89 of the first hits so labelled are right (`bench fit`)
+LEADERS = 3
+COMPARED = 20  # of the best candidates make up the background
+WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
+EXPECTED, AS_MANY = 0.05, 3  # the background of a store without candidates, and how many candidates that counts for
+EQUAL = 0.95  # of the best fit: several that fit so equally well may all be right, and share one chance between them
+# Share of the best score, or of the best fit, down to which a page is filled.
+CLOSE: Mapping[Mode, float] = {"precision": 0.8, "balanced": 0.45, "exploratory": 0.3}
 ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other signals, such as the session they share
-FOREIGN = 0.19  # added to the bar if the question or the record is not in English
-LOWEST, HIGHEST, HIGHEST_FOREIGN = 0.29, 0.45, 0.50  # bars of the smallest and the largest stores
-EXPLORATORY = 0.6  # of the ordinary bar
-SEVERE = 0.6  # of the ordinary bar, for a critical scar
-FAIR, STRONG, STRONG_FOREIGN = 0.40, 0.55, 0.65
-NEARLY = 0.8  # of the best score: from here on a hit answers about as well
-LEAD = 0.15  # a strong answer is the first, by at least this share of its score
+# The fit of a scar that needs an answer, and of a critical scar or a quarantined record that is shown if it only may apply.
+APPLIES, MAY_APPLY = 0.35, 0.2
+AS_WELL = 0.7  # share of an older version's fit that a newer one needs to come before it
 
 
-def bar(query: Query, documents: int, *, is_foreign: bool = False) -> float:
-    """Return the fit that the best answer needs, among this many records.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What speaks for candidates, given best first: how well each fits, and which share of the question's words it has."""
 
-    It grows with the number of records searched: among many unrelated ones, the best fits better by chance. It is
-    higher for questions that are not in English: the encoder finds more in common between texts it knows less well.
-    """
-    least = max(LOWEST, 0.12 + 0.03 * math.log(max(documents, 1)))
-    least = min(HIGHEST_FOREIGN, least + FOREIGN) if is_foreign else min(HIGHEST, least)
-    match query.mode:
-        case "precision":
-            return max(least, FAIR)
-        case "exploratory":
-            return EXPLORATORY * least
-    return least
+    search: Search
+    fits: Sequence[float]
+    coverages: Sequence[float]
+    words: int  # of the question
+
+
+def chances(evidence: Evidence) -> list[float]:
+    """Return the probability that each candidate answers the question."""
+    weights = WEIGHTS[evidence.search]
+    return [
+        1 / (1 + math.exp(-sum(weights[name] * value for name, value in each.items()))) for each in features(evidence)
+    ]
+
+
+def features(evidence: Evidence) -> list[dict[str, float]]:
+    """Return the evidence for each candidate as numbers, the same in a store of any size."""
+    best = list(evidence.fits[:COMPARED])
+    first, second = (*sorted(best, reverse=True)[:2], EXPECTED, EXPECTED)[:2]
+    total, count = sum(best) + AS_MANY * EXPECTED, len(best) + AS_MANY
+    common = {"always": 1.0, "length": math.log(1 + evidence.words)}
+    return [
+        {
+            **common,
+            "fit": fit,
+            "lead": fit - (second if fit == first else first),
+            "background": (total - fit) / (count - 1),
+            "full": float(coverage > WHOLE and evidence.words >= FEWEST_WORDS),
+        }
+        for fit, coverage in zip(evidence.fits, evidence.coverages, strict=True)
+    ]
 
 
 def passing(
-    query: Query, documents: int, fits: Sequence[float], scores: Sequence[float], *, is_foreign: bool = False
+    query: Query, search: Search, fits: Sequence[float], scores: Sequence[float], likely: Sequence[float]
 ) -> list[int]:
-    """Return which candidates, given best first, are answers: all that come close to the best if that fits, else none."""
+    """Return which candidates, given best first, are answers: all close to the best if that is likely enough right."""
     if query.weak:
         return list(range(len(fits)))
     if query.least is not None:
         return [place for place, fit in enumerate(fits) if fit >= query.least]
-    if not fits:
+    best = max(fits[:LEADERS], default=0.0)
+    equals = [place for place, fit in enumerate(fits[:COMPARED]) if fit >= EQUAL * best]
+    if sum(likely[place] for place in equals) < BARS[search][query.mode]:
         return []
-    least = bar(query, documents, is_foreign=is_foreign)
-    if max(fits[:LEADERS]) < least:
-        return [0] if documents < SMALL and query.mode != "precision" and fits[0] > NOTHING else []
-    close = EXPLORATORY_CLOSE if query.mode == "exploratory" else CLOSE
-    best, least = max(fits[:LEADERS]), FAIR if query.mode == "precision" else AT_ALL * least
+    close = CLOSE[query.mode]
     return [
         place
         for place, fit in enumerate(fits)
-        if fit >= least and (fit >= close * best or (fit >= ON_ITS_OWN and scores[place] >= close * scores[0]))
+        if fit >= close * best or (fit >= ON_ITS_OWN and scores[place] >= close * scores[0])
     ]
 
 
@@ -70,25 +97,16 @@ def is_severe(record: Record) -> bool:
     return record.kind == "scar" and record.fields.get("severity") == "critical"
 
 
-def labelled(hits: Sequence[Hit], *, is_foreign: bool = False) -> list[Hit]:
-    """Return ranked hits with how sure each is. Only the first can be strong, and only if it leads clearly.
-
-    It must fit better if the question or the first hit is not in English.
-    """
-    if not hits:
-        return []
-    strong = STRONG_FOREIGN if is_foreign else STRONG
-    following = hits[1].score if len(hits) > 1 else 0.0
-    leads = following <= (1 - LEAD) * hits[0].score
-    return [
-        replace(hit, confidence=_confidence(hit, strong, leads=leads and not place)) for place, hit in enumerate(hits)
-    ]
+def labelled(hits: Sequence[Hit]) -> list[Hit]:
+    """Return ranked hits with how sure each is; only the first can be strong."""
+    return [replace(hit, confidence=_confidence(hit, is_first=not place)) for place, hit in enumerate(hits)]
 
 
 def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
     """Return hits with contradicting versions of one statement in the order that a question asks for; the rest stays.
 
-    The newest comes first, unless the question is about the past; what was only concluded comes after what was said.
+    The newest that fits about as well comes first, unless the question is about the past; what was only concluded comes
+    after what was said.
     """
     ordered = list(hits)
     for places in _versions(hits):
@@ -105,45 +123,23 @@ def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
     return ordered
 
 
-def rivals(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits, newest first, that answer about as well as the first one and are newer: they may have replaced it.
-
-    What an agent concluded is no rival of what a user said, and what is true only for a moment is not replaced.
-    """
-    best = hits[0] if hits else None
-    if best is None or not _may_be_replaced(best):
-        return []
-    newer = [
-        hit
-        for hit in hits[1:LEADERS]
-        if _may_be_replaced(hit)
-        and hit.score >= NEARLY * best.score
-        and hit.record.created_at > best.record.created_at
-        and not (_is_concluded(hit) and is_from_user(best.record))
-    ]
-    return sorted(newer, key=lambda hit: hit.record.created_at, reverse=True)
-
-
 def _is_concluded(hit: Hit) -> bool:
     return hit.record.source in ("inferred", "observed", "mined") and not is_from_user(hit.record)
 
 
-def _may_be_replaced(hit: Hit) -> bool:
-    return hit.fit >= STRONG and hit.record.kind not in MOMENTARY and hit.record.source != "starter"
-
-
 def _versions(hits: Sequence[Hit]) -> list[list[int]]:
-    """Return the places of hits that contradict each other, group by group."""
+    """Return the places of hits that contradict each other and fit about as well, group by group."""
     place_of = {hit.record.id: place for place, hit in enumerate(hits)}
     group_of = {place: {place} for place in range(len(hits))}
     for place, hit in enumerate(hits):
-        if hit.contradicted_by in place_of:
-            joined = group_of[place] | group_of[place_of[hit.contradicted_by]]
+        newer = place_of.get(hit.contradicted_by)
+        if newer is not None and hits[newer].fit >= AS_WELL * hit.fit:
+            joined = group_of[place] | group_of[newer]
             group_of |= dict.fromkeys(joined, joined)
     return [sorted(group) for place, group in group_of.items() if len(group) > 1 and place == min(group)]
 
 
-def _confidence(hit: Hit, strong: float, *, leads: bool) -> Confidence:
-    if leads and hit.fit >= strong and not hit.contradicted_by:
+def _confidence(hit: Hit, *, is_first: bool) -> Confidence:
+    if is_first and hit.chance >= STRONG and not hit.contradicted_by:
         return "strong"
-    return "fair" if hit.fit >= FAIR else "weak"
+    return "fair" if hit.chance >= FAIR else "weak"

@@ -19,25 +19,27 @@ class Measure:
         return round(self.points * min(1.0, max(0.0, self.share)), 1)
 
 
+# How many times the share of such records counts, the points it costs at most, and what it means.
+_PROBLEMS = {
+    "contradicted": (10, 30, "called wrong and not fixed (full cost at a tenth of all)"),
+    "conflicts": (10, 15, "contradict each other"),
+    "unverified": (1, 15, "older than a month and never checked"),
+    "stale": (1, 5, "checked, but not for a month"),
+    "drifted": (5, 10, "the code they cite has changed"),
+    "dead": (1, 10, "shown, and never helped"),
+    "cold": (1, 10, "never shown in a month"),
+}
+
+
 def measures(counts: Mapping[str, int]) -> list[Measure]:
     """Return the deductions, largest first; `counts` covers the records meant for reuse."""
     total = max(1, counts["total"])
     deductions = [
-        _measure(
-            "contradicted",
-            10 * counts["contradicted"] / total,
-            30,
-            "called wrong and not fixed (full cost at a tenth of all)",
-        ),
-        _measure("conflicts", 10 * counts["conflicts"] / total, 15, "contradict each other"),
-        _measure("unverified", counts["unverified"] / total, 15, "older than a month and never checked"),
-        _measure("stale", counts["stale"] / total, 5, "checked, but not for a month"),
-        _measure("drifted", 5 * counts["drifted"] / total, 10, "the code they cite has changed"),
-        _measure("dead", counts["dead"] / total, 10, "shown, and never helped"),
-        _measure("cold", counts["cold"] / total, 10, "never shown in a month"),
-        _measure("typos", counts["typos"] / 5, 5, "scopes that look misspelled"),
+        Measure(name=name, share=times * counts[name] / total, points=points, meaning=meaning)
+        for name, (times, points, meaning) in _PROBLEMS.items()
     ]
-    return sorted(deductions, key=lambda measure: -measure.cost)
+    typos = Measure(name="typos", share=counts["typos"] / 5, points=5, meaning="scopes that look misspelled")
+    return sorted([*deductions, typos], key=lambda measure: -measure.cost)
 
 
 def score(deductions: list[Measure]) -> int:
@@ -48,7 +50,3 @@ def score(deductions: list[Measure]) -> int:
 def word_for(points: int) -> str:
     """Return a word for a score."""
     return "healthy" if points >= 85 else "fair" if points >= 65 else "needs care"
-
-
-def _measure(name: str, share: float, points: float, meaning: str) -> Measure:
-    return Measure(name=name, share=share, points=points, meaning=meaning)

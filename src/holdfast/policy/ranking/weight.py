@@ -6,13 +6,21 @@ from holdfast.model.ids import days_between
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
-from holdfast.policy.ranking.decay import decay
 from holdfast.policy.ranking.trust import trust
 
 # How far a factor can change a score. Small on purpose: they only order hits that match about equally well.
 FRESHNESS, TRUST, SEVERITY, SCOPE, USE, USER = 0.10, 0.10, 0.10, 0.05, 0.10, 0.10
 FRESHNESS_NOW = 0.35  # if the question asks for the current state
 WORTH_SAYING = 0.005
+# Decay of scars, by age and type, and by how often they were shown in vain.
+LEAST = 0.1
+DAYS = {"incident": 180.0, "context": 30.0}  # process scars, and scars without a type, do not age
+WINDOW_DAYS = 90
+ENOUGH = 3  # uses before dismissals count
+WEIGHT = 0.8
+REEVALUATE = 0.6  # share of dismissals from which a scar should be reviewed
+BLIND_SHOWN, BLIND_SHARE = 3, 0.5
+DISMISSALS = frozenset({"ignored", "refuted"})
 
 _SEVERITIES = {"critical": 1.0, "high": 0.6, "medium": 0.2, "low": 0.0}
 
@@ -55,3 +63,27 @@ def use(usage: Usage) -> float:
     """Return -1 for a record that was only contradicted, 1 for one that always helped, 0 without feedback."""
     good, bad = usage.applied + usage.corrected, 2 * usage.contradicted + 0.25 * usage.ignored
     return (good - bad) / (good + bad + 2)
+
+
+def by_type(scar_type: str, days: float) -> float:
+    """Return the factor that age leaves of a scar's weight."""
+    span = DAYS.get(scar_type)
+    return max(LEAST, 1 - 0.9 * days / span) if span else 1.0
+
+
+def by_dismissal(outcomes: Sequence[str]) -> float:
+    """Return the factor that dismissals leave of it; `outcomes` are those of the last 90 days."""
+    if len(outcomes) < ENOUGH:
+        return 1.0
+    return max(LEAST, 1 - WEIGHT * dismissed_share(outcomes))
+
+
+def dismissed_share(outcomes: Sequence[str]) -> float:
+    """Return the share of uses that were ignored or refuted."""
+    return sum(outcome in DISMISSALS for outcome in outcomes) / len(outcomes) if outcomes else 0.0
+
+
+def decay(scar: Record, outcomes: Sequence[str], now: str) -> float:
+    """Return both factors multiplied: the factor for a scar's score."""
+    age = days_between(max(scar.updated_at, scar.verified_at), now)
+    return by_type(str(scar.fields.get("scar_type", "")), age) * by_dismissal(outcomes)

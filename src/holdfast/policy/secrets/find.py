@@ -147,17 +147,11 @@ def _named(value: Any) -> Iterator[str]:
 
 def _hidden(value: Mapping[Any, Any]) -> Iterator[str]:
     """Yield the names of an object whose text is a credential, including {name: …, value: …} pairs."""
-    for key, item in value.items():
-        if isinstance(item, str) and is_name(str(key)) and is_secret(_plain(item), least=6, spoken=True):
+    pair = ("value", value.get("name") or value.get("key"), value.get("value"))
+    for key, name, item in (*((key, str(key), item) for key, item in value.items()), pair):
+        is_named = isinstance(name, str) and isinstance(item, str) and is_name(name)
+        if is_named and is_secret(_plain(item), least=6, spoken=True):
             yield key
-    name, item = value.get("name") or value.get("key"), value.get("value")
-    if (
-        isinstance(name, str)
-        and isinstance(item, str)
-        and is_name(name)
-        and is_secret(_plain(item), least=6, spoken=True)
-    ):
-        yield "value"
 
 
 def _merged(secrets: Iterator[Secret]) -> list[Secret]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.model.patterns import lazy
-from holdfast.policy.secrets.rules import COMMANDS
+from holdfast.policy.secrets.rules import COMMANDS, NAMES
 from holdfast.policy.secrets.words import is_about, is_name, is_secret, secret_names
 
 MYPY = False
@@ -37,10 +37,7 @@ _SET = lazy(
     r"(?i)(?:^|[\s;&|\"'`])(?:setx|env|arg|set(?:[ \t]+-[\w\-]+){0,3}|(?:configure|config|secrets?|variable)[ \t]+set)[ \t]+[\"']?[\w.:/\-]{0,60}$"
 )
 _SET_TO = lazy(r"[\w.\-]{0,60}+[\"']?[ \t]{1,4}" + _BARE)
-_SPOKEN = (
-    *("passw", "pwd", "pass", "pw", "passphrase", "kennwort", "contrase", "senha", "mot de passe", "wachtwoord"),
-    *("lösenord", "hasło", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"),
-)
+_SPOKEN = tuple(NAMES["spoken"].split("|"))
 _ARGUMENT = r"(?:\"([^\"\n]{4,200}+)\"|'([^'\n]{4,200}+)'|((?:[^\s\"'|;&\\]|\\(?![\\nrtuxe\"'/\s0])){4,200}+))"
 _ARGUMENTS = lazy(r"(?:[^\n|;&\\]|\\[\s\S])*+")
 _NAME_CELL, _CELL = lazy(r"[\w .\-/#]*"), lazy(r"[^\s\"'`]{6,400}+")  # of a table
@@ -48,8 +45,9 @@ _LINE_BELOW = lazy(r"[\s|+:\-]*")  # the heading of a table
 _MANIFEST_LINE = lazy(r"\n[ \t]{1,20}[\w.\-]{1,100}:[ \t]{1,4}([A-Za-z0-9+/]{8,}+={0,2})(?=[\s\"'\\]|\Z)|\n(?![ \t])")
 _COMMANDS: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 for _names, _word, _flags in COMMANDS:
+    _place = _word, lazy(r"(?<=\s)" + _flags.replace("@", _ARGUMENT))
     for _name in _names.split():
-        _COMMANDS.setdefault(_name, []).append((_word, lazy(r"(?<=\s)" + _flags.replace("@", _ARGUMENT))))
+        _COMMANDS.setdefault(_name, []).append(_place)
 _CALLED = frozenset(f"{name} " for name in _COMMANDS)
 _WORDS = lazy(r"[\w.\-]++ ?")  # each with the space after it
 
@@ -164,8 +162,10 @@ def arguments(text: str) -> Iterator[tuple[int, int]]:
         limit = commands[number + 1][0] if number + 1 < len(commands) else len(text)
         line = _ARGUMENTS.match(text, place + len(name), limit)
         for word, flags in _COMMANDS[name] if line else ():
-            if line and word in line[0]:
-                yield from _after(flags, line[0], line.start())
+            for match in flags.finditer(line[0]) if line and word in line[0] else ():
+                group = next(number for number in (1, 2, 3) if match[number] is not None)
+                if line and is_secret(match[group], spoken=True):
+                    yield line.start() + match.start(group), line.start() + match.end(group)
 
 
 def _commands(text: str, name: str) -> Iterator[int]:
@@ -175,10 +175,3 @@ def _commands(text: str, name: str) -> Iterator[int]:
         if not (before.isalnum() or before in "_-."):
             yield place
         place = text.find(f"{name} ", place + 1)
-
-
-def _after(flags: re.Pattern[str], line: str, place: int) -> Iterator[tuple[int, int]]:
-    for match in flags.finditer(line):
-        group = next(number for number in (1, 2, 3) if match[number] is not None)
-        if is_secret(match[group], spoken=True):
-            yield place + match.start(group), place + match.end(group)

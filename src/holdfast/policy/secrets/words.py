@@ -7,61 +7,15 @@ from collections import Counter
 from functools import lru_cache
 
 from holdfast.model.patterns import lazy
+from holdfast.policy.secrets.rules import NAMES
 
 MYPY = False
 if MYPY:
     from collections.abc import Iterator  # noqa: TC003  importing typing is too slow here
 
 LONGEST_JUDGED = 400  # characters of a value that are examined
-_NAMES = (
-    "passw",
-    "pwd",
-    "passphrase",
-    "pass_phrase",
-    "pass-phrase",
-    "secret",
-    "token",
-    "credential",
-    # The word in other languages people type.
-    "kennwort",
-    "contrase",
-    "senha",
-    "mot de passe",
-    "wachtwoord",
-    "lösenord",
-    "hasło",
-    "пароль",
-    "密码",
-    "密碼",
-    "口令",
-    "パスワード",
-    "비밀번호",
-)
-# Short names that occur in many words: they count only as a separate part of a name (smtp_pass, dbPw).
-_SHORT = ("pass", "pw", "psk", "pin")
-# Kinds of keys that are secret.
-_KEYS = ("api", "access", "private", "auth", "encryption", "encrypt", "crypt", "signing", "master", "app", "application", "account",
-         "shared", "license", "licence", "deploy", "service", "storage", "jwt", "hmac", "admin", "primary", "secondary", "root",
-         "write", "server", "cookie", "webhook", "subscription", "function", "management", "host", "aes", "rsa", "cipher",
-         "preshared", "publish", "search", "ingest", "integration", "bot", "user", "global")  # fmt: skip
-# Suffixes of names that are about a secret but are not the secret itself.
-_ABOUT = lazy(
-    r"(?i)(?:ids?|names?|urls?|uri|endpoint|path|files?|dir|hash|digest|sha\d*|md5|checksum|arn|ttl|expir\w*|version|types?|type_hint|"
-    r"counts?|limit|days?|algorithm|headers?|env|policy|length|size|source|helper|ref|hint|pattern|regex|template|rotation|"
-    r"encryption|hashers?|label|placeholder|field|column|prefix|at|izer|ized?|provider|manager|scope|usage|used|encoders?|encoding|"
-    r"validators?|store|service|class|client|factory|generator|strategy|rate|cost|rounds|timeout|required|enabled|strength|"
-    r"description|title|text|status|state|format|mode|index|number|bucket|store)$"
-)
-_PLACEHOLDER = lazy(
-    r"(?i)^(?:\$(?![156y2]\$)|%[({a-z]|\{|<|\*{3,}|x{3,}|\.{3}|\[|&lt;|!|\.[*+])|\*{3,}|example|placeholder|your[_\-]|change.?(?:me|it)|redacted|"
-    r"omitted|dummy|x{8,}|\*{6,}|replace.?me|not.?a.?real|\.\.\.|…|os\.environ|getenv|process\.env|(?<!\w)secrets?\.|vault|\$\{|\{\{|\$\(|=\$[A-Z]|[a-z\]]==\d|"
-    r"^(?:none|null|true|false|undefined|string|str|optional)\b|^(?:env|file|fd|stdin|var|ref|arn|op|projects?):"
-)
-# Well-known default passwords.
-_DEFAULTS = lazy(
-    r"(?i)(?:password|passwort|passwd|pass|pwd|postgres|mysql|root|admin|guest|test|tests|testing|user|username|secret|token|redis|"
-    r"rabbitmq|minioadmin|hunter|demo|foo|bar|foobar|default|letmein|qwerty|abc|welcome|sample)[_\-]?\d{0,4}!?"
-)
+_LONG, _SHORT, _KEYS = (tuple(NAMES[name].split("|")) for name in ("long", "short", "keys"))
+_ABOUT, _PLACEHOLDER, _DEFAULTS = lazy(NAMES["about"]), lazy(NAMES["placeholder"]), lazy(NAMES["default"])
 # One part of a name, path, version or sentence; only one part may end in digits (sha256, v2, token2).
 _WORD = lazy(r"\d{1,13}|[A-Z]+|[A-Za-z]{1,3}|[A-Z]?[a-z]+|")
 _NUMBERED = lazy(r"(?:[A-Z]{1,4}|[a-z]{1,4}|[A-Z][a-z]{0,3})\d{1,4}|[a-z]+\d")
@@ -83,24 +37,17 @@ def secret_names(text: str) -> Iterator[tuple[int, str]]:
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters get longer in lower case, which would shift positions
         lowered = "".join(letter.lower() if letter.isascii() else " " for letter in text)
-    for word in _NAMES:
+    for word in (*_LONG, *_SHORT, "key"):
         start = lowered.find(word)
         while start >= 0:
             end = start + len(word)
-            yield end, word
-            start = lowered.find(word, end)
-    for word in _SHORT:
-        start = lowered.find(word)
-        while start >= 0:
-            end = start + len(word)
-            if _is_separate(text, start, end):
+            if word == "key":
+                counts = lowered[max(0, start - 14) : start].rstrip("_-. ").endswith(_KEYS)
+            else:
+                counts = word not in _SHORT or _is_separate(text, start, end)
+            if counts:
                 yield end, word
             start = lowered.find(word, end)
-    start = lowered.find("key")
-    while start >= 0:
-        if lowered[max(0, start - 14) : start].rstrip("_-. ").endswith(_KEYS):
-            yield start + 3, "key"
-        start = lowered.find("key", start + 3)
 
 
 def is_about(rest: str) -> bool:

@@ -8,7 +8,7 @@ from holdfast.model.fence import inline
 from holdfast.model.patterns import lazy
 from holdfast.model.record import Record
 from holdfast.model.text import tokens_of
-from holdfast.policy.activity.prompts import is_limit
+from holdfast.policy.language.headlines import is_limit
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.plan_brief import SMALLEST, clipped
 

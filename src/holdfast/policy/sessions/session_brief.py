@@ -1,7 +1,7 @@
 """Write the brief that opens a session: ranked, within a token budget, and the same text as long as nothing changes."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.model.fence import attribute, inline
@@ -18,7 +18,7 @@ SIZES = ((10, 800, 500), (50, 1_200, 300), (200, 1_800, 200))
 MOST, LONGEST = 2_200, 160
 POLICIES = ("off", "hot", "brief", "full")
 SMALL = 50  # records; a smaller store is injected whole, as far as the budget goes
-SAME, LIKELY = 0.8, 0.5  # shares of common words that make two lines the same, or worth comparing
+SAME = 0.8  # share of common words that makes two lines the same
 DOUBT, COMPARED = 120, 300  # characters
 STEP = 6  # points that each further line of a section must stand higher: no kind crowds out the others
 SECTIONS: Mapping[str, tuple[tuple[str, ...], int]] = {  # heading: kinds, and the most lines in a large store
@@ -86,22 +86,16 @@ def ranked(lines: Sequence[Line]) -> list[Line]:
     return sorted(newest_first, key=lambda line: -line.standing)
 
 
-def collapsed(lines: Sequence[Line], contradicts: Callable[[Record, Record, float], bool]) -> list[Line]:
-    """Return ranked lines without those that repeat a better one; of two that contradict, the older gets a mark."""
+def collapsed(lines: Sequence[Line]) -> list[Line]:
+    """Return ranked lines without those that repeat a better one."""
     kept, texts = list[Line](), list[frozenset[str]]()
     for line in lines:
         own = words(f"{line.record.title} {line.record.body[:COMPARED]}")
         near = [(index, _share(own, other)) for index, other in enumerate(texts)]
-        alike = [(index, share) for index, share in near if share >= LIKELY]
-        clashes = [index for index, share in alike if contradicts(kept[index].record, line.record, share)]
-        same = next((index for index, share in alike if share >= SAME and _same(kept[index].record, line.record)), None)
+        same = next((index for index, share in near if share >= SAME and _same(kept[index].record, line.record)), None)
         if same is not None:
             kept[same] = replace(kept[same], alike=kept[same].alike + 1)
             continue
-        for index in clashes:
-            older, newer = sorted((kept[index], line), key=lambda each: (each.record.created_at, each.record.id))
-            marked = replace(older, doubt=contradicted_by(newer.record))
-            line, kept[index] = (marked, kept[index]) if older is line else (line, marked)  # noqa: PLW2901
         kept.append(line)
         texts.append(own)
     return kept

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from holdfast.engine.views import health_queries, records, usage
+from holdfast.engine.views import queries, records, usage
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
@@ -28,10 +28,8 @@ from holdfast.surfaces.bettermemory.staleness import (
 from holdfast.surfaces.phrases import content
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.amend import amend
-from holdfast.verbs.records.browse import browse
-from holdfast.verbs.records.lifecycle import Revision
-from holdfast.verbs.records.read import in_use, list_scopes, note_reading
+from holdfast.verbs.records.lifecycle import Revision, amend
+from holdfast.verbs.records.read import browse, in_use, list_scopes, note_reading
 from holdfast.verbs.records.write import Outcome, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.truth import verify as truth
@@ -260,7 +258,7 @@ def curated(memory: Memory, kinds: Sequence[str] = KNOWN, *, days: int = 30, top
         for scope, ids in sorted(members.items())
     ]
     unchecked = [id_ for id_, status in found["status"].items() if status != "fresh"][:ROWS]
-    heavy = [id_ for id_, _ in health_queries.heavy(store, None, least, top) if id_ in active]
+    heavy = [id_ for id_, _ in queries.heavy(store, None, least, top) if id_ in active]
     drifted = found["drifted"]
     ranked = None if drifted is None else sorted(drifted.items(), key=lambda pair: -pair[1])
     return {
@@ -290,8 +288,7 @@ def _collected(memory: Memory, kinds: Sequence[str], days: int, names: Sequence[
     wanted: tuple[tuple[Literal["dead", "cold", "contradicted"], str], ...]
     wanted = (("dead", before), ("cold", before), ("contradicted", ""))
     dead, cold, wrong = (
-        [id_ for id_ in health_queries.ids_of(store, name, None, since, MOST) if id_ in active]
-        for name, since in wanted
+        [id_ for id_ in queries.ids_of(store, name, None, since, MOST) if id_ in active] for name, since in wanted
     )
     status = {id_: checked(record, now).status for id_, record in active.items()}
     states = list(status.values())

@@ -6,12 +6,13 @@ The rows are also those of its HTTP interface: /api/search, /api/timeline and /a
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from holdfast.engine.views import Entry
 from holdfast.model.ids import epoch_ms
 from holdfast.model.record import Draft, Record
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import shorten
 from holdfast.policy.activity.claude_mem_types import (
     SESSION,
     TYPES,
@@ -25,29 +26,16 @@ from holdfast.policy.activity.claude_mem_types import (
 )
 from holdfast.policy.admission.admit import Duplicate
 from holdfast.policy.admission.refusals import Remedies
-from holdfast.surfaces.maps import Terms, mapped
+from holdfast.surfaces.maps import Terms, mapped, shapes_in
+from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
 from holdfast.verbs.search.observations import CATEGORIES, Around, Found, Prompt, Wanted
 
+HERE = Path(__file__).parent
+SHAPES = shapes_in(HERE)
 REMEDIES = Remedies(restore="`holdfast restore {id}`, which the user runs")
-SESSION_SIGN = "🎯"
-HEAD = "| ID | Time | T | Title | Read |\n|----|------|---|-------|------|"
-DITTO = "″"
 SUMMARIZED = ("investigated", "learned", "completed", "next_steps")
-OBSERVATION = """
-    id=number, memory_session_id=record.by.session, project=record.project, platform_source=record.by.name,
-    type=record|type, title=record.title, subtitle=record.fields.subtitle|text, narrative=record|narrative, text=null,
-    facts=record|facts, concepts=record|concepts, files_read=record|files_read, files_modified=record|files_modified,
-    prompt_number=record.extra.prompt_number, discovery_tokens=record.fields.discovery_tokens|zero,
-    created_at=record.created_at, created_at_epoch=record.created_at|epoch, ref=record.id"""
-SUMMARY = """
-    id=number, memory_session_id=record.by.session, project=record.project, request=record|request,
-    investigated=record.fields.investigated|text, learned=record.fields.learned|text,
-    completed=record.fields.completed|text, next_steps=record.fields.next_steps|text, notes=record.fields.notes|text,
-    created_at=record.created_at, created_at_epoch=record.created_at|epoch"""
-PROMPT = """
-    content_session_id=session, prompt_number=number, prompt_text=text, created_at=at, created_at_epoch=at|epoch"""
 TERMS = Terms(
     filters={
         "concepts": concepts_of,
@@ -85,18 +73,8 @@ def wanted(args: dict[str, Any], *, everywhere: bool) -> Wanted:
 
 def index(results: Found, wanted: Wanted) -> str:
     """Format search results as one table per day, or as one table if the best come first."""
-    about = f' matching "{shorten(wanted.question, 120)}"' if wanted.question else ""
-    if not results.entries:
-        return "\n".join([f"No results found{about}.", *results.notes])
-    sessions = sum(entry.record.kind == SESSION for entry in results.entries)
-    counts = f"{len(results.entries) - sessions} obs, {counted(sessions, 'session')}"
-    left = results.total - wanted.offset - len(results.entries)
-    more = [f"{left} more: offset={wanted.offset + len(results.entries)}"] if left > 0 else []
-    head = f"Found {results.total} result(s){about} (showing {counts})"
     best_first = bool(wanted.question) and wanted.order in ("", "relevance")
-    rows = [_row(entry, entry.record.created_at[:16].replace("T", " ")) for entry in results.entries]
-    table = ["Best first:", "", HEAD, *rows, ""] if best_first else _days(results.entries)
-    return "\n".join([head, "", *table, *more, *results.notes])
+    return page("index", results, wanted, best_first=best_first)
 
 
 def index_rows(results: Found, wanted: Wanted) -> dict[str, Any]:
@@ -113,12 +91,7 @@ def index_rows(results: Found, wanted: Wanted) -> dict[str, Any]:
 
 def timeline(around: Around) -> str:
     """Format what happened around a record or time, with its row marked."""
-    center = around.center
-    named = f'{name_of(center)} "{shorten(center.record.title, 80)}"' if center else around.at
-    if not around.entries:
-        return f"Nothing was saved around {named}."
-    head = f"Timeline around {named}: {counted(len(around.entries), 'item')}"
-    return "\n".join([head, "", *_days(around.entries, marked=center.number if center else -1)])
+    return page("timeline", around)
 
 
 def timeline_rows(around: Around) -> dict[str, Any]:
@@ -136,31 +109,19 @@ def timeline_rows(around: Around) -> dict[str, Any]:
 
 def row(entry: Entry) -> dict[str, Any]:
     """Return an observation (the shape of /api/observation/:id) or the summary of a session."""
-    return mapped(SUMMARY if entry.record.kind == SESSION else OBSERVATION, entry, None, TERMS)
+    return mapped(SHAPES["SUMMARY" if entry.record.kind == SESSION else "OBSERVATION"], entry, None, TERMS)
 
 
 def prompt_row(prompt: Prompt) -> dict[str, Any]:
     """Return a prompt as a row."""
-    return mapped(PROMPT, prompt, None, TERMS)
+    return mapped(SHAPES["PROMPT"], prompt, None, TERMS)
 
 
 def context(project: str, entries: Sequence[Entry], now: str) -> str:
-    """Format the context a session receives when it starts."""
-    if not entries:
-        return f"# [{project}] recent context\n\nNo observations yet; this is the first session."
-    observed, sessions = _parted(entries)
-    read = sum(reading_cost(entry.record) for entry in observed)
-    signs = " ".join([f"{SESSION_SIGN}session", *(f"{sign}{name}" for name, sign in TYPES.items())])
-    lines = [f"# [{project}] recent context, {now[:16].replace('T', ' ')} UTC", "", f"Legend: {signs}"]
-    lines += ["Format: ID TIME TYPE TITLE", "Fetch details: get_observations([IDs]) | Search: search(query)", ""]
-    lines += [f"Stats: {len(observed)} obs ({read:,}t to read all)"]
-    for day, group in groupby(entries, key=_day):
-        lines += ["", f"### {day}", *(_context_line(entry) for entry in group)]
-    if sessions and entries[-1].record.kind == SESSION:  # nothing was observed after the last summary
-        summary = sessions[-1].record.fields
-        parts = {name: shorten(str(summary[name]), 300) for name in SUMMARIZED if summary.get(name)}
-        lines += ["", *(f"**{name.replace('_', ' ').title()}**: {part}" for name, part in parts.items())]
-    return "\n".join(lines)
+    """Format the context a session receives when it starts; with the last summary if nothing was observed after it."""
+    last = entries[-1].record.fields if entries and entries[-1].record.kind == SESSION else {}
+    summary = {name: str(last[name]) for name in SUMMARIZED if last.get(name)}
+    return page("context", project, entries, now, types=TYPES, summary=summary)
 
 
 def draft(args: dict[str, Any], kind: str) -> Draft:
@@ -192,38 +153,6 @@ def added(shown: Entry, outcome: Outcome) -> dict[str, Any]:
     return result | ({"deduplicated": True} if known else {})
 
 
-def name_of(entry: Entry) -> str:
-    """Return how an observation or session is cited."""
-    return f"#{'S' if entry.record.kind == SESSION else ''}{entry.number}"
-
-
-def _days(entries: Iterable[Entry], marked: int = -1) -> list[str]:
-    lines: list[str] = []
-    for day, group in groupby(entries, key=_day):
-        lines += [f"### {day}", "", HEAD]
-        last = ""
-        for entry in group:
-            time = entry.record.created_at[11:16]
-            lines.append(_row(entry, DITTO if time == last else time, "→ " if entry.number == marked else ""))
-            last = time
-        lines.append("")
-    return lines
-
-
-def _row(entry: Entry, time: str, mark: str = "") -> str:
-    record = entry.record
-    sign = SESSION_SIGN if record.kind == SESSION else TYPES[type_of(record)]
-    cells = (name_of(entry), time, sign, mark + _title(record))
-    return f"| {' | '.join(cells)} | ~{reading_cost(record)} |"
-
-
-def _context_line(entry: Entry) -> str:
-    record = entry.record
-    if record.kind == SESSION:
-        return f"S{entry.number} {_title(record)} ({record.created_at[:16].replace('T', ' ')})"
-    return f"{entry.number} {record.created_at[11:16]} {TYPES[type_of(record)]} {_title(record)}"
-
-
 def _parted(entries: Iterable[Entry]) -> tuple[list[Entry], list[Entry]]:
     by_sort = {is_session: [*group] for is_session, group in groupby(sorted(entries, key=_is_session), key=_is_session)}
     return by_sort.get(False, []), by_sort.get(True, [])
@@ -233,13 +162,25 @@ def _is_session(entry: Entry) -> bool:
     return entry.record.kind == SESSION
 
 
-def _title(record: Record) -> str:
-    return shorten(record.title, 100).replace("|", "/")
+def _by_day(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
+    def day(entry: Entry) -> str:
+        moment = datetime.fromisoformat(entry.record.created_at)
+        return f"{moment:%b} {moment.day}, {moment.year}"
+
+    return [(name, list(group)) for name, group in groupby(entries, key=day)]
 
 
-def _day(entry: Entry) -> str:
-    moment = datetime.fromisoformat(entry.record.created_at)
-    return f"{moment:%b} {moment.day}, {moment.year}"
+page = pages_of(
+    HERE,
+    {
+        "by_day": _by_day,
+        "cost": lambda entry: reading_cost(entry.record),
+        "heading": lambda entry: shorten(entry.record.title, 100).replace("|", "/"),
+        "name": lambda entry: f"#{'S' if entry.record.kind == SESSION else ''}{entry.number}",
+        "sign": lambda entry: "🎯" if entry.record.kind == SESSION else TYPES[type_of(entry.record)],
+    },
+    blank=True,
+)
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -1,29 +1,32 @@
-"""claude-mem's tools: the verb of each, and the maps of its arguments and results."""
+"""claude-mem's tools, as rows.txt maps them to verbs."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from holdfast.model.record import Entry
 from holdfast.policy.admission.admit import Waivers
 from holdfast.surfaces.claude_mem import shapes
 from holdfast.surfaces.contract import read_contract
-from holdfast.surfaces.maps import Row
+from holdfast.surfaces.maps import read_rows
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.numbers import called
 from holdfast.verbs.records.project import in_project, project_called
-from holdfast.verbs.records.read import get
+from holdfast.verbs.records.read import called, get
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.observations import fetched, recent, search_observations, timeline_of
 from holdfast.verbs.sessions.session import find_session
 
-CONTRACT = read_contract(Path(__file__).parent)
+CONTRACT = read_contract(shapes.HERE)
 FURTHER = 4  # factor on how far back a full context goes
 WORKFLOW = """How to look something up, from cheap to expensive:
 1. search(query="…", limit=20, project="…"): a table of ids, times, types, titles and what each costs to read.
 2. timeline(anchor=ID, depth_before=3, depth_after=3): what happened around one of them.
 3. get_observations(ids=[…]): full texts, several in one call, only of what steps 1 and 2 showed to matter.
 A row of the table costs about 30 tokens, a full text often ten times that or more: pick before you fetch."""
+
+
+def workflow(_: Memory) -> str:
+    """Return how to look something up."""
+    return WORKFLOW
 
 
 def search(memory: Memory, format_: str, project: str = "", **args: Any) -> str | dict[str, Any]:
@@ -67,11 +70,4 @@ def add(memory: Memory, kind: str, project_id: str = "", server_session_id: str 
     return shapes.added(called(memory, [Entry(number=shown.number, record=shown.record)])[0], outcome)
 
 
-ROWS = {
-    "__IMPORTANT": Row(lambda _: WORKFLOW),
-    "search": Row(search),
-    "timeline": Row(timeline, "anchor, question=query, before=depth_before, after=depth_after, format_, project"),
-    "get_observations": Row(get_observations),
-    "session_start_context": Row(context, "full, project, projects, platform_source"),
-    "observation_add": Row(add),
-}
+ROWS = read_rows(shapes.HERE, globals())

@@ -1,15 +1,12 @@
-"""Implement the actions of the tools `session`, `thread` and `explore`: one function each, looked up by name."""
+"""The actions of the tools `session`, `thread` and `explore`, by name: the verb of each and the page it answers with."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.model.query import Query
-from holdfast.model.text import counted
-from holdfast.surfaces.core import reports, review_text, session_text
-from holdfast.surfaces.core.session_text import thread_line
-from holdfast.surfaces.core.text import line, listed, waiting_for, within
-from holdfast.surfaces.reader import MODEL
+from holdfast.surfaces.core.text import clusters, page, refusal_of
+from holdfast.surfaces.phrases import line
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.capture.mining import mined
 from holdfast.verbs.memory import Memory, find
@@ -19,19 +16,17 @@ from holdfast.verbs.search.graph import connected
 from holdfast.verbs.search.predict import predict
 from holdfast.verbs.search.timeline import timeline
 from holdfast.verbs.sessions import thread as threads
-from holdfast.verbs.sessions.absorb import candidates
-from holdfast.verbs.sessions.analyze import activity, blind_spots, reflections, wordings
+from holdfast.verbs.sessions.analyze import activity, blind_spots, patterns, reflections, topics_of, wordings
 from holdfast.verbs.sessions.close import LEARNINGS, close, payload_file
-from holdfast.verbs.sessions.scars import effects, unanswered
+from holdfast.verbs.sessions.scars import candidates, effects, unanswered
 from holdfast.verbs.sessions.session import contents_of, list_sessions, only_open, refresh, start
-from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
-from holdfast.verbs.sessions.topics import patterns, topics_of
+from holdfast.verbs.sessions.thread import dismiss, promote, suggestions
 from holdfast.verbs.sessions.transcript import save_transcript, search_transcripts
+from holdfast.verbs.truth.compare import compare_now
 from holdfast.verbs.truth.consolidate import proposals
 from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
 from holdfast.verbs.upkeep.doctor import status
-from holdfast.verbs.upkeep.health import health
-from holdfast.verbs.upkeep.maintain import quality
+from holdfast.verbs.upkeep.health import health, quality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,24 +51,18 @@ Action = Callable[[Memory, Arguments], str]
 def _start(call: Call, args: Arguments) -> str:
     memory, opened = start(call.memory, session=args.id, title=args.title, issue=args.issue, force=args.force)
     call.acting.context = memory.context
-    return session_text.opening_of(opened, payload_file=str(payload_file(memory, opened.session.id) or ""))
+    return page("opening", opened=opened, payload_file=payload_file(memory, opened.session.id))
 
 
 def _close(call: Call, args: Arguments) -> str:
-    banner = waiting_for(unanswered(call.memory, args.id and contents_of(call.memory, args.id).session.id))
+    scars = unanswered(call.memory, args.id and contents_of(call.memory, args.id).session.id)
     outcome = close(call.memory, session=args.id, close_type=args.close_type, payload=args.payload)
-    return "\n".join([*banner, session_text.closing_of(outcome)])
-
-
-def _list(call: Call, args: Arguments) -> str:
-    sessions = list_sessions(call.memory, limit=args.limit)
-    head, lines = [f"{counted(len(sessions), 'session')}:"], map(session_text.session_line, sessions)
-    return within(MODEL.budget, head, lines, "a smaller limit")
+    return page("closing", outcome=outcome, scars=scars)
 
 
 def _show(call: Call, args: Arguments) -> str:
     session = args.id or only_open(call.memory).id
-    return session_text.left_of(contents_of(call.memory, session), topics_of(call.memory, session))
+    return page("session", left=contents_of(call.memory, session), topics=topics_of(call.memory, session))
 
 
 def _save_transcript(call: Call, args: Arguments) -> str:
@@ -84,28 +73,23 @@ def _save_transcript(call: Call, args: Arguments) -> str:
 
 SESSION: dict[str, Callable[[Call, Arguments], str]] = {
     "start": _start,
-    "refresh": lambda call, _: session_text.opening_of(refresh(call.memory)),
+    "refresh": lambda call, _: page("opening", opened=refresh(call.memory)),
     "close": _close,
-    "list": _list,
+    "list": lambda call, args: page("sessions", sessions=list_sessions(call.memory, limit=args.limit)),
     "show": _show,
-    "patterns": lambda call, args: session_text.patterns_of(patterns(call.memory, days=args.days)),
+    "patterns": lambda call, args: page("patterns", patterns=patterns(call.memory, days=args.days)),
     "save_transcript": _save_transcript,
-    "search_transcripts": lambda call, args: session_text.pieces_of(
-        search_transcripts(call.memory, args.text, limit=min(args.limit, 50))
+    "search_transcripts": lambda call, args: page(
+        "passages", pieces=search_transcripts(call.memory, args.text, limit=min(args.limit, 50))
     ),
 }
 
 
 def _open(memory: Memory, args: Arguments) -> str:
-    issues = (args.issue,) if args.issue else ()
-    return session_text.opened_thread(threads.open_thread(memory, args.text, issues=issues, force=args.force))
-
-
-def _suggestions(memory: Memory, _: Arguments) -> str:
-    suggested = suggestions(memory)
-    items = [f"{line(record)} ({len(record.extra.get('evidence', ()))} sessions)" for record in suggested]
-    head = f"{counted(len(suggested), 'suggestion')}:"
-    return listed(MODEL, head, items, "promote or dismiss some", nothing="There are no suggestions.")
+    outcome = threads.open_thread(memory, args.text, issues=(args.issue,) if args.issue else (), force=args.force)
+    if not isinstance(outcome, threads.Opened | threads.Known):
+        return refusal_of(outcome)
+    return page("thread_done", word="Opened", thread=outcome.thread, known=isinstance(outcome, threads.Known))
 
 
 def _dismiss(memory: Memory, args: Arguments) -> str:
@@ -114,19 +98,24 @@ def _dismiss(memory: Memory, args: Arguments) -> str:
     return f"Dismissed {line(record)}. {again}"
 
 
+def _done(word: str, act: Callable[[Memory, Arguments], threads.Thread]) -> Action:
+    """Return the action that does something with one thread."""
+    return lambda memory, args: page("thread_done", word=word, thread=act(memory, args))
+
+
 THREAD: dict[str, Action] = {
-    "list": lambda memory, _: session_text.threads_of(
-        threads.open_threads(memory), nothing="No thread is open. thread(open, text) creates one."
+    "list": lambda memory, _: page(
+        "threads", threads=threads.open_threads(memory), nothing="No thread is open. thread(open, text) creates one."
     ),
     "open": _open,
-    "touch": lambda memory, args: f"Touched {thread_line(threads.touch(memory, args.id or args.text))}",
-    "resolve": lambda memory, args: f"Resolved {thread_line(threads.resolve(memory, args.id or args.text, args.note))}",
-    "reopen": lambda memory, args: f"Reopened {thread_line(threads.reopen(memory, args.id))}",
-    "resolved": lambda memory, args: session_text.threads_of(
-        threads.resolved_threads(memory, limit=args.limit), nothing="No thread was resolved yet."
+    "touch": _done("Touched", lambda memory, args: threads.touch(memory, args.id or args.text)),
+    "resolve": _done("Resolved", lambda memory, args: threads.resolve(memory, args.id or args.text, args.note)),
+    "reopen": _done("Reopened", lambda memory, args: threads.reopen(memory, args.id)),
+    "resolved": lambda memory, args: page(
+        "threads", threads=threads.resolved_threads(memory, limit=args.limit), nothing="No thread was resolved yet."
     ),
-    "triage": lambda memory, _: session_text.triage_of(threads.triage(memory)),
-    "suggestions": _suggestions,
+    "triage": lambda memory, _: page("triage", stages=threads.triage(memory)),
+    "suggestions": lambda memory, _: page("suggestions", records=suggestions(memory)),
     "promote": lambda memory, args: f"Opened {line(promote(memory, args.id))}",
     "dismiss": _dismiss,
 }
@@ -134,50 +123,58 @@ THREAD: dict[str, Action] = {
 
 def _timeline(memory: Memory, args: Arguments) -> str:
     half = max(1, args.limit // 2)
-    return within(MODEL.budget, [], map(line, timeline(memory, args.id, before=half, after=half)), "a smaller limit")
+    return page("records", records=timeline(memory, args.id, before=half, after=half))
 
 
 def _log(memory: Memory, args: Arguments) -> str:
     kinds = (args.text,) if args.text else (*LEARNINGS, "decision")
-    items = [line(record) for record in list_records(memory, Query.of(kinds=kinds, limit=args.limit)).records]
-    return listed(MODEL, "Latest first:", items, "a smaller limit", nothing="No lesson or decision was saved yet.")
+    records = list_records(memory, Query.of(kinds=kinds, limit=args.limit)).records
+    return page("records", records=records, head="Latest first:", nothing="No lesson or decision was saved yet.")
 
 
-def _analytics(memory: Memory, args: Arguments) -> str:
-    spots, compared = blind_spots(memory, days=args.days), wordings(memory, days=args.days)
-    return session_text.activity_of(activity(memory, days=args.days), spots, compared, args.days)
+def analytics(memory: Memory, *, days: int, agent: str = "") -> dict[str, Any]:
+    """Return what the page `activity` shows: what sessions did, and which scars and wordings fail."""
+    done = activity(memory, days=days, agent=agent)
+    return {"activity": done, "spots": blind_spots(memory, days=days), "compared": wordings(memory, days=days)}
 
 
 def _contradictions(memory: Memory, args: Arguments) -> str:
     if args.id:
-        return review_text.likely_conflicts_of(find(memory, args.id).record, conflicts(memory, args.id))
-    return review_text.disputes_of(open_contradictions(memory, limit=args.limit))
+        return page("conflicts", record=find(memory, args.id).record, clashes=conflicts(memory, args.id))
+    compare_now(memory)
+    return page("disputes", disputes=open_contradictions(memory, limit=args.limit))
 
 
-def _scopes(memory: Memory, _: Arguments) -> str:
-    items = [f"{count:4} {scope}" for scope, count in list_scopes(memory).items()]
-    return within(MODEL.budget, [f"{len(items)} scopes:"], items, "recall(scopes=…)")
+def _duplicates(memory: Memory, args: Arguments) -> str:
+    compare_now(memory)
+    return page("proposals", proposals=proposals(memory, limit=args.limit))
 
 
 def _health(memory: Memory, args: Arguments) -> str:
-    report = reports.health_of(health(memory, days=args.days))
-    return "\n".join([session_text.health_of(status(memory), unanswered(memory)), report])
+    state = page("state", status=status(memory), scars=unanswered(memory))
+    return f"{state}\n{page('health', health=health(memory, days=args.days))}"
+
+
+def hot(memory: Memory) -> dict[str, Any]:
+    """Return what the page `hot` shows."""
+    members = hot_set(memory)
+    return {"groups": clusters(members), "size": len(members)}
 
 
 EXPLORE: dict[str, Action] = {
     "timeline": _timeline,
-    "graph": lambda memory, args: session_text.graph_of(connected(memory, args.id)),
+    "graph": lambda memory, args: page("links", graph=connected(memory, args.id)),
     "log": _log,
-    "analytics": _analytics,
-    "reflections": lambda memory, args: session_text.replies_of(reflections(memory, days=args.days)),
-    "scars": lambda memory, args: session_text.effects_of(effects(memory, days=args.days)),
-    "candidates": lambda memory, _: session_text.candidates_of(candidates(memory)),
+    "analytics": lambda memory, args: page("activity", days=args.days, **analytics(memory, days=args.days)),
+    "reflections": lambda memory, args: page("replies", reflections=reflections(memory, days=args.days)),
+    "scars": lambda memory, args: page("effects", effects=effects(memory, days=args.days)),
+    "candidates": lambda memory, _: page("candidates", candidates=candidates(memory)),
     "contradictions": _contradictions,
-    "duplicates": lambda memory, args: review_text.proposals_of(proposals(memory, limit=args.limit)),
-    "mined": lambda memory, args: review_text.mined_of(mined(memory, limit=args.limit)),
-    "scopes": _scopes,
-    "hot": lambda memory, _: reports.hot_of(hot_set(memory)),
-    "next": lambda memory, args: reports.predictions_of(predict(memory, args.id)),
-    "quality": lambda memory, args: reports.quality_of(quality(memory, days=args.days), args.days),
+    "duplicates": _duplicates,
+    "mined": lambda memory, args: page("mined", candidates=mined(memory, limit=args.limit)),
+    "scopes": lambda memory, _: page("scopes", scopes=list_scopes(memory)),
+    "hot": lambda memory, _: page("hot", **hot(memory)),
+    "next": lambda memory, args: page("predictions", predictions=predict(memory, args.id)),
+    "quality": lambda memory, args: page("quality", quality=quality(memory, days=args.days), days=args.days),
     "health": _health,
 }

@@ -1,12 +1,17 @@
-"""Format memories as text for models: compact, ids first, why each hit matched, how to read more. Stored text is fenced as data."""
+"""Format memories as text for models: compact, ids first, why each hit matched, how to read more. Stored text is fenced as data.
+
+What a recall, a read and a write answer is made here, without templates: these calls are frequent. Other pages are in pages.txt.
+"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
-from holdfast.model.event import Event, in_words
+from holdfast.model.anchor import Freshness
+from holdfast.model.event import VERB_WORDS, Event, in_words
 from holdfast.model.fence import OURS, attribute, defused, inline
 from holdfast.model.fold import set_aside
-from holdfast.model.freshness import Freshness
 from holdfast.model.ids import SHORT, short
 from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
@@ -15,12 +20,15 @@ from holdfast.model.text import listed as listed_value
 from holdfast.policy.admission.admit import Refused, how_near
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.policy.freshness import details, freshness_text
+from holdfast.policy.ranking.gate import APPLIES
+from holdfast.policy.ranking.health import word_for
 from holdfast.policy.ranking.scar_wordings import variant_of, wording
+from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
 from holdfast.policy.sessions.triggers import warns_at
-from holdfast.surfaces.phrases import kind_of
-from holdfast.surfaces.reader import MODEL, Reader
-from holdfast.verbs.records.conflicts import LikelyConflict
+from holdfast.surfaces.pages import pages_of, within
+from holdfast.surfaces.phrases import MODEL, Reader, kind_of, line, tallies, unanswered
+from holdfast.verbs.records.hot import Vitals
 from holdfast.verbs.records.read import RecordDetails
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
 from holdfast.verbs.search.recall import needs_answer
@@ -40,24 +48,44 @@ REMEDIES = Remedies(
 )
 
 
-def within(budget: int, head: Sequence[str], items: Iterable[str], more: str, tail: Sequence[str] = ()) -> str:
-    """Put items under a head within a token budget (0: no limit); note how many were left out, and how to see them."""
-    if not budget:
-        return "\n".join([*head, *items, *tail])
-    lines, left = list(head), 0
-    for item in items:
-        note = f"({left + 1} more: {more})"
-        if left or tokens_of("\n".join([*lines, item, note, *tail])) > budget:
-            left += 1
-        else:
-            lines.append(item)
-    lines += [f"({left} more: {more})"] if left else []
-    return clipped("\n".join([*lines, *tail]), budget)
+LEFT_OFF = 300  # tokens
+ENOUGH_TO_CLUSTER = 4
 
 
-def listed(reader: Reader, head: str, items: Sequence[str], more: str, *, nothing: str) -> str:
-    """Put items under a head within the reader's budget; `nothing` if there are none."""
-    return within(reader.budget, [head], items, more) if items else nothing
+def _tally(name: str) -> str:
+    """Return a counter of refused wordings in words; others keep their name."""
+    group, _, marker = name.removeprefix("transient.").partition(".")
+    words = {"fired": "refused", "insisted": "saved anyway"}.get(group)
+    return f"{words} “{marker}”" if words else name
+
+
+page = pages_of(
+    Path(__file__).parent,
+    {
+        "grade": word_for,
+        "in_words": in_words,
+        "left_off": lambda work: plain(work, LEFT_OFF),
+        "repr": repr,
+        "tallies": tallies,
+        "tally": _tally,
+        "verb": lambda verb: VERB_WORDS.get(verb, verb),
+    },
+)
+
+
+def clusters(hot_set: Sequence[Vitals]) -> dict[str, list[Vitals]]:
+    """Group memories of the hot set under a label that at least two of them share, if there are enough to group."""
+    labels_of = {hot.record.id: (*hot.record.scopes, *hot.record.tags) for hot in hot_set}
+    shared = Counter(label for labels in labels_of.values() for label in set(labels))
+    groups: dict[str, list[Vitals]] = {}
+    for hot in hot_set:
+        labels = [label for label in labels_of[hot.record.id] if shared[label] > 1]
+        groups.setdefault(max(labels, key=shared.__getitem__, default=""), []).append(hot)
+    under = {label: members for label, members in groups.items() if label and len(members) > 1}
+    if len(hot_set) < ENOUGH_TO_CLUSTER or not under:
+        return {"": list(hot_set)} if hot_set else {}
+    rest = [hot for label, members in groups.items() if label not in under for hot in members]
+    return {**under, "other": rest} if rest else under
 
 
 GUIDANCE = {
@@ -85,7 +113,7 @@ def index_of(recalled: Recalled, *, who: str, budget: int, waiting: Sequence[Rec
     )
     fit = f"{counted(len(hits), 'memory')} fit{'s' if len(hits) == 1 else ''}"
     head = f"{fit} ({'; '.join(remarks)}). read(ids) returns the full text."
-    tail = [*recalled.notes, *waiting_for(waiting)]
+    tail = filled(*recalled.notes, unanswered(waiting))
     if all(hit.record.source == "starter" for hit in hits):
         tail.append("These ship with Holdfast; save the first lesson of this project with remember.")
     items = [
@@ -119,7 +147,7 @@ def _hit(hit: Hit, who: str, *, whole: bool) -> str:
         hit.alike and f"{hit.alike} similar memories omitted",
         f"why: {why}",
     )
-    lesson = record.kind == "scar" and hit.confidence != "weak"
+    lesson = record.kind == "scar" and hit.fit >= APPLIES
     more = (shorten(record.body, 200) if lesson else hit.snippet).removeprefix(record.title).strip()
     doubts = details(hit.freshness) if hit.freshness else ()
     below = filled(
@@ -151,17 +179,6 @@ def _lesson(hit: Hit, who: str, *, whole: bool) -> list[str]:
         hit.why.get("decay", 1.0) < 0.5
         and "often dismissed or old: check whether it is still true, then verify, revise or forget it",
     )
-
-
-def waiting_for(scars: Sequence[Record], reader: Reader = MODEL) -> list[str]:
-    """List the scars shown in this session that are not answered yet, and how to answer."""
-    if not scars:
-        return []
-    named = "; ".join(f"{short(scar.id)} {shorten(scar.title, 60)}" for scar in scars[:5])
-    rest = f" and {len(scars) - 5} more" if len(scars) > 5 else ""
-    return [
-        f"{counted(len(scars), 'scar')} shown in this session not answered. Answer before consequential work, {reader.answer}: {named}{rest}"
-    ]
 
 
 def hydrated(source: Hydrated, *, start: int, room: int) -> str:
@@ -207,7 +224,7 @@ def full(shown: RecordDetails, *, start: int, room: int, freshness: Freshness | 
 
 def _facts(shown: RecordDetails, freshness: Freshness | None) -> list[str]:
     record, usage = shown.record, shown.usage
-    used = usage.surfaced or usage.applied or usage.contradicted
+    used = usage.shown or usage.applied or usage.contradicted
     return filled(
         record.project or "global",
         f"confidence {record.confidence}",
@@ -217,13 +234,8 @@ def _facts(shown: RecordDetails, freshness: Freshness | None) -> list[str]:
         shown.superseded_by and f"superseded by {shown.superseded_by}",
         (places := warns_at(record)) and f"warns at {defused(places)}",
         *(f"{arrow.relation} {arrow.target}" for arrow in shown.links if arrow.source == record.id),
-        used and f"shown {usage.surfaced}, applied {usage.applied}, contradicted {usage.contradicted}",
+        used and f"shown {usage.shown}, applied {usage.applied}, contradicted {usage.contradicted}",
     )
-
-
-def line(record: Record, reader: Reader = MODEL) -> str:
-    """Format a record as one line."""
-    return f"{short(record.id)} {reader.minute(record.created_at)} [{kind_of(record)}] {shorten(record.title, 120)}"
 
 
 def history_of(events: Sequence[Event]) -> str:
@@ -236,12 +248,11 @@ def history_of(events: Sequence[Event]) -> str:
 def outcome_of(outcome: Outcome) -> str:
     """Format the outcome of a write, and what to do next."""
     match outcome:
-        case Written(record=record, related=related, conflicts=conflicts, doubts=doubts):
+        case Written(record=record, related=related, doubts=doubts):
             below = filled(
                 (places := warns_at(record)) and f"warns at {shorten(places, 300)}",
                 *(f"{how_near(near)}: {short(near.record.id)} {shorten(near.record.title, 100)}" for near in related),
                 *(f"warning: {doubt}" for doubt in doubts),
-                *(conflict_line(record, clash) for clash in conflicts),
             )
             saved = f"Saved as {record.id}: {shorten(record.title, 120)}"
             return "\n".join([saved, *(f"  {part}" for part in below)])
@@ -255,19 +266,7 @@ def answered(result: Answered, reader: Reader = MODEL) -> list[str]:
     """Format which answers to scars were accepted, and which are missing."""
     lines = [f"{decision}: {short(record.id)} {shorten(record.title, 80)}" for record, decision in result.taken]
     lines += [f"NOT accepted: {problem}" for problem in result.problems]
-    return lines + (waiting_for(result.waiting, reader) or ["Every scar shown in this session is answered."])
-
-
-def conflict_line(record: Record, clash: LikelyConflict) -> str:
-    """Format what a new record seems to contradict, and how to resolve it."""
-    other = f"{short(clash.record.id)} ({shorten(clash.record.title, 80)})"
-    replace = f"revise({short(record.id)}, links=[supersedes:{short(clash.record.id)}])"
-    if clash.replaced:
-        return f"seems to replace {other}: {clash.found.explain} If so: {replace}."
-    both = f"links=[relates_to:{short(clash.record.id)}]"
-    return (
-        f"seems to contradict {other}: {clash.found.explain} If it replaces that: {replace}; if both are true: {both}."
-    )
+    return [*lines, unanswered(result.waiting, reader) or "Every scar shown in this session is answered."]
 
 
 def refusal_of(refused: Refused) -> str:

@@ -3,15 +3,19 @@
 from typing import Annotated, Any, Literal
 
 from holdfast.model.errors import Invalid
+from holdfast.model.kinds import KINDS
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, link_of
 from holdfast.model.request import Asked, Fields
-from holdfast.model.text import tokens_of
+from holdfast.model.text import filled, tokens_of
 from holdfast.policy.admission.admit import SecretFound, Waivers
+from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.plan_brief import clipped
-from holdfast.surfaces.core import actions, session_text
+from holdfast.surfaces import phrases
+from holdfast.surfaces.core import actions
 from holdfast.surfaces.core import text as texts
 from holdfast.surfaces.core.actions import Arguments
+from holdfast.surfaces.core.text import page
 from holdfast.surfaces.tool import Call, Surface
 from holdfast.verbs.records import lifecycle
 from holdfast.verbs.records.lifecycle import Revision, link, restore, retire
@@ -19,11 +23,10 @@ from holdfast.verbs.records.read import history, note_reading
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search import brief as briefs
 from holdfast.verbs.search.recall import recall as find
-from holdfast.verbs.sessions.absorb import absorb as absorb_all
 from holdfast.verbs.sessions.close import LEARNINGS
-from holdfast.verbs.sessions.judge import VERDICTS
-from holdfast.verbs.sessions.judge import judge as judge_each
-from holdfast.verbs.sessions.scars import Answer, unanswered
+from holdfast.verbs.sessions.scars import VERDICTS, Answer, unanswered
+from holdfast.verbs.sessions.scars import absorb as absorb_all
+from holdfast.verbs.sessions.scars import judge as judge_each
 from holdfast.verbs.truth.hydrate import hydrate
 
 INSTRUCTIONS = """
@@ -77,7 +80,7 @@ def read(
     hydrated = [hydrate(call.memory, id_, "full" if level == "history" else level) for id_ in ids]
     note_reading(call.memory, [record.shown.record.id for record in hydrated])
     if level == "summary":
-        return clipped("\n".join(texts.line(record.shown.record) for record in hydrated), budget)
+        return clipped("\n".join(phrases.line(record.shown.record) for record in hydrated), budget)
     return clipped(
         "\n\n".join([*(texts.hydrated(record, start=start, room=room) for record in hydrated), *histories]), budget
     )
@@ -102,7 +105,7 @@ def remember(
     draft, waivers = Draft.of(text, **asked), Waivers(duplicate=force, transient=force, scope=force)
     outcome = texts.outcome_of(write(call.memory, draft, waivers=waivers, redact=redact))
     waiting = unanswered(call.memory) if draft.kind in (*LEARNINGS, "decision") else []
-    return "\n".join([*texts.waiting_for(waiting), outcome])
+    return "\n".join(filled(phrases.unanswered(waiting), outcome))
 
 
 @surface.tool("Revise a memory")
@@ -235,7 +238,7 @@ def absorb(
     task: str = "",
 ) -> str:
     """Save what sub-agents observed; names what should become a scar."""
-    return session_text.absorbed_of(absorb_all(call.memory, observations, task=task))
+    return page("absorbed", absorbed=absorb_all(call.memory, observations, task=task))
 
 
 @surface.tool("Explore the memory", read_only=True)
@@ -254,4 +257,17 @@ def explore(
 @surface.tool("Help", read_only=True)
 def help(call: Call, topic: Annotated[str, "A tool, a kind, or confirm, closing, writing."] = "") -> str:  # noqa: A001, ARG001
     """Explain a tool, a kind and its fields, or a topic."""
-    return session_text.help_of([(tool.name, tool.description) for tool in surface.tools.values()], topic)
+    if topic in KINDS:
+        return page("kind", kind=KINDS[topic])
+    if topic in surface.tools:
+        return f"{topic}: {surface.tools[topic].description}"
+    if topic in TOPICS:
+        return TOPICS[topic]()
+    return page("topics", tools=surface.tools.values(), topics=TOPICS, kinds=KINDS)
+
+
+TOPICS = {
+    "confirm": lambda: page("confirm"),
+    "closing": lambda: page("closing_help", questions=QUESTIONS),
+    "writing": lambda: page("writing"),
+}

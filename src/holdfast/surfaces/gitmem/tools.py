@@ -1,4 +1,4 @@
-"""GitMem's tools: the verb of each, and the maps of its arguments and results; what is read as text is in pages.txt."""
+"""GitMem's tools, as rows.txt maps them to verbs; what is read as text is in pages.txt."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import is_blocking
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.gitmem import verbs
-from holdfast.surfaces.maps import Row, Terms
+from holdfast.surfaces.maps import Terms, read_rows
 from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import refusal, tallies
 from holdfast.surfaces.tool import Call
@@ -28,17 +28,15 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import in_project
 from holdfast.verbs.records.read import list_records
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
-from holdfast.verbs.search import graph
-from holdfast.verbs.search.brief import LESSONS, LONGEST_PLAN, brief
+from holdfast.verbs.search.brief import LONGEST_PLAN, brief
 from holdfast.verbs.search.recall import needs_answer
 from holdfast.verbs.search.recall import recall as find_lessons
 from holdfast.verbs.sessions import analyze as analyses
 from holdfast.verbs.sessions import session as sessions
-from holdfast.verbs.sessions import suggest, thread, transcript
-from holdfast.verbs.sessions.absorb import absorb
+from holdfast.verbs.sessions import thread, transcript
 from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply
 from holdfast.verbs.sessions.close import LEARNINGS, PAYLOAD_FILES, NotClosed, close, payload_file
-from holdfast.verbs.sessions.scars import Answer, Effect, answer, effects, unanswered
+from holdfast.verbs.sessions.scars import Answer, Effect, absorb, answer, effects, unanswered
 from holdfast.verbs.upkeep import doctor
 
 HERE = Path(__file__).parent
@@ -78,6 +76,7 @@ page = pages_of(
         "tag": tagged,
         "texts": lambda value: [item for item in value if isinstance(item, str)] if isinstance(value, list) else [],
     },
+    blank=True,
 )
 
 
@@ -109,11 +108,6 @@ def session_start(
     return page("opening", opened=opened, word=word, now=memory.clock.now(), payload=payload, known=known)
 
 
-def session_refresh(memory: Memory) -> str:
-    """Return what the session should know again."""
-    return page("opening", opened=sessions.refresh(memory), word="refreshed", now=memory.clock.now())
-
-
 def session_close(
     memory: Memory, close_type: str, ceremony_duration_ms: int, session_id: str = "", **payload: Any
 ) -> str:
@@ -129,7 +123,9 @@ def session_close(
 
 def recall(memory: Memory, plan: str, match_count: int, similarity_threshold: float | None = None) -> str:
     """Find the lessons relevant to a plan, and record that they were shown."""
-    results = find_lessons(memory, Query(text=plan, kinds=LEARNINGS, limit=match_count, least=similarity_threshold))
+    results = find_lessons(
+        memory, Query(text=plan, kinds=LEARNINGS, limit=match_count, least=similarity_threshold, mode="exploratory")
+    )
     hits = sorted(results.hits, key=lambda hit: not is_blocking(hit.record))
     ids, who = [hit.record.id for hit in hits], memory.actor.name
     return page(
@@ -177,8 +173,8 @@ def create_decision(memory: Memory, allow_duplicate: bool, session_id: str = "",
 def _saved(memory: Memory, outcome: Outcome, key: str) -> str:
     """Return the outcome of a write, after a note about unconfirmed scars or a missing recall; raise if it was refused."""
     match outcome:
-        case Written(record=record, related=related, conflicts=conflicts):
-            text = page("saved", key=key, record=record, related=related, conflicts=conflicts)
+        case Written(record=record, related=related):
+            text = page("saved", key=key, record=record, related=related)
         case WrittenPending(record=record, why=why):
             text = page("saved", key=key, record=record, why=why)
         case Duplicate(matches=matches):
@@ -193,26 +189,6 @@ def _saved(memory: Memory, outcome: Outcome, key: str) -> str:
     )
 
 
-def search(memory: Memory, query: str, match_count: int, severity: str = "", learning_type: str = "") -> str:
-    """Search lessons without recording an impression."""
-    kinds = (learning_type,) if learning_type else (*LESSONS, "observation")
-    results = verbs.search_lessons(memory, query, kinds=kinds, severity=severity, limit=match_count)
-    return page("searched", results=results, query=query)
-
-
-def log(memory: Memory, limit: int, learning_type: str = "", severity: str = "", since: float = 0) -> str:
-    """List recent lessons."""
-    kinds = (learning_type,) if learning_type else (*LEARNINGS, "decision")
-    records = verbs.recent_lessons(memory, kinds=kinds, severity=severity, days=since, limit=limit)
-    return page("logged", records=records, now=memory.clock.now())
-
-
-def prepare_context(memory: Memory, plan: str, format_: str, max_tokens: int = 0, agent_role: str = "") -> str:
-    """Return what a sub-agent should know about its plan."""
-    about = shorten(f"{plan} ({agent_role})", LONGEST_PLAN) if agent_role else plan
-    return brief(memory, about, form=format_, budget=max_tokens).text
-
-
 def absorb_observations(memory: Memory, observations: Sequence[Mapping[str, Any]], task_id: str = "") -> str:
     """Save what sub-agents observed; raise if nothing was valid."""
     result = absorb(memory, observations, task=task_id)
@@ -221,18 +197,17 @@ def absorb_observations(memory: Memory, observations: Sequence[Mapping[str, Any]
     return page("absorbed", result=result)
 
 
-def list_threads(memory: Memory, status: str, include_resolved: bool) -> str:
-    """List threads, oldest first."""
+def list_threads(memory: Memory, status: str, include_resolved: bool) -> dict[str, Any]:
+    """Return threads, oldest first: those to list, and how many there are."""
     resolved, numbered = thread.resolved_threads(memory), thread.numbered_threads(memory)
     places = numbered if status == "open" else {}
-    return page(
-        "threads",
-        places=places,
-        listed={place: open_ for place, open_ in places.items() if open_.stage != "archived"},
-        resolved=resolved if include_resolved or status == "resolved" else [],
-        opened=len(numbered),
-        resolved_total=len(resolved),
-    )
+    return {
+        "places": places,
+        "listed": {place: open_ for place, open_ in places.items() if open_.stage != "archived"},
+        "resolved": resolved if include_resolved or status == "resolved" else [],
+        "opened": len(numbered),
+        "resolved_total": len(resolved),
+    }
 
 
 def create_thread(memory: Memory, text: str, allow_duplicate: bool, linear_issue: str = "") -> str:
@@ -254,22 +229,22 @@ def resolve_thread(memory: Memory, thread_id: str = "", text_match: str = "", re
 
 def dismiss_suggestion(memory: Memory, suggestion_id: str) -> str:
     """Dismiss a suggestion."""
-    record, left = suggest.dismiss(memory, suggestion_id)
+    record, left = thread.dismiss(memory, suggestion_id)
     again = f"suggested again only if its topic recurs, {left} more times at most"
     return f"Dismissed {tagged(record)}: {record.title}\nIt {f'is {again}' if left > 0 else 'will not be suggested again'}."
 
 
-def cleanup_threads(memory: Memory, auto_archive: bool) -> str:
+def cleanup_threads(memory: Memory, auto_archive: bool) -> dict[str, Any]:
     """Return threads by stage, and archive dormant ones on request."""
     archived = thread.archive_dormant(memory) if auto_archive else []
-    return page("triaged", stages=thread.triage(memory), archived=archived, now=memory.clock.now())
+    return {"stages": thread.triage(memory), "archived": archived}
 
 
-def health(memory: Memory, failure_limit: int) -> str:
+def checks(memory: Memory, failure_limit: int) -> dict[str, Any]:  # noqa: ARG001  of the page
     """Check the store and its indexes. Every write is one transaction, so only its indexes can lag."""
-    status, checks = doctor.status(memory), list(doctor.examine(memory))
-    failed = [check for check in checks if check.fix]
-    return page("healthy", status=status, checks=checks, failed=failed, limit=failure_limit)
+    examined = list(doctor.examine(memory))
+    failed = [check for check in examined if check.fix]
+    return {"status": doctor.status(memory), "checks": examined, "failed": failed}
 
 
 def analyze(memory: Memory, lens: str, days: float, format_: str, agent: str = "") -> str | dict[str, Any]:
@@ -297,23 +272,11 @@ def _plain(report: Any) -> Any:
     return report
 
 
-def graph_traverse(memory: Memory, lens: str, depth: int, limit: int, node: str = "", predicate: str = "") -> str:
-    """Traverse the graph of the project."""
-    traversal = graph.traverse(memory, lens, node, predicate=predicate, depth=depth, limit=limit)
-    return page("traversed", traversal=traversal, node=node)
-
-
 def save_transcript(memory: Memory, session: str, text: str, form: str) -> dict[str, Any]:
     """Save the transcript of a session."""
     form = form if form_of(text) == "json" else "markdown"
     stored = transcript.save_transcript(memory, text, session=session, form=form)
     return {"stored": stored, "size": (size := len(stored.body.encode())), "kilobytes": size / 1024}
-
-
-def search_transcripts(memory: Memory, query: str, match_count: int, similarity_threshold: float) -> str:
-    """Find passages of transcripts."""
-    pieces = transcript.search_transcripts(memory, query, limit=match_count, least=similarity_threshold)
-    return page("passages", pieces=pieces, query=query)
 
 
 def cache_status(memory: Memory) -> dict[str, Any]:
@@ -350,11 +313,11 @@ def _learnings(memory: Memory) -> int:
     return list_records(memory, Query(text="", kinds=LEARNINGS, limit=1)).total
 
 
-def gitmem_help(memory: Memory) -> str:
+def gitmem_help(memory: Memory) -> dict[str, Any]:
     """List the tools with their short names."""
     tools = CONTRACT.promises
     width = max(len(tool.name) for tool in tools)
-    return page("helped", version=__version__, tools=tools, status=doctor.status(memory), width=width)
+    return {"version": __version__, "tools": tools, "status": doctor.status(memory), "width": width}
 
 
 def _answers(items: Sequence[Mapping[str, Any]]) -> list[Answer]:
@@ -371,67 +334,17 @@ def _answers(items: Sequence[Mapping[str, Any]]) -> list[Answer]:
 
 
 TERMS = Terms(
-    filters={"answers": _answers, "bytes": lambda text: len(text.encode()), "tag": tagged, "use": verbs.use_of},
+    filters={
+        "answers": _answers,
+        "bytes": lambda text: len(text.encode()),
+        "kinds": lambda kind: (kind,) if kind else None,
+        "now": lambda memory: memory.clock.now(),
+        "plan_and_role": lambda given: (
+            shorten(f"{given['plan']} ({role})", LONGEST_PLAN) if (role := given["agent_role"]) else given["plan"]
+        ),
+        "tag": tagged,
+        "use": verbs.use_of,
+    },
     lookups={"session": lambda memory, reference: verbs.session_id(memory, reference or "")},
 )
-ROWS = {
-    "session_start": Row(
-        session_start,
-        "call, force, agent_identity, linear_issue, issue_title, issue_description, issue_labels",
-    ),
-    "session_refresh": Row(session_refresh),
-    "session_close": Row(session_close),
-    "recall": Row(recall, "plan, match_count, similarity_threshold"),
-    "confirm_scars": Row(confirm_scars, "answers=confirmations|answers"),
-    "reflect_scars": Row(reflect_scars, "answers=reflections|answers"),
-    "create_learning": Row(create_learning),
-    "create_decision": Row(create_decision),
-    "record_scar_usage": Row(verbs.note_use, "use=.|use", "success=true, usage_id=."),
-    "record_scar_usage_batch": Row(
-        verbs.note_uses,
-        None,
-        """success=errors|not, usage_ids=events, resolved_count=events|len, failed_count=errors|len,
-        failed_identifiers=names, errors""",
-    ),
-    "search": Row(search),
-    "log": Row(log),
-    "archive_learning": Row(
-        verbs.archive,
-        "reference=id_, reason=reason|none",
-        '"Archived {.|kind}: {title}\nid: {id}\nreason: {reason}"',
-    ),
-    "prepare_context": Row(prepare_context),
-    "absorb_observations": Row(absorb_observations),
-    "list_threads": Row(list_threads),
-    "create_thread": Row(create_thread),
-    "resolve_thread": Row(resolve_thread),
-    "promote_suggestion": Row(
-        suggest.promote, "reference=suggestion_id", '"Created {.|tag}: {title}\nthread_id: {.|tag}"'
-    ),
-    "dismiss_suggestion": Row(dismiss_suggestion),
-    "cleanup_threads": Row(cleanup_threads),
-    "health": Row(health),
-    "analyze": Row(analyze),
-    "graph_traverse": Row(graph_traverse),
-    "save_transcript": Row(
-        save_transcript,
-        "session=session_id|session, text=transcript, form=format_",
-        """success=true, session_id=stored.session, size_bytes=size, size_kb=kilobytes|1,
-        estimated_tokens=stored.tokens""",
-    ),
-    "get_transcript": Row(
-        transcript.get_transcript,
-        "session=session_id|session",
-        "success=true, session_id=session, transcript=body, size_bytes=body|bytes",
-    ),
-    "search_transcripts": Row(search_transcripts),
-    "gitmem-cache-status": Row(
-        cache_status,
-        None,
-        """search_mode=mode, initialized=true, project=status.project, scar_count=learnings,
-        waiting_for_vectors=status.lagging, is_stale=lags, embedder=status.embedder, note=status.note""",
-    ),
-    "gitmem-cache-health": Row(cache_health),
-    "gitmem-cache-flush": Row(cache_flush, "progress=call.progress"),
-    "gitmem-help": Row(gitmem_help),
-}
+ROWS = read_rows(HERE, {**vars(verbs), **globals()})

@@ -7,7 +7,7 @@ from holdfast.model.errors import NotFound
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import Draft, Record, Source
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.numbers import called, entries_called
+from holdfast.verbs.records.read import called, entries_called
 
 SYSTEM = "memory-mcp"
 TYPES = ("project", "pattern", "reference", "conversation", "episodic")

@@ -14,7 +14,6 @@ from holdfast.model.record import Draft, Record
 from holdfast.model.session import Session
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.policy.admission.refusals import Remedies
-from holdfast.policy.ranking.hot_set import uses_of
 from holdfast.policy.ranking.salience import importance
 from holdfast.surfaces.memory_mcp.memory_types import (
     EPISODIC,
@@ -32,23 +31,23 @@ from holdfast.verbs.capture import mining
 from holdfast.verbs.exchange.bootstrap import bootstrap
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import hot
-from holdfast.verbs.records.browse import browse, census
-from holdfast.verbs.records.conflicts import LikelyConflict
+from holdfast.verbs.records.hot import Vitals, vitals_by_id, vitals_of
 from holdfast.verbs.records.lifecycle import Revision, link, revise, unlink
-from holdfast.verbs.records.numbers import called
 from holdfast.verbs.records.project import in_project, project_at
-from holdfast.verbs.records.vitals import Vitals, vitals_by_id, vitals_of
+from holdfast.verbs.records.read import browse, called, census
 from holdfast.verbs.records.write import Written, WrittenPending, write
 from holdfast.verbs.search import predict
 from holdfast.verbs.search.recall import recall as find_answers
 from holdfast.verbs.search.recall import recall_with_fallback as find_in_turn
+from holdfast.verbs.sessions.analyze import patterns, sessions_shown
 from holdfast.verbs.sessions.session import contents_of, current_session, find_session, in_session, list_sessions
-from holdfast.verbs.sessions.topics import patterns, sessions_shown
 from holdfast.verbs.truth import consolidate, contradictions
-from holdfast.verbs.truth.contradictions import Dispute
+from holdfast.verbs.truth.compare import compare_now
+from holdfast.verbs.truth.contradictions import Dispute, LikelyConflict
 from holdfast.verbs.truth.trust import trust_of
 from holdfast.verbs.upkeep import doctor
-from holdfast.verbs.upkeep.maintain import maintain, metrics, removals
+from holdfast.verbs.upkeep.doctor import maintain, removals
+from holdfast.verbs.upkeep.health import metrics
 
 REMEDIES = Remedies(restore="`holdfast restore {id}`, which the user runs")
 LIMITS: Mapping[str, int] = {"precision": 3, "balanced": 5, "exploratory": 10}
@@ -156,16 +155,15 @@ def stats(memory: Memory) -> Plain:
 
 def hot_status(memory: Memory) -> Plain:
     """Return the hot cache and its statistics."""
-    vitals = vitals_by_id(memory, order := [member.record.id for member in hot.hot_set(memory)])
-    items = [vitals[id_] for id_ in order]
-    counts, ranked = hot.heat_counts(memory), sorted(items, key=lambda item: (uses_of(item.usage), item.heat))
+    items, counts = hot.hot_set(memory), hot.heat_counts(memory)
+    ranked = sorted(items, key=lambda item: (item.uses, item.heat))
     lookups = counts["hits"] + counts["misses"]
     return {
         "items": items,
         "counts": counts,
         "pinned": sum(item.pinned for item in items),
         "average": sum(item.heat for item in items) / len(items) if items else 0.0,
-        "accesses": sum(uses_of(item.usage) for item in items),
+        "accesses": sum(item.uses for item in items),
         "rate": 100 * counts["hits"] / lookups if lookups else 0.0,
         "most": ranked[-1].number if ranked else None,
         "least": ranked[0].number if ranked else None,
@@ -236,7 +234,7 @@ def trust_steps(memory: Memory, reference: str, limit: int) -> Plain:
 
 def likely_conflicts(memory: Memory, reference: str, least: float, limit: int) -> list[tuple[Any, ...]]:
     """Return what a memory seems to contradict, each with both memories and whether the two are marked."""
-    clashes = [clash for clash in contradictions.conflicts(memory, reference) if clash.found.strength >= least][:limit]
+    clashes = [clash for clash in contradictions.conflicts(memory, reference) if clash.strength >= least][:limit]
     known = vitals_by_id(memory, [reference, *(clash.record.id for clash in clashes)])
     marked = {relation.other.record.id for _, relation in related(memory, reference, "contradicts")}
 
@@ -248,7 +246,7 @@ def likely_conflicts(memory: Memory, reference: str, least: float, limit: int) -
 
 def marked(memory: Memory, disputes: Sequence[Dispute] | None = None) -> list[Plain]:
     """Return the pairs of memories marked as contradicting each other."""
-    pairs = contradictions.marked(memory) if disputes is None else disputes
+    pairs = contradictions.open_contradictions(memory).found if disputes is None else disputes
     known = vitals_by_id(memory, [record.id for dispute in pairs for record in (dispute.older, dispute.newer)])
     return [
         {
@@ -389,12 +387,14 @@ def bulk_reject(memory: Memory, references: Sequence[str] = (), prefix: str = ""
 
 def consolidation(memory: Memory, memory_type: str = "", dry_run: bool = True) -> Plain:
     """Return which near-duplicates could be merged; without `dry_run` merge them. The originals stay, retired."""
+    compare_now(memory)
     proposals = consolidate.proposals(memory)
     chosen = [proposal for proposal in proposals.found if memory_type in ("", *map(type_of, proposal.sources))]
     merged = [] if dry_run else [consolidate.consolidate(memory, proposal) for proposal in chosen]
     inside = sum(len(proposal.sources) for proposal in chosen)
     gone = inside - len(chosen)
-    share = 100 * gone / proposals.looked_at if proposals.looked_at else 0.0
+    total = memory.store.size((memory.store.project_number(memory.project),))
+    share = 100 * gone / total if total else 0.0
     return {"chosen": chosen, "merged": merged, "inside": inside, "gone": gone, "share": share}
 
 

@@ -1,6 +1,6 @@
 """Store what users and agents state: the user's word at once, an agent's conclusion once something confirms it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,7 +9,7 @@ from holdfast.engine.search.similar import similar
 from holdfast.engine.views import records, usage
 from holdfast.model.event import Actor
 from holdfast.model.files import read_regular
-from holdfast.model.record import Confidence, Draft, Link, Record, Source
+from holdfast.model.record import Draft, Link, Record, Source
 from holdfast.model.text import shorten
 from holdfast.policy.activity.claims import claims_of, is_echo, is_guess, is_proven, standing_of, takes_back
 from holdfast.policy.activity.turns import Turn
@@ -26,6 +26,8 @@ MOST_INSTRUCTIONS = 100_000  # bytes of a file with instructions that are compar
 MOST_STATEMENTS = 20  # of one prompt: a text with more is quoting
 # Chance of a conflict from which a statement supersedes a memory: less is needed if it was meant as a correction.
 CONFLICT, CORRECTED = 0.7, 0.4
+SAME = 0.7  # chance, in either order, from which a statement only repeats a memory; that gets a receipt
+RESTATED = "restated"  # outcome of such a receipt, a `used` event; it counts as no use
 UNPROVEN = "an agent's conclusion: it needs a passing check, a commit, or a user who agrees"
 LIKELY = "it sounds worth keeping"
 PASTED = "it stands beside pasted text: was it you who said it?"
@@ -81,16 +83,18 @@ def keep_statements(
         shown=[claim_of(record) for record in known.shown],
     )[:MOST_STATEMENTS]
     others = marked(turn.prompt)[:MOST_STATEMENTS]
-    statements = [said for said in statements if not any(_covers(said, signal) for signal in others)]
+    marked_up = [range(*signal.span) for signal in others]
+    statements = [
+        said
+        for said in statements
+        if not any(said.span[0] < one.stop and one.start < said.span[1] for one in marked_up)
+    ]
     outcomes = [
         _keep_signal(memory, turn, signal, by_user=True, doubtful=not turn.certain[slice(*signal.span)].strip())
         for signal in others
     ]
-    outcomes += [
-        _keep_statement(memory, turn, statement, known, replaced)
-        for statement in statements
-        if not known.is_instruction(statement.text)
-    ]
+    new = (said for said in statements if not known.is_instruction(said.text))
+    outcomes += [_keep_statement(memory, turn, said, known, replaced) for said in new]
     return [outcome for outcome in outcomes if outcome]
 
 
@@ -108,39 +112,23 @@ def settle(memory: Memory, turn: Turn, after: Turn) -> tuple[list[Record], list[
     The user's next prompt decides, and an agent that takes its own conclusion back.
     """
     approved, retired = list[Record](), list[Record]()
-    for record in _claimed(memory, turn):
+    objects = objection(after.prompt, after.previous, after.reader) == "no"
+    why = OBJECTED.format(why=shorten(" ".join(after.prompt.split()), 200)) if objects else WITHDRAWN
+    keys = [(signal.record_kind, f"{turn.id} {signal.text}") for signal in claims_of(turn)]
+    for kind, key in (*keys, ("observation", turn.id)):
+        record = memory.store.folded(derived_id(kind, turn.session, key, turn.began))
+        # Of observations only a finding that no change of the turn backs.
+        if record is None or (kind == "observation" and record.fields.get("type") not in ("discovery", "decision")):
+            continue
         standing = "refuted" if takes_back(after) and "how" in record.extra else standing_of(record.text, after)
         if standing == "refuted" and record.state in ("pending", "active"):
-            why = OBJECTED.format(why=shorten(" ".join(after.prompt.split()), 200))
-            retired.append(_retire(memory, record, why if _objects(after) else WITHDRAWN, after))
+            event = memory.event("retired", record.id, data={"reason": why}, after=record.head)
+            by = replace(event.by, kind="user" if objects else "rule", session=after.session)
+            retired.append(memory.commit([replace(event, by=by)])[0].record)
         elif standing == "confirmed" and record.state == "pending":
             outcome = confirm(memory, record.id)
             approved += [outcome.record] if isinstance(outcome, Written) else []
     return approved, retired
-
-
-def _claimed(memory: Memory, turn: Turn) -> Iterator[Record]:
-    """Yield what an agent stated in a turn, and a finding that no change of the turn backs."""
-    keys = [(signal.record_kind, f"{turn.id} {signal.text}") for signal in claims_of(turn)]
-    for kind, key in (*keys, ("observation", turn.id)):
-        record = memory.store.folded(derived_id(kind, turn.session, key, turn.began))
-        if record is None or (kind == "observation" and record.fields.get("type") not in ("discovery", "decision")):
-            continue
-        yield record
-
-
-def _retire(memory: Memory, record: Record, why: str, after: Turn) -> Record:
-    event = memory.event("retired", record.id, data={"reason": why}, after=record.head)
-    by = replace(event.by, kind="user" if _objects(after) else "rule", session=after.session)
-    return memory.commit([replace(event, by=by)])[0].record
-
-
-def _objects(turn: Turn) -> bool:
-    return objection(turn.prompt, turn.previous, turn.reader) == "no"
-
-
-def _covers(statement: Said, signal: Signal) -> bool:
-    return statement.span[0] < signal.span[1] and signal.span[0] < statement.span[1]
 
 
 def _keep_statement(
@@ -157,26 +145,26 @@ def _keep_statement(
     )
     if _is_stored(memory, turn, draft):
         return None
-    outdated = _outdated(memory, draft, statement, known)
+    new = preview(memory, draft)
+    near = [record for record, _ in similar(memory.store, new)]
+    outdated = _outdated(memory, new, near, statement, known)
     old = [] if statement.doubtful else [*outdated, *(replaced if statement.corrects else ())]
-    if not old and _is_known(memory, draft, known):
+    if not old and (again := _restated(memory, new, (*near, *known.shown))):
+        receipt = memory.event("used", again.id, data={"outcome": RESTATED, "note": statement.text})
+        about = derived_id(RESTATED, turn.session, f"{turn.id} {statement.text}", turn.began)
+        by = Actor(kind="user", name=turn.client or "hook", session=turn.session)
+        memory.commit([replace(receipt, id=about, at=turn.began, by=by)])
         return None
+    if not old and novelty(memory, draft) < NOVEL:
+        return None  # it was retired before
     if statement.doubtful:
         return _make_pending(memory, turn, draft, PASTED)
     links = tuple(Link(relation="supersedes", target=record.id) for record in old)
     return _admit(memory, turn, replace(draft, links=links), by_user=True, insist=bool(old), name=statement.text)
 
 
-def _is_known(memory: Memory, draft: Draft, known: Known) -> bool:
-    """True if a stored record says this already, or said it and was retired."""
-    near = [record for record, _ in similar(memory.store, preview(memory, draft))]
-    return novelty(memory, draft) < NOVEL or any(is_echo(draft.body, record.text) for record in (*near, *known.shown))
-
-
-def _outdated(memory: Memory, draft: Draft, statement: Said, known: Known) -> list[Record]:
+def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Said, known: Known) -> list[Record]:
     """Return the records that a user's statement makes untrue, among what the session was shown and what is similar."""
-    new = preview(memory, draft)
-    candidates = {record.id: record for record in (*known.shown, *(record for record, _ in similar(memory.store, new)))}
     bar = CORRECTED if statement.corrects else CONFLICT
 
     def is_replaced(record: Record) -> bool:
@@ -184,7 +172,21 @@ def _outdated(memory: Memory, draft: Draft, statement: Said, known: Known) -> li
         about = statement.corrects and statement.about and statement.about in claim
         return bool(about) or memory.reader.relation(claim, statement.text).get("conflict", 0.0) >= bar
 
+    candidates = {record.id: record for record in (*known.shown, *near)}
     return [record for record in candidates.values() if is_comparable(new, record) and is_replaced(record)]
+
+
+def _restated(memory: Memory, new: Record, candidates: Sequence[Record]) -> Record | None:
+    """Return the record that says the same already, in whatever words."""
+
+    def same(record: Record) -> float:
+        pair = claim_of(record), claim_of(new)
+        return min(memory.reader.relation(*each).get("same", 0.0) for each in (pair, pair[::-1]))
+
+    return next(
+        (one for one in candidates if is_echo(new.body, one.text) or (is_comparable(new, one) and same(one) >= SAME)),
+        None,
+    )
 
 
 def _keep_signal(
@@ -202,7 +204,8 @@ def _keep_signal(
     if _is_stored(memory, turn, draft):
         return None
     new = novelty(memory, draft)
-    draft = replace(draft, confidence=_confidence(worth(signal.confidence, new)))
+    share = worth(signal.confidence, new)
+    draft = replace(draft, confidence="high" if share >= 0.9 else "medium" if share >= 0.7 else "low")
     match tier(signal, new):
         case "auto" | "suggest" if doubtful:
             return _make_pending(memory, turn, draft, PASTED)
@@ -242,7 +245,3 @@ def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> Written
     # Pending since now, however late the activity is read.
     event = derived_event(memory, replace(draft, at=""), turn.events[0], name=draft.body, pending=True)
     return WrittenPending(record=memory.commit([event])[0].record, why=why)
-
-
-def _confidence(share: float) -> Confidence:
-    return "high" if share >= 0.9 else "medium" if share >= 0.7 else "low"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from holdfast.engine.search.similar import similar
 from holdfast.model.fold import fold
@@ -43,7 +42,12 @@ def derive(memory: Memory, activity: Sequence[HookEvent], *, since: str = "", in
     for outcome in _claims(memory, all_turns, done, since):
         (pending if outcome.state == "pending" else kept).append(outcome)
     is_over = any(event.event in ("SessionEnd", "PreCompact") and event.id >= since for event in activity)
-    asked = observe(memory, _unrecorded(memory, done), activity, with_summary=is_over)
+    unrecorded = [
+        turn
+        for turn in done
+        if turn.steps and memory.store.folded(derived_id("observation", turn.session, turn.id, turn.began)) is None
+    ]
+    asked = observe(memory, unrecorded, activity, with_summary=is_over)
     drafts = (
         asked.drafts if isinstance(asked, Observed) else [draft for turn in done for draft in observations_of(turn)]
     )
@@ -58,15 +62,16 @@ def keep_drafts(memory: Memory, drafts: Sequence[Draft], activity: Sequence[Hook
     """
     by_id, kept = {event.id: event for event in activity}, list[Record]()
     for draft in drafts:
-        event = derived_event(memory, draft, by_id[str(draft.extra["trail"])], name=_nth(draft))
+        nth = str(draft.extra.get("nth", "1"))  # of several in a turn; the first has the id that a rule's would have
+        event = derived_event(memory, draft, by_id[str(draft.extra["trail"])], name="" if nth == "1" else nth)
         if memory.store.folded(event.about) is not None:
             continue
         if (earlier := _repeated(memory, draft)) is None:
             kept.append(memory.commit([event])[0].record)
-        elif event.about not in _counted(earlier):
-            counted = memory.event(
-                "revised", earlier.id, data={"extra": _counting(earlier, event.about)}, after=earlier.head
-            )
+        elif event.about not in (also := earlier.extra.get("also") or []):
+            count = int(earlier.extra.get("count", 1)) + 1
+            extra = {**earlier.extra, "count": count, "also": [*also, event.about][-MOST_COUNTED:]}
+            counted = memory.event("revised", earlier.id, data={"extra": extra}, after=earlier.head)
             kept.append(memory.commit([replace(counted, by=event.by)])[0].record)
     return kept
 
@@ -119,29 +124,10 @@ def _repeated(memory: Memory, draft: Draft) -> Record | None:
     return None
 
 
-def _counted(record: Record) -> list[str]:
-    also = record.extra.get("also")
-    return [str(key) for key in also] if isinstance(also, list) else []
-
-
-def _counting(record: Record, key: str) -> dict[str, Any]:
-    """Return the extra values of a record that was seen once more; `also` names the latest occurrences."""
-    return {
-        **record.extra,
-        "count": int(record.extra.get("count", 1)) + 1,
-        "also": [*_counted(record), key][-MOST_COUNTED:],
-    }
-
-
 def _completed(written: Draft, by_rule: Draft) -> Draft:
     """Return the observer's summary with what rules read more reliably: the user's own words, the branch, the state."""
     own = {name: by_rule.fields[name] for name in ("constraints", "state") if name in by_rule.fields}
     return replace(written, fields={**own, **written.fields}, extra={**by_rule.extra, **written.extra})
-
-
-def _content(record: Record) -> tuple[object, ...]:
-    place = [record.extra.get(name) for name in ("branch", "worktree", "interrupted")]
-    return record.title, record.body, record.fields, place
 
 
 def _keep_summary(memory: Memory, draft: Draft, first: HookEvent) -> Record | None:
@@ -152,16 +138,13 @@ def _keep_summary(memory: Memory, draft: Draft, first: HookEvent) -> Record | No
         return _first_summary(memory, draft, first)
     wanted = fold(None, event)
     assert wanted is not None
-    same = _content(known) == _content(wanted)
-    better = (
-        "observer" in known.extra and "observer" not in draft.extra and known.extra.get("until") == draft.extra["until"]
+    same = all(getattr(known, name) == getattr(wanted, name) for name in ("title", "body", "fields")) and all(
+        known.extra.get(name) == wanted.extra.get(name) for name in ("branch", "worktree", "interrupted")
     )
-    if (
-        same
-        or better
-        or known.state != "active"
-        or any(stored.by.kind != "rule" for stored in memory.store.events_about(known.id))
-    ):
+    by_observer = "observer" in known.extra and "observer" not in draft.extra
+    better = by_observer and known.extra.get("until") == draft.extra["until"]
+    edited = any(stored.by.kind != "rule" for stored in memory.store.events_about(known.id))
+    if same or better or edited or known.state != "active":
         return known
     data = {"title": wanted.title, "body": wanted.body, "fields": dict(wanted.fields), "extra": dict(wanted.extra)}
     revised = memory.event("revised", known.id, data=data, after=known.head)
@@ -179,18 +162,3 @@ def _first_summary(memory: Memory, draft: Draft, first: HookEvent) -> Record:
         "retired", earlier.id, data={"reason": f"repeated by a later session ({event.about})"}, after=earlier.head
     )
     return memory.commit([event, replace(gone, by=event.by)])[0].record
-
-
-def _nth(draft: Draft) -> str:
-    """Return a suffix that distinguishes several observations of one turn; the first has the id a rule's would have."""
-    nth = str(draft.extra.get("nth", "1"))
-    return nth if nth != "1" else ""
-
-
-def _unrecorded(memory: Memory, done: Sequence[Turn]) -> list[Turn]:
-    """Return the turns worth asking about: something was done in them and nothing is recorded yet."""
-    return [
-        turn
-        for turn in done
-        if turn.steps and memory.store.folded(derived_id("observation", turn.session, turn.id, turn.began)) is None
-    ]

@@ -1,14 +1,13 @@
 """Learn from a repository's history: explained choices, changes that were reverted or broke something, and regressions."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, Event
 from holdfast.model.fold import fold
-from holdfast.model.history import History
 from holdfast.model.ids import fixed_id
+from holdfast.model.ports import History
 from holdfast.model.record import Draft, Record
 from holdfast.policy.activity.commits import is_of_changelog, learnable, needs_approval, without_commit
 from holdfast.policy.language.noteworthy import NOVEL
@@ -17,6 +16,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import draft_event
 
 LIMIT, MOST, MOST_KEPT = 2_000, 10_000, 100
+_MARK = "learned {}"
 BY = Actor(kind="rule", name="learn")
 
 
@@ -47,9 +47,12 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
     }
     events = [event for about, draft in drafts.items() if (event := _event(memory, about, draft))]
     kept = events[-MOST_KEPT:]
-    records = _preview(memory, kept) if dry_run else [entry.record for entry in memory.commit(kept)]
+    previews = (
+        [record for event in kept if (record := fold(memory.store.folded(event.about), event))] if dry_run else []
+    )
+    records = previews if dry_run else [entry.record for entry in memory.commit(kept)]
     if head and not (dry_run or since):
-        memory.store.note(_mark(memory), head)
+        memory.store.note(_MARK.format(memory.project), head)
     return Learned(
         commits=len(fresh),
         kept=tuple(records),
@@ -61,11 +64,7 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
 
 def learned_up_to(memory: Memory) -> str:
     """Return the commit up to which this project's history was read."""
-    return memory.store.setting(_mark(memory))
-
-
-def _mark(memory: Memory) -> str:
-    return f"learned {memory.project}"
+    return memory.store.setting(_MARK.format(memory.project))
 
 
 def _about(memory: Memory, draft: Draft) -> str:
@@ -87,17 +86,8 @@ def _event(memory: Memory, about: str, draft: Draft) -> Event | None:
     origin = {} if is_of_changelog(draft) else {"commit": draft.extra["commits"][-1]}
     if known is None:
         return replace(event, id=about, about=about, by=BY, data={**event.data, "origin": origin})
-    history = memory.store.events_about(about)
-    if (
-        known.body == event.data["body"]
-        or known.state not in ("active", "pending")
-        or any(stored.by != BY for stored in history)
-    ):
+    is_ours = all(stored.by == BY for stored in memory.store.events_about(about))
+    if known.body == event.data["body"] or known.state not in ("active", "pending") or not is_ours:
         return None
     changed = {name: event.data[name] for name in ("title", "body", "fields", "extra") if name in event.data}
     return replace(memory.event("revised", about, data=changed, after=known.head), by=BY)
-
-
-def _preview(memory: Memory, events: Sequence[Event]) -> list[Record]:
-    """Return the records as they would be stored."""
-    return [record for event in events if (record := fold(memory.store.folded(event.about), event))]

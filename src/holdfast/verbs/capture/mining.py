@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.raw import outputs
 from holdfast.engine.raw.outputs import Output, OutputCounts, Pattern
@@ -12,16 +11,14 @@ from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between, fixed_id
-from holdfast.model.record import Confidence, Draft, Record
+from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
+from holdfast.policy.language.mine import KEEP_CONFIDENCE, REVIEW_OCCURRENCES, mine, pattern_key, score
 from holdfast.policy.secrets.find import drop_private, masked
 from holdfast.verbs.memory import Memory, find, lapsed
 from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.write import Outcome, confirm, draft_event, verdict_on
-
-if TYPE_CHECKING:
-    from holdfast.policy.language.mine import Found
 
 SHORTEST, LONGEST = 20, 100_000
 MARGIN = 20_000  # characters before that, masked together: half a secret would not be recognized
@@ -98,7 +95,11 @@ def mine_outputs(memory: Memory) -> Run:
         patterns = _patterns(memory, output)  # outside the transaction: it takes up to a tenth of a second
         with store.transaction():
             if outputs.advance(store, output, memory.clock.now()):
-                counted = sum(outputs.see(store, output, pattern) for pattern in _undecided(memory, patterns))
+                known = records.by_ids(
+                    store, [pattern.id for pattern in patterns]
+                )  # what was decided before counts no more
+                decided = {id_ for id_, entry in known.items() if entry.record.state != "pending"}
+                counted = sum(outputs.see(store, output, pattern) for pattern in patterns if pattern.id not in decided)
                 run = replace(
                     run, outputs=run.outputs + 1, found=run.found + len(patterns), counted=run.counted + counted
                 )
@@ -111,22 +112,12 @@ def mine_outputs(memory: Memory) -> Run:
 
 def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
     """Return this project's pending mined records, highest score first."""
-    from holdfast.policy.language.mine import score  # noqa: PLC0415  30 ms: only on request
-
     pending = []
     for record in _pending(memory):
-        seen = record.extra["pattern"]
+        seen = {name: record.extra["pattern"][name] for name in ("occurrences", "sessions", "confidence", "last_at")}
         days = days_between(seen["last_at"], memory.clock.now())
-        pending.append(
-            Mined(
-                record=record,
-                occurrences=seen["occurrences"],
-                sessions=seen["sessions"],
-                confidence=seen["confidence"],
-                last_at=seen["last_at"],
-                score=round(score(seen["occurrences"], days, seen["confidence"]), 4),
-            )
-        )
+        worth = round(score(seen["occurrences"], days, seen["confidence"]), 4)
+        pending.append(Mined(record=record, score=worth, **seen))
     return sorted(pending, key=lambda candidate: (-candidate.score, candidate.record.id))[:limit]
 
 
@@ -180,25 +171,22 @@ def _clean(text: str) -> str:
 
 def _patterns(memory: Memory, output: Output) -> list[Pattern]:
     """Return the findings of an output as patterns; text that held a credential is left out."""
-    from holdfast.policy.language.mine import mine, pattern_key  # noqa: PLC0415
-
-    kept = [finding for finding in mine(output.body) if _MASKED not in finding.text]
-    return [_pattern(memory, output, finding, pattern_key(finding)) for finding in kept]
-
-
-def _pattern(memory: Memory, output: Output, finding: "Found", key: str) -> Pattern:
-    return Pattern(
-        id=_id_of(memory.project, key),
-        key=key,
-        kind=finding.kind,
-        body=finding.text,
-        confidence=finding.confidence,
-        occurrences=1,
-        reported=0,
-        sessions=1,
-        first_at=output.at,
-        last_at=output.at,
-    )
+    return [
+        Pattern(
+            id=_id_of(memory.project, key),
+            key=key,
+            kind=finding.kind,
+            body=finding.text,
+            confidence=finding.confidence,
+            occurrences=1,
+            reported=0,
+            sessions=1,
+            first_at=output.at,
+            last_at=output.at,
+        )
+        for finding in mine(output.body)
+        if _MASKED not in finding.text and (key := pattern_key(finding))
+    ]
 
 
 def _id_of(project: str, key: str) -> str:
@@ -211,17 +199,8 @@ def _id_of(project: str, key: str) -> str:
     return fixed_id(_EARLIEST + drawn / 1000, name)
 
 
-def _undecided(memory: Memory, patterns: Iterable[Pattern]) -> list[Pattern]:
-    """Return the patterns that were not approved, rejected or erased before."""
-    listed = list(patterns)
-    known = records.by_ids(memory.store, [pattern.id for pattern in listed])
-    return [pattern for pattern in listed if pattern.id not in known or known[pattern.id].record.state == "pending"]
-
-
 def _offer_due(memory: Memory, project: int, run: Run) -> Run:
     """Create or update the records of patterns that are due."""
-    from holdfast.policy.language.mine import KEEP_CONFIDENCE, REVIEW_OCCURRENCES  # noqa: PLC0415
-
     store = memory.store
     offered: list[Record] = []
     for pattern in outputs.due(store, project, confidence=KEEP_CONFIDENCE, occurrences=REVIEW_OCCURRENCES):
@@ -245,7 +224,15 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     known = records.by_ids(memory.store, [pattern.id]).get(pattern.id)
     if known and known.record.state != "pending":
         return []
-    draft = Draft(body=pattern.body, **_kind(pattern.kind), source="mined", confidence=_confidence(pattern), extra=seen)
+    sure = pattern.confidence >= KEEP_CONFIDENCE
+    draft = Draft(
+        kind=_KINDS.get(pattern.kind, "fact"),
+        body=pattern.body,
+        fields={} if pattern.kind in _KINDS else {"category": pattern.kind},
+        source="mined",
+        confidence="high" if sure else "medium",
+        extra=seen,
+    )
     verdict = verdict_on(memory, draft, waivers=Waivers(scope=True))
     if not isinstance(verdict, Admitted | Pending):
         return []  # a duplicate, retired before, or transient
@@ -255,27 +242,12 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     else:
         first = replace(draft_event(memory, draft, pending=True), id=pattern.id, about=pattern.id)
     events = [first]
-    if isinstance(verdict, Admitted) and _is_sure(memory, pattern):
+    # The settings may allow approving a pattern automatically; both must be set.
+    confidence, occurrences = memory.config.mined_confidence, memory.config.mined_occurrences
+    often = bool(confidence and occurrences) and pattern.confidence >= confidence and pattern.occurrences >= occurrences
+    if isinstance(verdict, Admitted) and often:
         events.append(memory.event("confirmed", pattern.id, after=first.id))
     return [replace(event, by=by) for event in events]
-
-
-def _confidence(pattern: Pattern) -> Confidence:
-    from holdfast.policy.language.mine import KEEP_CONFIDENCE  # noqa: PLC0415
-
-    return "high" if pattern.confidence >= KEEP_CONFIDENCE else "medium"
-
-
-def _is_sure(memory: Memory, pattern: Pattern) -> bool:
-    """True if the settings allow approving a pattern automatically; both must be set."""
-    confidence, occurrences = memory.config.mined_confidence, memory.config.mined_occurrences
-    return bool(confidence and occurrences) and pattern.confidence >= confidence and pattern.occurrences >= occurrences
-
-
-def _kind(mined_kind: str) -> dict[str, Any]:
-    return (
-        {"kind": _KINDS[mined_kind]} if mined_kind in _KINDS else {"kind": "fact", "fields": {"category": mined_kind}}
-    )
 
 
 def _pending(memory: Memory) -> list[Record]:

@@ -91,7 +91,7 @@ def observe(
     most, now = memory.config.observer_daily_tokens, memory.clock.now()
     if memory.config.observer == "none" or most <= 0 or not (turns or with_summary):
         return Off()
-    if (until := _waiting_until(memory)) > now:
+    if (until := _waited(memory)[0]) > now:
         return Waiting(until=until)
     observing = _observing(memory)
     if isinstance(observing, Rejected):
@@ -104,7 +104,13 @@ def observe(
     if not counters.reserve(memory.store, TOKENS, now, needed, most):
         return OverBudget(needed=needed, left=most - counters.spent(memory.store, TOKENS, now))
     reply = observing.observer.ask(question)
-    used = _used(reply, needed)
+    match reply:  # as reported; the whole reservation if a cost is possible but unknown
+        case Answered(tokens=int(tokens)) | Declined(tokens=int(tokens)):
+            used = tokens
+        case Answered() | Declined() | TimedOut():
+            used = needed
+        case _:
+            used = 0
     counters.settle(memory.store, TOKENS, now, needed, used)
     counters.add(memory.store, CALLS, now)
     return _noted(memory, _read(reply, observing, turns, activity, used))
@@ -114,7 +120,7 @@ def observer_status(memory: Memory) -> ObserverStatus:
     """Return the observer's settings, today's spending, and what went wrong."""
     observing, now, store = _observing(memory), memory.clock.now(), memory.store
     most, spent = memory.config.observer_daily_tokens, counters.spent(store, TOKENS, now)
-    until = _waiting_until(memory)
+    until = _waited(memory)[0]
     return ObserverStatus(
         observer=memory.config.observer,
         model=observing.observer.model if isinstance(observing, Observing) else memory.config.observer_model,
@@ -135,16 +141,6 @@ def _observing(memory: Memory) -> Observing | Rejected:
         return memory.observing() or Rejected(said="No observer is turned on.")
     except InvalidConfig as problem:
         return Rejected(said=str(problem))
-
-
-def _used(reply: Reply, reserved: int) -> int:
-    """Return what a call cost: as reported; the whole reservation if a cost is possible but unknown."""
-    match reply:
-        case Answered(tokens=tokens) | Declined(tokens=tokens):
-            return reserved if tokens is None else tokens
-        case TimedOut():
-            return reserved
-    return 0
 
 
 def _read(
@@ -186,10 +182,6 @@ def _pause(memory: Memory, at_least: float, message: str) -> None:
     until = instant(datetime.fromisoformat(now).timestamp() + seconds)
     memory.store.note(WAIT, json.dumps({"until": until, "failures": failures}))
     memory.note_failure("observer", mask_secrets(message))
-
-
-def _waiting_until(memory: Memory) -> str:
-    return _waited(memory)[0]
 
 
 def _waited(memory: Memory) -> tuple[str, int]:

@@ -1,17 +1,19 @@
 """Prepare the file that hooks answer from: the brief, and the notes for commands and files."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from holdfast.engine import changes
 from holdfast.engine.locks import turn
 from holdfast.engine.views import records
+from holdfast.model.config import preset_of
 from holdfast.model.fence import defused, inline
-from holdfast.model.files import read_regular, write_whole
+from holdfast.model.files import changes_file, read_regular, write_whole
 from holdfast.model.ids import short
-from holdfast.model.presets import preset_of
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import shorten
 from holdfast.policy.activity.patterns import compiled, names_in
@@ -36,23 +38,40 @@ STRUCTURE = frozenset(
 _SEVERITY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
-def prepare(memory: Memory, file: Path, *, path: str = "", remotes: str = "") -> SessionBrief:
+def prepare(
+    memory: Memory,
+    file: Path,
+    *,
+    path: str = "",
+    remotes: str = "",
+    settings: Mapping[str, Any] = MappingProxyType({}),
+    watched: Mapping[str, str] = MappingProxyType({}),
+) -> SessionBrief:
     """Write the file that the hooks of a checkout answer from; return the brief in it.
 
-    It identifies its checkout by project, path, worktree and a digest of the remotes. Hooks compare these.
+    It identifies its checkout by project, path, worktree and a digest of the remotes, and lists what it was made from: its
+    place in the changes of the store, the session's settings, and the state of files: those `watched` (git's and settings),
+    as they were before the memory was opened, and cited ones. Hooks compare all of it.
     """
-    with turn(memory.store.folder):  # so that an erasure in between is not undone
-        return _prepare(memory, file, path, remotes)
+    with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
+        return _prepare(memory, file, {"path": path, "remotes": remotes, "settings": dict(settings)}, dict(watched))
 
 
-def _prepare(memory: Memory, file: Path, path: str, remotes: str) -> SessionBrief:
+def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: dict[str, str]) -> SessionBrief:
+    home, names = file.parent.parent, dict.fromkeys((memory.project, GLOBAL))
+    with memory.store.transaction():  # no other process writes: what is listed so far is in the store
+        listed = {changes_file(str(home), name): changes.place(home, name) for name in names}
     brief = brief_parts(memory)
-    scars = _scars(memory)
     value: dict[str, Any] = {
         "project": memory.project,
-        "path": path,
+        **place,
         "worktree": memory.checkout.origin().worktree,
-        "remotes": remotes,
+        "made_from": {
+            "changes": listed,
+            "files": watched | {path: cited.state for path, cited in brief.cited.items()},
+            "cited": {path: list(cited.ids) for path, cited in brief.cited.items()},
+            "shared": not memory.store.is_embedded,  # other machines write to it, and no list here shows it
+        },
         "brief": {"text": brief.memories.text, "ids": list(brief.memories.ids), "tokens": brief.memories.tokens},
         "left_off": [asdict(left) for left in brief.left_off],
         "triggers": _triggers(memory),
@@ -64,7 +83,7 @@ def _prepare(memory: Memory, file: Path, path: str, remotes: str) -> SessionBrie
     if memory.config.remind:
         value["remind"] = {"search": tools.search, "close": tools.close}
     if memory.config.prompt_hints:
-        value["hints"] = _hints(memory, scars)
+        value["hints"] = _hints(memory, _scars(memory))
     if memory.config.guard_secrets:
         value["guard"] = "block" if memory.config.block_actions else "warn"
     text = json.dumps(value, ensure_ascii=False)

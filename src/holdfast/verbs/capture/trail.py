@@ -1,7 +1,7 @@
 """Import the spool that hooks write into the store, and record sessions and receipts from it."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -44,25 +44,20 @@ def drain(memory: Memory, spool: Path) -> Drained:
 
     A file is removed only when its event is stored. An unusable file is set aside and the reason is logged.
     """
-    with turn(memory.store.folder):  # so that an erasure in between is not undone
-        return _drain(memory, spool)
-
-
-def _drain(memory: Memory, spool: Path) -> Drained:
     taken, reasons = 0, list[str]()
-    names = sorted(path for path in spool.glob("*.json")) if spool.is_dir() else []
-    for start in range(0, len(names), BATCH):
-        read = {path: _read(memory, path) for path in names[start : start + BATCH]}
-        good = {path: event for path, event in read.items() if isinstance(event, HookEvent)}
-        bad = {path: reason for path, reason in read.items() if isinstance(reason, str)}
-        bad |= _store(memory, good)
-        for path in good.keys() - bad.keys():
-            path.unlink(missing_ok=True)
-        for path, reason in bad.items():
-            if path.exists():  # else another worker drained it while we read
+    with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
+        names = sorted(spool.glob("*.json")) if spool.is_dir() else []
+        for start in range(0, len(names), BATCH):
+            read = {path: _read(memory, path) for path in names[start : start + BATCH]}
+            good = {path: event for path, event in read.items() if isinstance(event, HookEvent)}
+            bad = {path: reason for path, reason in read.items() if isinstance(reason, str)}
+            bad |= _store(memory, good)
+            for path in good.keys() - bad.keys():
+                path.unlink(missing_ok=True)
+            for path in (path for path in bad if path.exists()):  # else another worker drained it while we read
                 _set_aside(path)
-                reasons.append(f"{path.name}: {reason}")
-        taken += len(good.keys() - bad.keys())
+                reasons.append(f"{path.name}: {bad[path]}")
+            taken += len(good.keys() - bad.keys())
     for reason in reasons[:SHOWN_REASONS]:
         memory.note_failure("spool", reason)
     return Drained(taken=taken, unreadable=len(reasons))
@@ -73,7 +68,9 @@ def _store(memory: Memory, events: Mapping[Path, HookEvent]) -> dict[Path, str]:
     try:
         with memory.store.transaction():
             trail.add(memory.store, list(events.values()))
-            memory.commit(_receipts(events.values()))
+            # What hooks put into contexts; the same receipts however often a spool is drained.
+            injected = (event for event in events.values() if event.event == "Injected")
+            memory.commit([_event(event, "injected", event.session, dict(event.given)) for event in injected])
     except StoreError:
         raise  # the store cannot be written: everything stays in the spool
     except HoldfastError as problem:
@@ -195,13 +192,6 @@ def _written_before(event: HookEvent) -> str:
         return ""
     messages = [message for message in turn_messages(text, event.at) if message.strip() != event.text.strip()]
     return str(masked("\n\n".join(messages)))[:LONGEST_BETWEEN]
-
-
-def _receipts(activity: Iterable[HookEvent]) -> list[Event]:
-    """Return `injected` events for what hooks put into contexts; the same ones however often a spool is drained."""
-    return [
-        _event(event, "injected", event.session, dict(event.given)) for event in activity if event.event == "Injected"
-    ]
 
 
 def _event(source: HookEvent, verb: Verb, about: str, data: dict[str, object]) -> Event:

@@ -1,6 +1,6 @@
 """Import a project's documents as memories. Running it again changes nothing."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -52,11 +52,8 @@ class Seeded:
 
     def __str__(self) -> str:
         files = f"{counted(self.read, 'document')} read: " if self.found else ""
-        new = (
-            f"{counted(len(self.kept), 'memory')} would be saved"
-            if self.dry_run
-            else counted(len(self.kept), "new memory")
-        )
+        count = len(self.kept)
+        new = f"{counted(count, 'memory')} would be saved" if self.dry_run else counted(count, "new memory")
         return f"{files}{new}, {self.known} already known, {self.hot} added to the hot set."
 
 
@@ -70,20 +67,24 @@ def bootstrap(
     folder = confined(memory, root)
     if not folder.is_dir():
         raise Invalid(f"{root} is not a folder of this project.", hint="Pass a folder inside the project.")
-    texts, done, known = list[Draft](), Seeded(dry_run=dry_run), set[str]()
+    drafts, problems, texts, found, read = list[Draft](), list[str](), set[str](), 0, 0
     for path in _chosen(folder, files):
-        parts, problems = _parts(path, folder, named=bool(files))
-        new = [part for part in parts if part.text not in known]
-        known |= {part.text for part in new}
-        drafts = _drafts(new, like, path.relative_to(folder).as_posix())
-        problems = [f"{path.relative_to(folder).as_posix()}: {problem}" for problem in problems]
-        done = _joined(done, Seeded(found=1, read=int(bool(parts or not problems)), problems=tuple(problems)))
-        texts += drafts
-    kept, left = _within_docs(texts) if not files else (texts, 0)
-    more = [f"docs: {counted(left, 'section')} left out; import them with --file 'docs/*'"] if left else []
-    missing = [f"{name}: there is no such file" for name in files if not any(_named(folder, name))]
-    done = _joined(_joined(done, _saved(memory, kept, dry_run=dry_run)), Seeded(problems=(*more, *missing)))
-    return _warmed(memory, replace(done, dry_run=dry_run), hot=hot and not dry_run)
+        name = path.relative_to(folder).as_posix()
+        parts, wrong = _parts(path, folder, named=bool(files))
+        found, read = found + 1, read + bool(parts or not wrong)
+        drafts += _drafts([part for part in parts if part.text not in texts], like, name)
+        texts |= {part.text for part in parts}
+        problems += [f"{name}: {problem}" for problem in wrong]
+    if not files:  # of docs/ only so many sections
+        docs = [draft for draft in drafts if str(draft.extra["document"]).startswith("docs/")]
+        over = {id(draft) for draft in docs[MOST_DOCS:]}
+        drafts = [draft for draft in drafts if id(draft) not in over]
+        left = f"docs: {counted(len(over), 'section')} left out; import them with --file 'docs/*'"
+    done = _saved(memory, drafts, dry_run=dry_run)
+    problems += [*done.problems, *([left] if not files and over else ())]
+    problems += [f"{name}: there is no such file" for name in files if not any(_named(folder, name))]
+    done = replace(done, found=found, read=read, problems=tuple(problems))
+    return _warmed(memory, done, hot=hot and not dry_run)
 
 
 def seed_text(memory: Memory, text: str, like: Draft, *, hot: bool = False) -> Seeded:
@@ -97,9 +98,7 @@ def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False, dry
     parts, problems = _parts(path, path.parent, named=True, items=True)
     done = _saved(memory, _drafts(parts, like, path.name), dry_run=dry_run)
     problems = [f"{path.name}: {problem}" for problem in problems]
-    done = replace(
-        done, found=1, read=int(bool(parts or not problems)), problems=(*problems, *done.problems), dry_run=dry_run
-    )
+    done = replace(done, found=1, read=int(bool(parts or not problems)), problems=(*problems, *done.problems))
     return _warmed(memory, done, hot=hot and not dry_run)
 
 
@@ -166,13 +165,6 @@ def _drafts(parts: Iterable[Piece], like: Draft, name: str) -> list[Draft]:
     return [replace(like, body=part.under(name), anchors=(name,), extra=extra) for part in parts]
 
 
-def _within_docs(drafts: Sequence[Draft]) -> tuple[list[Draft], int]:
-    """Return the drafts without the sections of docs/ over the limit, and how many those are."""
-    docs = [draft for draft in drafts if str(draft.extra["document"]).startswith("docs/")]
-    over = {id(draft) for draft in docs[MOST_DOCS:]}
-    return [draft for draft in drafts if id(draft) not in over], len(over)
-
-
 def _text(path: Path, folder: Path) -> str | Invalid:
     """Return the text of a file, or why it cannot be used."""
     try:
@@ -191,36 +183,20 @@ def _text(path: Path, folder: Path) -> str | Invalid:
 
 def _saved(memory: Memory, drafts: Sequence[Draft], *, dry_run: bool = False) -> Seeded:
     """Save drafts in a single transaction, except exact duplicates; credentials in them are masked."""
-    events = [event for draft in drafts[:MOST_PIECES] if (event := _fresh(memory, draft))]
-    unique = {fingerprint(record_of(event)): event for event in reversed(events)}
-    new = list(reversed(unique.values()))
-    saved = (
-        [record_of(event) for event in new]
-        if dry_run
-        else [entry.record for entry in memory.commit(new)]
-        if new
-        else []
-    )
+    unique = dict[str, Event]()
+    for draft in drafts[:MOST_PIECES]:
+        event = draft_event(memory, draft)
+        record, value = record_of(event), fingerprint(record_of(event))
+        same = records.with_fingerprint(memory.store, value)
+        if not any(entry.record.project == record.project for entry in same):  # active or retired
+            unique.setdefault(value, event)
+    new = list(unique.values())
+    if dry_run:
+        saved = [record_of(event) for event in new]
+    else:
+        saved = [entry.record for entry in memory.commit(new)] if new else []
     left = (f"{len(drafts) - MOST_PIECES} pieces were left out",) if len(drafts) > MOST_PIECES else ()
-    return Seeded(kept=tuple(saved), known=len(drafts) - len(saved), problems=left)
-
-
-def _fresh(memory: Memory, draft: Draft) -> Event | None:
-    """Return the event that saves a draft; None if this project has it, active or retired."""
-    event = draft_event(memory, draft)
-    record = record_of(event)
-    same = records.with_fingerprint(memory.store, fingerprint(record))
-    return None if any(entry.record.project == record.project for entry in same) else event
-
-
-def _joined(first: Seeded, second: Seeded) -> Seeded:
-    return Seeded(
-        found=first.found + second.found,
-        read=first.read + second.read,
-        kept=(*first.kept, *second.kept),
-        known=first.known + second.known,
-        problems=(*first.problems, *second.problems),
-    )
+    return Seeded(kept=tuple(saved), known=len(drafts) - len(saved), problems=left, dry_run=dry_run)
 
 
 def _warmed(memory: Memory, done: Seeded, *, hot: bool) -> Seeded:
@@ -228,15 +204,11 @@ def _warmed(memory: Memory, done: Seeded, *, hot: bool) -> Seeded:
     if not hot or not done.kept:
         return done
     room = max(0, memory.config.hot_capacity - len(hot_set(memory)))
-    chosen = list(_spread(done.kept))[:room]
+    by_document: dict[str, list[Record]] = {}  # in turn from each document, in their order
+    for record in done.kept:
+        by_document.setdefault(str(record.extra.get("document", "")), []).append(record)
+    in_turn = [record for turn in zip_longest(*by_document.values()) for record in turn if record]
+    chosen = in_turn[:room]
     for record in chosen:
         promote(memory, record.id, why="bootstrap")
     return replace(done, hot=len(chosen))
-
-
-def _spread(kept: Sequence[Record]) -> Iterator[Record]:
-    """Yield records in turn from each document, in the order of the documents."""
-    by_document: dict[str, list[Record]] = {}
-    for record in kept:
-        by_document.setdefault(str(record.extra.get("document", "")), []).append(record)
-    return (record for turn in zip_longest(*by_document.values()) for record in turn if record)

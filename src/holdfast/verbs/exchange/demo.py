@@ -8,7 +8,7 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -19,18 +19,16 @@ from typing import Any
 from ulid_transform import ulid_to_timestamp
 
 from holdfast.engine.raw import transcripts
-from holdfast.engine.recovery.copy_store import put_raw_rows, raw_rows
+from holdfast.engine.recovery.copy_store import put_raw_rows
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import ULID, epoch_ms, moved_id
 from holdfast.model.ports import Embedder, Encoded, Vectors
-from holdfast.verbs.exchange.jsonl import FORMAT, export
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up
-from holdfast.verbs.sessions import starters
-from holdfast.verbs.sessions.session import list_sessions
+from holdfast.verbs.sessions.session import STARTERS_VERSION, list_sessions
 from holdfast.verbs.sessions.thread import resolved_threads, triage
 from holdfast.verbs.upkeep.doctor import status
 
@@ -38,7 +36,6 @@ DATA = Path(__file__).parent / "data"
 STORE, VECTORS = DATA / "demo.jsonl.gz", DATA / "demo-vectors.gz"
 PROJECT = "github.com/fernhill/storefront"
 LEVELS = 16  # a shipped value takes four bits
-REACH = 4.0  # standard deviations from the centre that the levels cover
 KEY = 8  # bytes that identify a text
 _TIMED = re.compile(rf"\b(?:{ULID.pattern}|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z)\b")
 
@@ -75,7 +72,7 @@ def load_demo(memory: Memory, until: str) -> None:
     memory.store.commit(events)
     memory.clock.observe(memory.store.last_id())
     put_raw_rows(memory.store, ((line["table"], line["row"]) for line in moved if "table" in line))
-    memory.store.note("starters", starters.VERSION)
+    memory.store.note("starters", STARTERS_VERSION)
     if memory.embedder and (shipped := Shipped(memory.embedder)).fits:
         with memory.store.transaction():  # one, or most of the time would go into waiting for the disk
             catch_up(replace(memory, embedder=shipped))
@@ -102,17 +99,6 @@ def contents_of(memory: Memory, folder: Path) -> Contents:
         states=dict(Counter(record.state for record in kept).most_common()),
         threads={**stages, "resolved": len(resolved_threads(memory, limit=1_000))},
     )
-
-
-def demo_lines(memory: Memory, *, since: str, until: str, story: str) -> Iterator[str]:
-    """Yield the lines of the demo's file from the store it is made in; `story` identifies what it was made from."""
-    header = {"holdfast": "export", "format": FORMAT, "since": since, "until": until, "story": story}
-    yield json.dumps(header)
-    events = export(memory)
-    next(events)  # its header
-    yield from events
-    for table, row in raw_rows(memory.store):
-        yield json.dumps({"table": table, "row": row}, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,18 +169,6 @@ class Shipped:
         header = json.loads(head)
         end = header["texts"] * KEY
         return header, {rest[at : at + KEY]: at // KEY for at in range(0, end, KEY)}, rest[end:]
-
-
-def packed_vectors(embedder: Embedder, texts: Sequence[str]) -> bytes:
-    """Return the content of the file of vectors: a line about it, the keys of the texts, and four bits a value."""
-    import numpy as np  # noqa: PLC0415
-
-    around = np.stack([encoded.vector for encoded in embedder.embed(texts)]) - embedder.center
-    step = float(round(2 * REACH * float(around.std()) / LEVELS, 6))
-    levels = np.clip(np.floor(around / step) + LEVELS // 2, 0, LEVELS - 1).astype(np.uint8)
-    head = {"embedder": embedder.name, "size": embedder.size, "step": step, "texts": len(texts)}
-    packed = np.asarray(levels[:, ::2] << 4 | levels[:, 1::2])
-    return b"".join([json.dumps(head).encode(), b"\n", *map(key_of, texts), packed.tobytes()])
 
 
 def key_of(text: str) -> bytes:

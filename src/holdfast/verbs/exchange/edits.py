@@ -30,17 +30,15 @@ class Plan:
     """The events of edits, the records of new files, and what is left unchanged."""
 
     events: list[Event] = field(default_factory=list)
-    arriving: list[Event] = field(
-        default_factory=list
-    )  # events that pass the border: of new records with an id, and of committed edits
+    # Events that pass the border: of new records with an id, and of committed edits.
+    arriving: list[Event] = field(default_factory=list)
     born: dict[str, str] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     refused: list[Remark] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)  # about files that were used nevertheless
     old: dict[str, str] = field(default_factory=dict)
-    authors: dict[str, str | None] = field(
-        default_factory=dict
-    )  # of events that pass the border; None: edited on this machine
+    # Of events that pass the border; None: edited on this machine.
+    authors: dict[str, str | None] = field(default_factory=dict)
 
     def arrive(self, events: Sequence[Event], author: str) -> None:
         """Let events pass the border under an author's name; without one they count as edited on this machine."""
@@ -63,8 +61,11 @@ def plan_retirements(memory: Memory, gone: Sequence[DeletedFile], plan: Plan) ->
     """Return the events that retire records whose files were deleted here; deletions by a commit pass the border."""
     retirements = []
     for file in gone:
-        record = memory.store.folded(file.about)
-        if record is None or record.state != "active" or (file.author and _waits(memory, file)):
+        record, history = memory.store.folded(file.about), memory.store.events_about(file.about)
+        aside = set_aside(history) if file.author else {}
+        # The same deletion may have arrived before, without counting.
+        waits = any(event.verb == "retired" and event.by.name == file.author for event in history if event.id in aside)
+        if record is None or record.state != "active" or waits:
             continue
         if file.doubt and memory.config.quarantine != "off":
             plan.refused.append(Remark(where=file.where, why=f"It was deleted, but {file.doubt}."))
@@ -76,13 +77,6 @@ def plan_retirements(memory: Memory, gone: Sequence[DeletedFile], plan: Plan) ->
         else:
             retirements.append(event)
     return retirements
-
-
-def _waits(memory: Memory, gone: DeletedFile) -> bool:
-    """True if the same deletion arrived before and did not count."""
-    history = memory.store.events_about(gone.about)
-    aside = set_aside(history)
-    return any(event.verb == "retired" and event.by.name == gone.author for event in history if event.id in aside)
 
 
 def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: bool, lost: bool) -> None:
@@ -125,8 +119,13 @@ def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: b
 def _plan_new(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan) -> str:
     """Plan the record of a new file and return its id; a committed file gets the same id on every read."""
     if not edit.author:
-        event = _new(memory, edit.said, sharing)
-        plan.events.append(event)
+        parts = edit.said
+        values = {name: parts[name] for name in _DRAFT & parts.keys()} | dict(sharing.implied)
+        project = values.get("project", parts.get("project", GLOBAL))
+        event = draft_event(memory, _draft({**values, "project": project, "body": parts.get("body", "")}))
+        # Parts that a draft has no field for are kept.
+        unknown = {name: item for name, item in parts.items() if name not in _DRAFT | BIRTH | {"verified_at", "body"}}
+        plan.events.append(replace(event, data={**event.data, **unknown}))
         return event.about
     about = named_id(f"file {edit.where}\n{edit.author}\n{json.dumps(edit.said, sort_keys=True, default=str)}")
     if not memory.store.events_about(about):
@@ -143,21 +142,6 @@ def _check_open(record: Record, edit: Edit, sharing: Sharing) -> None:
         raise Invalid(f"It was retired meanwhile ({record.reason}).", hint=f"Run `holdfast restore {record.id}` first.")
     if not is_carried(record, sharing) and record.state not in ("pending", "held"):
         raise Invalid("It is private here, or belongs to another project.")
-
-
-def _new(memory: Memory, parts: Json, sharing: Sharing) -> Event:
-    """Return the event of a file that was added."""
-    values = {name: parts[name] for name in _DRAFT & parts.keys()} | dict(sharing.implied)
-    project = values.get("project", parts.get("project", GLOBAL))
-    event = draft_event(memory, _draft({**values, "project": project, "body": parts.get("body", "")}))
-    return Event(
-        id=event.id,
-        about=event.about,
-        verb=event.verb,
-        at=event.at,
-        by=event.by,
-        data={**event.data, **_unknown(parts)},
-    )
 
 
 def _recorded_elsewhere(memory: Memory, edit: Edit, sharing: Sharing) -> list[Event]:
@@ -200,15 +184,13 @@ def _changed(base: Json, parts: Json, now: Json) -> Json:
         if base.get(name) == parts.get(name):
             continue
         if name in _MERGED:
-            changed[name] = _merged(base.get(name, {}), parts.get(name, {}), now.get(name, {}))
+            old, new = base.get(name, {}), parts.get(name, {})
+            ours = {key: new.get(key, _GONE) for key in {*old, *new} if old.get(key) != new.get(key)}
+            merged = {**now.get(name, {}), **ours}
+            changed[name] = {key: item for key, item in merged.items() if item is not _GONE}
         elif name in parts or name not in _ALWAYS:
             changed[name] = parts[name] if name in parts else type(base[name])()
     return {name: item for name, item in changed.items() if item != now.get(name)}
-
-
-def _merged(base: Json, entries: Json, now: Json) -> Json:
-    ours = {name: entries.get(name, _GONE) for name in {*base, *entries} if base.get(name) != entries.get(name)}
-    return {name: item for name, item in {**now, **ours}.items() if item is not _GONE}
 
 
 def _nearest(history: Sequence[Event], content: Json, sharing: Sharing) -> Json:
@@ -228,12 +210,6 @@ def _nearest(history: Sequence[Event], content: Json, sharing: Sharing) -> Json:
 def _draft(values: Mapping[str, Any]) -> Draft:
     listed = {name: tuple(item) for name, item in values.items() if name in ("scopes", "tags", "anchors", "triggers")}
     return Draft(**{**values, **listed})
-
-
-def _unknown(parts: Json) -> Json:
-    """Return the parts that a draft has no field for, so that they are kept."""
-    known = _DRAFT | BIRTH | {"verified_at", "body"}
-    return {name: item for name, item in parts.items() if name not in known}
 
 
 def _actor(author: Any) -> Actor:

@@ -28,7 +28,7 @@ from holdfast.policy.admission.adopt import (
     linked,
     state_events,
 )
-from holdfast.policy.admission.fitting import Fitted, fitted
+from holdfast.policy.admission.fitting import fitted
 from holdfast.policy.ranking.trust import base_trust
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.incoming import marks_of
@@ -56,9 +56,8 @@ class Report:
 
     system: str
     taken: tuple[ImportedRecord, ...] = ()
-    projects: Mapping[str, Mapping[str, int]] = field(
-        default_factory=dict
-    )  # there → here → memories, known ones included
+    # There → here → memories, known ones included.
+    projects: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     revised: tuple[ImportedRecord, ...] = ()
     merged: tuple[ImportedRecord, ...] = ()
     known: int = 0
@@ -112,9 +111,8 @@ class _Import:
     ids: dict[str, str] = field(default_factory=dict)  # key there → id here
     texts: dict[tuple[str, str], str] = field(default_factory=dict)  # project and fingerprint → id
     fresh: dict[str, Record] = field(default_factory=dict)  # records as this batch leaves them, not committed yet
-    waiting: dict[str, list[tuple[Adoption, ForeignLink]]] = field(
-        default_factory=dict
-    )  # links by the key of their missing target
+    # Links by the key of their missing target.
+    waiting: dict[str, list[tuple[Adoption, ForeignLink]]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     taken: list[ImportedRecord] = field(default_factory=list)
     projects: dict[str, Counter[str]] = field(default_factory=dict)
@@ -173,34 +171,36 @@ class _Import:
         )
 
     def _adoptions(self, foreign: Foreign) -> list[Adoption]:
+        """Return the records that a memory becomes; more than one if its text is too long for a record."""
         parts = fitted(foreign)
         if isinstance(parts, Remark):
             self.skipped.append(parts)
             return []
         self.asides += [Remark(where=foreign.where, why=why) for part in parts for why in part.asides]
-        home = self._home(foreign.draft.project)
+        home, now = self._home(foreign.draft.project), self.memory.clock.now()
         self.projects.setdefault(foreign.draft.project or "", Counter())[home] += 1
-        return [self._adoption(foreign, part, home) for part in parts]
-
-    def _adoption(self, foreign: Foreign, part: Fitted, home: str) -> Adoption:
-        if part.key != foreign.key:  # a text too long for a record: its parts are linked
-            foreign = replace(foreign, links=(ForeignLink(relation="elaborates", key=foreign.key),))
-        about = id_of(self.system, foreign, home, part.key)
-        now = self.memory.clock.now()
-        return Adoption(system=self.system, foreign=foreign, part=part, about=about, project=home, now=now)
+        later = replace(foreign, links=(ForeignLink(relation="elaborates", key=foreign.key),))
+        return [
+            Adoption(
+                system=self.system,
+                foreign=foreign if part.key == foreign.key else later,
+                part=part,
+                about=id_of(self.system, foreign, home, part.key),
+                project=home,
+                now=now,
+            )
+            for part in parts
+        ]
 
     def _home(self, project: str | None) -> str:
+        """Return the project here: as mapped, or the only one that ends in a name of the other system."""
         if project is not None and project in self.mapped:
             return self.mapped[project]
         home = home_of(project, self.project or self.memory.project, chosen=bool(self.project))
-        return self._namesake(home) if home and "/" not in home else home
-
-    def _namesake(self, name: str) -> str:
-        """Return the only project here that ends in a name of another system; the name itself if there is none."""
         try:
-            return project_called(self.memory, name)
+            return project_called(self.memory, home) if home and "/" not in home else home
         except Ambiguous:
-            return name
+            return home
 
     def _adopt(self, adoptions: Sequence[Adoption]) -> list[Event]:
         store = self.memory.store
@@ -210,25 +210,20 @@ class _Import:
         self.fresh = {about: entry.record for about, entry in known.items()}
         events: list[Event] = []
         for adoption in adoptions:
+            before = credited.get(credit_id(adoption))
             if record := self.fresh.get(adoption.about):
                 events += self._known(adoption, record, events)
-            elif (before := credited.get(credit_id(adoption))) and before.data.get("hash") in (
-                None,
-                adoption.part.hash,
-            ):
-                self._credited(adoption, before)
+            elif before and before.data.get("hash") in (None, adoption.part.hash):
+                # Another record was credited with it; after that one's erasure only the outcome is left.
+                if "hash" in before.data:
+                    self._note(adoption, before.about)
+                else:
+                    self.skipped.append(Remark(where=adoption.foreign.where, why="it was erased here"))
             elif self.dry_run and adoption.part.key in self.ids:  # seen in an earlier batch, which was not committed
                 self.counts["known"] += 1
             else:
                 events += self._new(adoption)
         return events
-
-    def _credited(self, adoption: Adoption, before: Event) -> None:
-        """Recognise a memory that another record was credited with; after that one's erasure only the outcome is left."""
-        if "hash" in before.data:
-            self._note(adoption, before.about)
-        else:
-            self.skipped.append(Remark(where=adoption.foreign.where, why="it was erased here"))
 
     def _note(self, adoption: Adoption, about: str) -> None:
         self.ids[adoption.part.key] = about
@@ -240,17 +235,20 @@ class _Import:
             self.skipped.append(Remark(where=adoption.foreign.where, why="it was erased here"))
             return []
         if record.project != adoption.project and adoption.foreign.draft.project in self.mapped:
-            return self._moved(adoption, record, batch)
+            self.counts["moved"] += 1
+            moved = adoption.event("revised", {"project": adoption.project}, what=adoption.project, after=record.head)
+            self.fresh[adoption.about] = after = _after(record, [moved])
+            return [moved, *self._known(adoption, after, [*batch, moved])]
         imported = record.extra.get("imported")
         same = isinstance(imported, dict) and imported.get("hash") == adoption.part.hash
-        if same and record.state == adoption.foreign.state and adoption.foreign.verified_at <= record.verified_at:
+        if same:
             self._note(adoption, adoption.about)
-            return []
+            if record.state == adoption.foreign.state and adoption.foreign.verified_at <= record.verified_at:
+                return []
         past = self.memory.store.events_about(adoption.about) or [
             event for event in batch if event.about == adoption.about
         ]
         if same:
-            self._note(adoption, adoption.about)
             return state_events(adoption, record, past)
         self.ids[adoption.part.key] = adoption.about
         self.revised.append(_brought(adoption, record.id))
@@ -258,27 +256,28 @@ class _Import:
         changed = change_events(adoption, record, past)
         return [*changed, *state_events(adoption, _after(record, changed), past)]
 
-    def _moved(self, adoption: Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
-        """Return the events of a known memory whose project is mapped to another one now."""
-        self.counts["moved"] += 1
-        moved = adoption.event("revised", {"project": adoption.project}, what=adoption.project, after=record.head)
-        self.fresh[adoption.about] = after = _after(record, [moved])
-        return [moved, *self._known(adoption, after, [*batch, moved])]
-
     def _new(self, adoption: Adoption) -> list[Event]:
-        """Return the events of a new memory, or of the credit to a record with the same text."""
+        """Return the events of a new memory, or of the credit to an active record of the project with the same text."""
         events = creation_events(adoption)
         record = _after(None, events)
-        same = self._same(record) if adoption.foreign.state == "active" else ""
-        if same:
+        if adoption.foreign.state == "active" and (same := self._same(record)):
             self.ids[adoption.part.key] = same
             self.merged.append(_brought(adoption, same))
-            return self._credit(adoption, same)
+            stored = records.by_ids(self.memory.store, [same]) if same not in self.fresh else {}
+            other = self.fresh.get(same) or (stored[same].record if same in stored else None)
+            if other is None:  # a dry run commits nothing, so the record does not exist
+                return []
+            events = credit(adoption, other)
+            self.fresh[same] = _after(other, [event for event in events if event.verb == "revised"])
+            return events
         self.ids[adoption.part.key] = adoption.about
         self.fresh[adoption.about] = record
         self.taken.append(_brought(adoption, adoption.about))
         self.counts["masked"] += adoption.part.masked
-        return [*events, *_trusted(adoption, record)]
+        there = adoption.foreign.trust
+        delta = 0.0 if there is None else round(min(1.0, max(0.0, there)) - base_trust(record), 4)
+        trust = [adoption.event("trusted", {"reason": "imported", "delta": delta}, after=record.head)] if delta else []
+        return [*events, *trust]
 
     def _same(self, record: Record) -> str:
         """Return the active record of the same project with exactly this text; if there is none, remember this record."""
@@ -291,29 +290,11 @@ class _Import:
         self.texts[record.project, value] = record.id
         return ""
 
-    def _credit(self, adoption: Adoption, same: str) -> list[Event]:
-        stored = records.by_ids(self.memory.store, [same]) if same not in self.fresh else {}
-        other = self.fresh.get(same) or (stored[same].record if same in stored else None)
-        if other is None:  # a dry run commits nothing, so the record does not exist
-            return []
-        events = credit(adoption, other)
-        self.fresh[same] = _after(other, [event for event in events if event.verb == "revised"])
-        return events
-
     def _links(self, adoptions: Sequence[Adoption]) -> list[Event]:
         """Return the links whose two ends are known by now."""
-        pairs = [
-            (adoption, link)
-            for adoption in adoptions
-            for link in adoption.foreign.links
-            if adoption.part.key in self.ids
-        ]
-        pairs += [
-            pair
-            for adoption in adoptions
-            if adoption.part.key in self.ids
-            for pair in self.waiting.pop(adoption.part.key, [])
-        ]
+        known = [adoption for adoption in adoptions if adoption.part.key in self.ids]
+        pairs = [(adoption, link) for adoption in known for link in adoption.foreign.links]
+        pairs += [pair for adoption in known for pair in self.waiting.pop(adoption.part.key, [])]
         events = []
         for adoption, link in pairs:
             source, target = self.ids[adoption.part.key], self.ids.get(link.key)
@@ -393,13 +374,6 @@ def _printable(remark: Remark) -> Remark:
     """Return a remark that any terminal can print, even with invalid bytes in its names."""
     where, why = (text.encode(errors="replace").decode() for text in (remark.where, remark.why))
     return Remark(where=where, why=why)
-
-
-def _trusted(adoption: Adoption, record: Record) -> list[Event]:
-    """Return the event that gives a new record the trust it had in the other system."""
-    there = adoption.foreign.trust
-    delta = 0.0 if there is None else round(min(1.0, max(0.0, there)) - base_trust(record), 4)
-    return [adoption.event("trusted", {"reason": "imported", "delta": delta}, after=record.head)] if delta else []
 
 
 def _after(record: Record | None, events: Iterable[Event]) -> Record:

@@ -1,7 +1,7 @@
 """The border: every event from a replica is checked here before it is stored."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from holdfast.model.event import SHARED, Actor, Event
@@ -97,7 +97,9 @@ def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Pas
             groups.setdefault((who, event.about), []).append(event.id)
     standings = {who: standing(memory, who) for who in dict.fromkeys(who for who, _ in groups)}
     born = {event.id for event in result.events if event.verb == "recorded"}
-    room = _room(memory, standings)
+    undecided = [who for who, verdict in standings.items() if not verdict]
+    quarantined = Counter(address(item.author) for item in waiting(memory)) if undecided else Counter[str]()
+    room = {who: MOST_WAITING - quarantined[address(who)] for who in standings}
     marks, excluded, held, rejected = [], set[str](), Counter[str](), Counter[str]()
     for (who, about), ids in groups.items():
         is_quarantined = standings[who] != "accepted"
@@ -106,15 +108,15 @@ def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Pas
             excluded.update(ids)
             continue
         held[who] += is_quarantined
-        data = {
-            "events": ids,
-            "from": who,
-            "way": way,
-            "held": is_quarantined,
-            "born": bool(born.intersection(ids)),
-        }
+        is_born = bool(born.intersection(ids))
+        data = {"events": ids, "from": who, "way": way, "held": is_quarantined, "born": is_born}
         marks.append(replace(memory.event("arrived", about, data=data), by=SYNC))
-    remarks = [Remark(where=who or UNKNOWN, why=_rejection(standings[who], count)) for who, count in rejected.items()]
+    remarks = []
+    for who, count in rejected.items():
+        full = f"not imported: {MOST_WAITING} are in quarantine already; accept or reject them and sync again"
+        what = counted(count, "memory")
+        why = f"author rejected, so {what} not imported" if standings[who] == "rejected" else f"{what} {full}"
+        remarks.append(Remark(where=who or UNKNOWN, why=why))
     return Passed(
         events=tuple(event for event in result.events if event.id not in excluded),
         remarks=(*result.remarks, *remarks),
@@ -124,27 +126,11 @@ def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Pas
     )
 
 
-def _room(memory: Memory, standings: Mapping[str, str]) -> dict[str, int]:
-    """Return how many more records of each author may be quarantined."""
-    undecided = [who for who, verdict in standings.items() if not verdict]
-    quarantined = Counter(address(item.author) for item in waiting(memory)) if undecided else Counter[str]()
-    return {who: MOST_WAITING - quarantined[address(who)] for who in standings}
-
-
-def _rejection(verdict: str, count: int) -> str:
-    what = counted(count, "memory")
-    if verdict == "rejected":
-        return f"author rejected, so {what} not imported"
-    return f"{what} not imported: {MOST_WAITING} are in quarantine already; accept or reject them and sync again"
-
-
-def _unknown(memory: Memory, events: Sequence[Event]) -> list[Event]:
-    new: list[Event] = []
+def _unknown(memory: Memory, events: Sequence[Event]) -> Iterator[Event]:
     for place in range(0, len(events), PAGE):
         page = events[place : place + PAGE]
         known = memory.store.events_with(event.id for event in page)
-        new.extend(event for event in page if event.id not in known)
-    return new
+        yield from (event for event in page if event.id not in known)
 
 
 def _settled(event: Event, sharing: Sharing) -> Event:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import Any
 
 from holdfast.engine.views import records
@@ -48,12 +48,8 @@ def records_of(memory: Memory) -> Iterator[Record]:
 def export_records(memory: Memory) -> Iterator[str]:
     """Yield the records as a JSON array, line by line."""
     yield "["
-    before = ""
-    for record in records_of(memory):
-        if before:
-            yield before + ","
-        before = json.dumps(record_to_json(record), ensure_ascii=False)
-    yield from [before] if before else []
+    lines = (json.dumps(record_to_json(record), ensure_ascii=False) for record in records_of(memory))
+    yield from (f"{line}," if following else line for line, following in pairwise(chain(lines, [""])))
     yield "]"
 
 
@@ -66,7 +62,12 @@ def import_lines(
     trust, use and acceptance are left out.
     """
     numbered = enumerate(lines, start=1)
-    _check_header(next(numbered, (1, ""))[1])
+    header = _parsed(*next(numbered, (1, "")))
+    if not isinstance(header, dict) or header.get("holdfast") != "export":
+        hint = "Its first line is not the header of one. Use --from to import from another system."
+        raise Invalid("This is not a Holdfast export.", hint=hint)
+    if header.get("format") != FORMAT:
+        raise Invalid(f"This export has format {header.get('format')}; {FORMAT} is known.", hint="Upgrade Holdfast.")
     events, changed = 0, set[str]()
     while page := list(islice(numbered, PAGE)):
         batch = [_event(place, line) for place, line in page if line.strip()]
@@ -79,17 +80,6 @@ def import_lines(
         events += len(batch)
         progress(events)
     return ImportCounts(events=events, records=len(changed))
-
-
-def _check_header(line: str) -> None:
-    header = _parsed(1, line)
-    if not isinstance(header, dict) or header.get("holdfast") != "export":
-        raise Invalid(
-            "This is not a Holdfast export.",
-            hint="Its first line is not the header of one. Use --from to import from another system.",
-        )
-    if header.get("format") != FORMAT:
-        raise Invalid(f"This export has format {header.get('format')}; {FORMAT} is known.", hint="Upgrade Holdfast.")
 
 
 def _event(place: int, line: str) -> Event:
@@ -105,8 +95,7 @@ def _parsed(place: int, line: str) -> Any:
     try:
         return parse_json(line)
     except TooDeep as problem:
-        raise Invalid(
-            f"Line {place} cannot be used: {problem}.", hint="Remove that line; nothing was imported."
-        ) from problem
+        hint = "Remove that line; nothing was imported."
+        raise Invalid(f"Line {place} cannot be used: {problem}.", hint=hint) from problem
     except ValueError as problem:
         raise Invalid(f"Line {place} is not JSON.", hint="The file may be truncated, or of another kind.") from problem

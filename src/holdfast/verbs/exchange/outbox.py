@@ -5,7 +5,7 @@ Events are identified by their ids, so both directions are idempotent.
 
 from holdfast.engine.journal import PAGE
 from holdfast.engine.store import Store
-from holdfast.engine.views import private_owners
+from holdfast.engine.views import labels
 from holdfast.model.event import Event
 from holdfast.verbs.upkeep.erasing import note_remains
 
@@ -32,7 +32,7 @@ def drain(copy: Store, team: Store) -> int:
 def pull(copy: Store, team: Store, project: str, own: str) -> int:
     """Copy a project's records and the global ones, except others' private ones; return the number of events."""
     name, pulled = f"{_PULLED} {project}", 0
-    while page := private_owners.readable_after(team, int(copy.setting(name) or 0), project, own):
+    while page := labels.readable_after(team, int(copy.setting(name) or 0), project, own):
         events = team.events_with(page.values())
         nothing_waits = not waiting(copy)
         note_remains(copy, events.values())  # `finish` removes it from the files of this machine

@@ -18,9 +18,9 @@ from holdfast.policy.admission.admit import secret_names
 from holdfast.policy.admission.sharing import Sharing, is_carried
 from holdfast.policy.secrets.find import mask_secrets, texts_of
 from holdfast.verbs.exchange.edits import Plan, plan_edits, plan_retirements
-from holdfast.verbs.exchange.incoming import FROM_THE_FUTURE, TOO_EARLY, Carriers, Passed, keep_events, passed
+from holdfast.verbs.exchange.incoming import FROM_THE_FUTURE, TOO_EARLY, Passed, keep_events, passed
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.overwritten import overwritten
+from holdfast.verbs.records.conflicts import overwritten
 
 PAGE = 1_000
 TRIES = 5
@@ -58,37 +58,43 @@ def sync(
 ) -> Synced:
     """Sync store and replica. Idempotent; after an interruption it can be repeated."""
     with turn(memory.store.folder):  # an erasure meanwhile must not be undone by a later write
-        return _sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
+        last, cursor = memory.store.last_seq(), replica.cursor
+        arrived = replica.read(afresh=cursor > last)
+        plan = plan_edits(memory, arrived, sharing, lost=not cursor)
+        gone, missing = _gone(arrived, agree=agree, put_back=put_back)
+        retired = plan_retirements(memory, gone, plan)
 
+        def carriers(ids: Collection[str]) -> Mapping[str, str | None]:
+            return {**replica.carriers([id_ for id_ in ids if id_ not in plan.authors]), **plan.authors}
 
-def _sync(memory: Memory, replica: Replica, sharing: Sharing, *, agree: Agree, put_back: bool, dry_run: bool) -> Synced:
-    last = memory.store.last_seq()
-    cursor = replica.cursor
-    arrived = replica.read(afresh=cursor > last)
-    plan = plan_edits(memory, arrived, sharing, lost=not cursor)
-    gone, missing = _gone(arrived, agree=agree, put_back=put_back)
-    retired = plan_retirements(memory, gone, plan)
-    border = passed(
-        memory, [*arrived.events, *plan.arriving], sharing, way=replica.name, carriers=_carriers(replica, plan)
-    )
-    events = [*border.marks, *border.events, *plan.events, *retired]
-    refused = (*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks)
-    more = {*plan.touched, *arrived.owed, *((file.about for file in arrived.gone) if put_back else ())}
-    begin = 0 if cursor > last else cursor
-    outgoing = partial(
-        _outgoing, memory, replica, sharing, begin, {about: path for path, about in plan.born.items()}, more
-    )
-    if dry_run:
-        updates, withheld = outgoing()
-        would = WriteCounts(records=len(updates))
-        return _synced(replica, events, retired, would, (*refused, *withheld), missing, border.held)
-    came = keep_events(memory, events)
-    upto = memory.store.last_seq()  # read first: what others write meanwhile is exported next time
-    updates, withheld = outgoing()
-    put = replica.write(updates, _settled(plan, border, arrived, put_back=put_back), cursor=upto)
-    replaced = [one.remark for one in overwritten(memory, dict.fromkeys(record.id for record in came))]
-    done = _synced(replica, events, retired, put, (*refused, *withheld, *put.remarks, *replaced), missing, border.held)
-    return replace(done, came=len({record.id for record in came} - _waiting_in(events)))
+        border = passed(memory, [*arrived.events, *plan.arriving], sharing, way=replica.name, carriers=carriers)
+        events = [*border.marks, *border.events, *plan.events, *retired]
+        remarks = [*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks]
+        more = {*plan.touched, *arrived.owed, *((file.about for file in arrived.gone) if put_back else ())}
+        born = {about: path for path, about in plan.born.items()}
+        outgoing = partial(_outgoing, memory, replica, sharing, 0 if cursor > last else cursor, born, more)
+        if dry_run:
+            updates, withheld = outgoing()
+            put, changed, replaced = (
+                WriteCounts(records=len(updates)),
+                {event.about for event in events},
+                list[Remark](),
+            )
+        else:
+            changed = {record.id for record in keep_events(memory, events)}
+            upto = memory.store.last_seq()  # read first: what others write meanwhile is exported next time
+            updates, withheld = outgoing()
+            put = replica.write(updates, _settled(plan, border, arrived, put_back=put_back), cursor=upto)
+            replaced = [each.remark for each in overwritten(memory, changed)]
+        return Synced(
+            replica=replica.name,
+            came=len(changed - _waiting_in(events)),
+            retired=len(retired),
+            put=put,
+            remarks=_printable([*remarks, *withheld, *put.remarks, *replaced]),
+            missing=missing,
+            held=border.held,
+        )
 
 
 def take_from(memory: Memory, replica: Replica, sharing: Sharing) -> Synced:
@@ -97,7 +103,7 @@ def take_from(memory: Memory, replica: Replica, sharing: Sharing) -> Synced:
     plan = plan_edits(memory, arrived, sharing, lost=True)
     border = passed(memory, [*arrived.events, *plan.arriving], sharing)
     came = keep_events(memory, [*border.events, *plan.events])
-    remarks = _printable((*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks))
+    remarks = _printable([*arrived.remarks, *plan.refused, *plan.remarks, *border.remarks])
     return Synced(replica=replica.name, came=len(came), remarks=remarks)
 
 
@@ -117,39 +123,9 @@ def sync_afar(
     return replace(whole, offline=f"{remote} keeps changing or rejects the push: {sent.problem}")
 
 
-def _synced(
-    replica: Replica,
-    events: Sequence[Event],
-    retired: Sequence[Event],
-    put: WriteCounts,
-    remarks: Sequence[Remark],
-    missing: int,
-    held: Mapping[str, int],
-) -> Synced:
-    came = len({event.about for event in events} - _waiting_in(events))
-    return Synced(
-        replica=replica.name,
-        came=came,
-        retired=len(retired),
-        put=put,
-        remarks=_printable(remarks),
-        missing=missing,
-        held=held,
-    )
-
-
 def _printable(remarks: Sequence[Remark]) -> tuple[Remark, ...]:
     """Return remarks with the secrets in names of files and authors masked."""
     return tuple(Remark(where=mask_secrets(remark.where), why=mask_secrets(remark.why)) for remark in remarks)
-
-
-def _carriers(replica: Replica, plan: Plan) -> Carriers:
-    """Return the author of events: from the edits of files, else from the replica."""
-
-    def brought(ids: Collection[str]) -> Mapping[str, str | None]:
-        return {**replica.carriers([id_ for id_ in ids if id_ not in plan.authors]), **plan.authors}
-
-    return brought
 
 
 def _waiting_in(events: Sequence[Event]) -> set[str]:
@@ -162,13 +138,8 @@ def _waiting_in(events: Sequence[Event]) -> set[str]:
 
 
 def _added(first: Synced, second: Synced) -> Synced:
-    put = replace(
-        second.put,
-        records=first.put.records + second.put.records,
-        events=first.put.events + second.put.events,
-        removed=first.put.removed + second.put.removed,
-        scrubbed=first.put.scrubbed + second.put.scrubbed,
-    )
+    counts = ("records", "events", "removed", "scrubbed")
+    put = replace(second.put, **{name: getattr(first.put, name) + getattr(second.put, name) for name in counts})
     remarks = tuple(dict.fromkeys((*first.remarks, *second.remarks)))
     held = {who: first.held.get(who, 0) + second.held.get(who, 0) for who in (*first.held, *second.held)}
     came, retired = first.came + second.came, first.retired + second.retired
@@ -193,12 +164,11 @@ def _gone(arrived: ReplicaChanges, *, agree: Agree, put_back: bool) -> tuple[lis
 
 
 def _settled(plan: Plan, border: Passed, arrived: ReplicaChanges, *, put_back: bool) -> ReadOutcome:
-    rejected = border.remarks
+    rejected = {remark.where for remark in border.remarks}
     refused = {remark.where for remark in plan.refused}
-    about = {remark.where for remark in rejected}
-    refused |= {edit.where for edit in arrived.edits if edit.about in about}
+    refused |= {edit.where for edit in arrived.edits if edit.about in rejected}
     back = frozenset(file.about for file in arrived.gone) if put_back else frozenset()
-    again = border.left or any(remark.why in (TOO_EARLY, FROM_THE_FUTURE) for remark in rejected)
+    again = border.left or any(remark.why in (TOO_EARLY, FROM_THE_FUTURE) for remark in border.remarks)
     kept = {event.about for event in border.events}
     refused |= {edit.where for edit in arrived.edits if border.left and edit.author and edit.about not in kept}
     return ReadOutcome(refused=frozenset(refused), old=plan.old, put_back=back, again=again)
@@ -218,7 +188,8 @@ def _outgoing(
         if "waits" in aside.values() and not replica.stores_events:
             continue  # a file with quarantined content is neither followed nor undone
         events = tuple(event for event in history if event.verb in SHARED and event.id not in aside)
-        if not carried and not _was_shared(record, events):
+        was_shared = any(event.data.get("visibility") == "team" for event in events)
+        if not carried and not was_shared and record.state != "erased":  # of an erased one that is unknown
             continue
         contents = [dict(event.data) for event in events] if replica.stores_events else [record_to_json(record)]
         if carried and sharing.team and (names := secret_names("\n".join(texts_of(contents)))):
@@ -231,11 +202,6 @@ def _outgoing(
             withheld.append(Remark(where=record.id, why=why))
         updates.append(ReplicaUpdate(record=record, events=events, carried=carried, where=where.get(record.id, "")))
     return updates, withheld
-
-
-def _was_shared(record: Record, events: Sequence[Event]) -> bool:
-    """True if a private record may have been shared before; for an erased one that is unknown."""
-    return record.state == "erased" or any(event.data.get("visibility") == "team" for event in events)
 
 
 def _changed(memory: Memory, cursor: int, sharing: Sharing, more: set[str]) -> Iterator[Record]:

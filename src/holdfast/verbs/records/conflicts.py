@@ -1,80 +1,36 @@
-"""Find records that seem to contradict a text. Similarity only selects what is compared; it is never the reason."""
+"""Which records can be compared, and which edits another edit replaced unseen.
 
-from collections.abc import Sequence
+An edit is replaced unseen if two people changed the same memory before they synced.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import pairwise
 
-from holdfast.engine.search.similar import holding
 from holdfast.engine.views import links
+from holdfast.model.event import Event
+from holdfast.model.foreign import Remark
+from holdfast.model.ids import days_before
 from holdfast.model.record import Record
-from holdfast.policy.admission.admit import MOMENTARY, Similar
-from holdfast.policy.language.technologies import rivals
+from holdfast.model.text import shorten
+from holdfast.policy.admission.admit import MOMENTARY
 from holdfast.verbs.memory import Memory
 
-if TYPE_CHECKING:
-    from holdfast.policy.language.contradict import Contradiction
-
-# Measured on the labelled pairs, each among all the others: every detectable contradiction is among the four nearest by
-# words, and below this share most reported contradictions are wrong.
-NEAREST, LEAST_SHARE = 4, 0.15
-SURE = 0.65  # strength from which a contradiction is marked when it is written
-READ = 1_500  # characters of a text that are compared: reading costs about 0.1 ms a sentence
+READ = 1_500  # characters of a text that are compared
 # Links that already state how two records relate, so there is no open conflict.
 SETTLES = frozenset({"supersedes", "refines", "elaborates", "relates_to", "depends_on"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LikelyConflict:
-    """A record that seems to contradict a text, and the contradiction found."""
-
-    record: Record
-    found: "Contradiction"
-
-    @property
-    def replaced(self) -> bool:
-        """True if the newer text itself says that something changed."""
-        return self.found.reason == "change"
-
-
-def likely_conflicts(memory: Memory, record: Record, near: Sequence[Similar]) -> tuple[LikelyConflict, ...]:
-    """Return those of the `near` records that a record seems to contradict, surest first."""
-    linked = {link.target for link in record.links}
-    comparable = [match for match in near if is_comparable(record, match.record) and match.similarity >= LEAST_SHARE]
-    nearest = sorted(comparable, key=lambda match: -match.similarity)[:NEAREST]
-    nearest += [
-        match for match in rivalling(memory, record) if match.record.id not in {one.record.id for one in nearest}
-    ]
-    matches = [match for match in nearest if match.record.id not in linked]
-    clashing = [
-        LikelyConflict(record=match.record, found=why) for match in matches if (why := why_not_both(record, match))
-    ]
-    if not clashing:
-        return ()
-    replaced = links.superseded(memory.store, [clash.record.id for clash in clashing])
-    unsettled = [clash for clash in clashing if clash.record.id not in replaced]
-    return tuple(sorted(unsettled, key=lambda clash: -clash.found.strength))
-
-
-def rivalling(memory: Memory, record: Record) -> list[Similar]:
-    """Return records that name another technology of the same class, such as GCP for AWS, whatever other words they share."""
-    names = rivals(claim_of(record))
-    found = holding(memory.store, record.project, names) if names else []
-    return [Similar(record=other, similarity=LEAST_SHARE) for other in found if is_comparable(record, other)]
+SEEN = "on"  # in a revision: the last event its author had seen
+TEXT = ("title", "body", "fields")
+DAYS, MOST = 30.0, 5_000  # of edits that are looked at
 
 
 def is_comparable(record: Record, other: Record) -> bool:
-    """True if both records make lasting claims and may be about the same project."""
+    """True if both records make lasting claims about what may be the same project, and are not parts of one document."""
     lasting = not {record.kind, other.kind} & MOMENTARY
     own = record.source != "starter" and other.source != "starter"
-    return lasting and own and (record.project == other.project or not record.project or not other.project)
-
-
-def why_not_both(record: Record, near: Similar) -> "Contradiction | None":
-    """Return the contradiction between two records, if any; the later record counts as the newer statement."""
-    from holdfast.policy.language.contradict import contradicts  # noqa: PLC0415  20 ms: only when there is something to compare
-
-    older, newer = in_order(record, near.record)
-    return contradicts(claim_of(older), claim_of(newer), similarity=near.similarity)
+    one_project = record.project == other.project or not record.project or not other.project
+    document = record.extra.get("document")
+    return lasting and own and one_project and not (document and document == other.extra.get("document"))
 
 
 def in_order(record: Record, other: Record) -> tuple[Record, Record]:
@@ -110,3 +66,55 @@ def settled_among(memory: Memory, ids: Sequence[str]) -> ResolvedPairs:
     return ResolvedPairs(
         replaced=frozenset(links.superseded(store, ids)), connected=frozenset((first, second) for first, second in ends)
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overwritten:
+    """A record, the edit that was replaced, and the later edit whose author had not seen it."""
+
+    record: Record
+    lost: Event
+    by: Event
+
+    @property
+    def remark(self) -> Remark:
+        """What happened, and where the replaced text is."""
+        text = shorten(str(self.lost.data.get("body") or self.lost.data.get("title") or "its fields"), 120)
+        who = self.lost.by.name or "someone"
+        why = f"edited in two places: the text of {who} ({self.lost.at[:16]}: {text!r}) was replaced by {self.by.by.name or 'someone'}'s"
+        return Remark(where=self.record.id, why=f"{why}; both are in `holdfast history {self.record.id[:10]}`")
+
+
+def recently_overwritten(memory: Memory) -> list[Overwritten]:
+    """Return the edits of this project that were replaced unseen within DAYS."""
+    revised = memory.store.happened(("revised",), days_before(memory.clock.now(), DAYS), MOST)
+    abouts = dict.fromkeys(event.about for event in revised if SEEN in event.data)
+    return [found for found in overwritten(memory, abouts) if found.record.project in (memory.project, "")]
+
+
+def overwritten(memory: Memory, ids: Iterable[str]) -> list[Overwritten]:
+    """Return the last edit of each record that was replaced unseen, unless someone verified or edited the record since."""
+    found = []
+    for about in ids:
+        events = memory.store.events_about(about)
+        edits = [event for event in events if event.verb == "revised" and any(name in event.data for name in TEXT)]
+        pairs = pairwise(edits)
+        unseen = [(lost, by) for lost, by in pairs if "" < _seen(by) < lost.id and _clash(lost, by)]
+        record = memory.store.folded(about) if unseen else None
+        if record is None or record.state != "active":
+            continue
+        lost, by = unseen[-1]
+        decided = any(event.verb == "revised" and _seen(event) >= by.id for event in events if event.id > by.id)
+        if record.verified_at < by.at and not decided:
+            found.append(Overwritten(record=record, lost=lost, by=by))
+    return found
+
+
+def _seen(edit: Event) -> str:
+    """Return the last event that the author of an edit had seen; "" if it is unknown."""
+    seen = edit.data.get(SEEN)
+    return seen if isinstance(seen, str) else ""
+
+
+def _clash(lost: Event, by: Event) -> bool:
+    return any(lost.data.get(name) != by.data[name] for name in TEXT if name in lost.data and name in by.data)

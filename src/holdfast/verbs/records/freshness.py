@@ -1,11 +1,15 @@
-"""Compare the code that records cite with the current checkout: on write, on read and on request."""
+"""Compare the code that records cite, and the branches they were made on, with the current checkout."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from holdfast.model.anchor import CodeMark, CodeSnapshot, parse_anchor
-from holdfast.model.freshness import Finding, Freshness, State
+from holdfast.engine.views import labels, queries, records
+from holdfast.engine.views.records import Filter
+from holdfast.model.anchor import STATES, CodeMark, CodeSnapshot, Finding, Freshness, State, parse_anchor
+from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before
+from holdfast.model.ports import BranchStatus
 from holdfast.model.record import Draft, Record
 from holdfast.policy.freshness import (
     CLAIMED,
@@ -22,6 +26,8 @@ from holdfast.policy.mentions import Symbol, anchors_in, files_in, symbols_in
 from holdfast.verbs.memory import Memory
 
 MOST_COMMITS = 20  # examined for each anchor
+MOST_CHECKED = 500  # records that are compared with the code at once
+MOST_OF_ONE = 100  # records of a branch that are looked at
 
 
 def is_here(memory: Memory, project: str | None) -> bool:
@@ -58,36 +64,34 @@ def _named(memory: Memory, draft: Draft | Record) -> list[str]:
 
 
 def _definitions(memory: Memory, symbols: Sequence[Symbol], paths: Sequence[str] | None = None) -> dict[str, str]:
-    """Return the anchor of each name that has one definition, in these files or in all."""
+    """Return the anchor of each name that has one definition, in these files or in all.
+
+    A dotted name is looked up whole, and then without the modules in front; a class stays with its method.
+    """
     if not symbols or paths == []:
         return {}
-    names = {symbol.name: _tails(symbol.name) for symbol in symbols}
+    tails = dict[str, list[str]]()
+    for name in (symbol.name for symbol in symbols):
+        parts = name.split(".")
+        last = next((index for index, part in enumerate(parts) if part[:1].isupper()), len(parts) - 1)
+        tails[name] = [".".join(parts[start:]) for start in range(last + 1)]
     found = memory.checkout.definitions(
-        list(dict.fromkeys(tail for tails in names.values() for tail in tails)), paths or ()
+        list(dict.fromkeys(tail for each in tails.values() for tail in each)), paths or ()
     )
     anchors = {}
     for symbol in symbols:
-        for tail in names[symbol.name]:
-            if found.get(tail):
-                if place := the_one_meant(symbol.name, tail, found[tail]):
-                    anchors[symbol.name] = f"{place}={symbol.value}" if symbol.value else place
-                break
+        tail = next((tail for tail in tails[symbol.name] if found.get(tail)), "")
+        if tail and (place := the_one_meant(symbol.name, tail, found[tail])):
+            anchors[symbol.name] = f"{place}={symbol.value}" if symbol.value else place
     return anchors
 
 
-def _tails(name: str) -> list[str]:
-    """Return a dotted name, and what is left of it without the modules in front; a class stays with its method."""
-    parts = name.split(".")
-    last = next((index for index, part in enumerate(parts) if part[:1].isupper()), len(parts) - 1)
-    return [".".join(parts[start:]) for start in range(last + 1)]
-
-
-def freshness(memory: Memory, records: Sequence[Record]) -> dict[str, Freshness]:
+def freshness(memory: Memory, records_: Sequence[Record]) -> dict[str, Freshness]:
     """Return for each record about code whether the code it cites is unchanged; records of past events are left out.
 
     Files are compared by content; git runs once, and only for files whose content differs.
     """
-    about = [record for record in records if is_about_code(record.kind)]
+    about = [record for record in records_ if is_about_code(record.kind)]
     here = {project for project in {record.project for record in about} if is_here(memory, project)}
     now = memory.clock.now()
     verdicts: dict[str, Freshness] = {}
@@ -96,29 +100,25 @@ def freshness(memory: Memory, records: Sequence[Record]) -> dict[str, Freshness]
         verdicts[record.id] = (
             freshness_of(record, memory.checkout.snapshot(places), now) if places else unknown(record, now)
         )
-    return verdicts | _explained(
-        memory, {record.id: record for record in about if verdicts[record.id].problems}, verdicts
-    )
+    return verdicts | _explained(memory, [record for record in about if verdicts[record.id].problems], verdicts)
 
 
-def _explained(
-    memory: Memory, records: Mapping[str, Record], verdicts: Mapping[str, Freshness]
-) -> dict[str, Freshness]:
-    """Add the commits that changed the cited code, and where missing code went."""
-    if not records:
+def _explained(memory: Memory, affected: Sequence[Record], verdicts: Mapping[str, Freshness]) -> dict[str, Freshness]:
+    """Return verdicts with the commits that changed the cited code, and where missing code went."""
+    if not affected:
         return {}
-    troubles = [problem for record_id in records for problem in verdicts[record_id].problems]
-    since = [record.seen.commit for record in records.values() if record.seen]
-    cited = dict[str, set[str]]()
-    for record in records.values():
+    cited, gone = dict[str, set[str]](), set[str]()
+    for record in affected:
         for problem in verdicts[record.id].problems:
-            mark = places_of(record).get(problem.anchor)
-            if problem.state == "changed" and mark and mark.blob:
-                cited.setdefault(parse_anchor(problem.anchor).path, set()).add(mark.blob)
-    looked = min(days_before(record.verified_at or record.updated_at, 1) for record in records.values())
+            path, mark = parse_anchor(problem.anchor).path, places_of(record).get(problem.anchor)
+            if problem.state == "missing":
+                gone.add(path)
+            elif problem.state == "changed" and mark and mark.blob:
+                cited.setdefault(path, set()).add(mark.blob)
+    looked = min(days_before(record.verified_at or record.updated_at, 1) for record in affected)
     touches = memory.checkout.touches(cited, looked, quick=len(verdicts) > 1) if cited else None
-    gone = sorted({parse_anchor(problem.anchor).path for problem in troubles if problem.state == "missing"})
-    moved = memory.checkout.renamed(gone, since) if gone else {}
+    since = [record.seen.commit for record in affected if record.seen]
+    moved = memory.checkout.renamed(sorted(gone), since) if gone else {}
 
     def better(record: Record, finding: Finding) -> Finding:
         cited = places_of(record).get(finding.anchor)
@@ -130,12 +130,12 @@ def _explained(
         blobs = {blob for touch in own for blob in (touch.before, touch.after)} if len(own) > 1 else ()
         return explained(finding, own, memory.checkout.versions(finding.anchor, sorted(blobs)) if blobs else {})
 
-    return {record.id: _again(verdicts[record.id], record, better) for record in records.values()}
-
-
-def _again(verdict: Freshness, record: Record, better: Callable[[Record, Finding], Finding]) -> Freshness:
-    findings = tuple(better(record, finding) for finding in verdict.findings)
-    return replace(verdict, findings=findings, state=overall(findings, checked=bool(record.verified_at)))
+    better_verdicts = {}
+    for record in affected:
+        findings = tuple(better(record, finding) for finding in verdicts[record.id].findings)
+        state = overall(findings, checked=bool(record.verified_at))
+        better_verdicts[record.id] = replace(verdicts[record.id], findings=findings, state=state)
+    return better_verdicts
 
 
 def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: Mapping[str, str]) -> Finding:
@@ -148,13 +148,157 @@ def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: M
         anchor = finding.anchor.replace(place.path, path, 1)
         mark = memory.checkout.snapshot({anchor: cited}).marks[anchor]
         if mark.there:
-            state = _state_there(cited, mark)
+            state: State = "unverified"
+            if cited and cited.hash:
+                state = "fresh" if cited.hash == mark.hash else "changed"
             note = "and it has changed" if state == "changed" else ""
             return replace(finding, state=state, moved_to=anchor, note=note, now=mark)
     return finding
 
 
-def _state_there(cited: CodeMark | None, now: CodeMark) -> State:
-    if cited is None or not cited.hash:
-        return "unverified"
-    return "fresh" if cited.hash == now.hash else "changed"
+def citing(memory: Memory, most: int = MOST_CHECKED) -> tuple[list[Record], int]:
+    """Return the newest records of the project that cite code, and how many older ones were left out."""
+    found = queries.citing(memory.store, memory.here, most)
+    known = [entry.record for entry in records.by_ids(memory.store, found.ids).values()]
+    return known, found.total - len(found.ids)
+
+
+def drifted(memory: Memory, known: Sequence[Record]) -> dict[str, tuple[Record, Freshness]]:
+    """Return those of some records whose cited code changed or is gone, by id."""
+    judged = freshness(memory, known)
+    return {
+        record.id: (record, judged[record.id]) for record in known if record.id in judged and judged[record.id].problems
+    }
+
+
+# The files of a repository, and what cites them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A record that cites a file: its state there, and the lines, 0 if it cites the whole file."""
+
+    record: Record
+    anchor: str
+    state: State
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """The files of a repository and what cites them; `files` is None if they cannot be listed."""
+
+    cited: Mapping[str, tuple[Citation, ...]] = field(default_factory=dict)
+    files: tuple[str, ...] | None = None
+    not_checked: int = 0  # records that cite code and were left out, the oldest
+
+
+def knowledge(memory: Memory, at: str = "") -> Knowledge:
+    """Return what is known about each file of the project, as far as the newest records that cite code go.
+
+    With an instant, what was known then, compared with the code of today.
+    """
+    known, left_out = _citing_at(memory, at) if at else citing(memory)
+    judged = freshness(memory, known)
+    cited: dict[str, list[Citation]] = {}
+    for record in known:
+        findings = {each.anchor: each for each in judged[record.id].findings} if record.id in judged else {}
+        for anchor in places_of(record):
+            place, finding = parse_anchor(anchor), findings.get(anchor)
+            if place.path:
+                now = finding.now if finding and place.kind != "path" else None
+                lines = {"first": now.first, "last": now.last} if now else {}
+                state = finding.state if finding else "unknown"
+                cited.setdefault(place.path, []).append(Citation(record=record, anchor=anchor, state=state, **lines))
+    files = memory.checkout.files() if is_here(memory, memory.project) else None
+    return Knowledge(
+        cited={path: tuple(citations) for path, citations in sorted(cited.items())},
+        files=None if files is None else tuple(files),
+        not_checked=left_out,
+    )
+
+
+def _citing_at(memory: Memory, at: str) -> tuple[list[Record], int]:
+    """Return the records that were in use at an instant, as they were then, and how many older ones were left out."""
+    project = memory.here
+    chosen = Filter(projects=(project,), states=("active", "retired"), until=at, cites=True)
+    entries = records.page(memory.store, chosen, limit=MOST_CHECKED)
+    then = [as_of(memory.store.events_about(entry.record.id), at) for entry in entries]
+    known = [record for record in then if record and record.state == "active"]
+    return known, records.counted(memory.store, chosen) - len(entries)
+
+
+def citations_of(memory: Memory, path: str) -> list[Citation]:
+    """Return what cites a file or a folder, by line."""
+    inside = [
+        citation
+        for name, citations in knowledge(memory).cited.items()
+        if f"{name}/".startswith(f"{path}/")
+        for citation in citations
+    ]
+    return sorted(inside, key=lambda citation: (citation.first, citation.record.id))
+
+
+def worst(citations: Iterable[Citation]) -> State:
+    """Return the worst state of several citations: the state of a file is the worst of what cites it."""
+    return max((citation.state for citation in citations), key=STATES.index)
+
+
+# The branches that records were made on.
+
+
+def outside(memory: Memory, records_: Sequence[Record]) -> dict[str, str]:
+    """Return the branch of each record that was made on a branch not merged into the current checkout."""
+    current = memory.checkout.origin().branch if any(record.origin.branch for record in records_) else ""
+    foreign = [
+        record for record in records_ if record.origin.branch not in ("", current) and is_here(memory, record.project)
+    ]
+    if not foreign:
+        return {}
+    default = memory.checkout.default_branch
+    born = {record.origin.branch: record.origin.commit for record in foreign if record.origin.branch != default}
+    status = _status_of(memory, born)
+    return {
+        record.id: record.origin.branch for record in foreign if status.get(record.origin.branch) in ("open", "gone")
+    }
+
+
+def note_tips(memory: Memory) -> None:
+    """Remember the tips of branches that records were made on: once a branch is deleted, its tip cannot be looked up."""
+    project = memory.here
+    if not is_here(memory, memory.project) or not (made_on := labels.counts(memory.store, "branch", project)):
+        return
+    known, tips = _tips(memory), memory.checkout.tips()
+    updated = known | {name: tip for name, tip in tips.items() if name in made_on}
+    if updated != known:
+        memory.store.note(f"tips {memory.project}", json.dumps(updated))
+
+
+def lost(memory: Memory) -> dict[str, list[Record]]:
+    """Return the active records of each branch that was deleted without being merged."""
+    store, project = memory.store, memory.here
+    if not is_here(memory, memory.project):
+        return {}
+    by_branch = dict[str, list[Record]]()
+    for branch in labels.counts(store, "branch", project):
+        if branch != memory.checkout.default_branch:
+            made = records.by_numbers(store, labels.numbers(store, "branch", branch, project, MOST_OF_ONE)).values()
+            by_branch[branch] = [record for record in made if record.state == "active"]
+    newest = {
+        branch: max(made, key=lambda record: record.created_at).origin.commit if made else ""
+        for branch, made in by_branch.items()
+    }
+    status = _status_of(memory, newest)
+    return {branch: by_branch[branch] for branch, state in status.items() if state == "gone" and by_branch[branch]}
+
+
+def _status_of(memory: Memory, commits: dict[str, str]) -> dict[str, BranchStatus]:
+    known = _tips(memory) if commits else {}
+    born = {name: known.get(name) or commit for name, commit in commits.items()}
+    return memory.checkout.branch_status(born) if commits else {}
+
+
+def _tips(memory: Memory) -> dict[str, str]:
+    stored = memory.store.setting(f"tips {memory.project}")
+    return dict(json.loads(stored)) if stored else {}

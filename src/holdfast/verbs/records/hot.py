@@ -1,9 +1,12 @@
-"""Maintain the hot set: the few memories of a project that matter most now. Use admits them, disuse removes them."""
+"""Measure records (usage, trust, freshness, salience), and maintain the hot set: the few memories of a project that matter most now.
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+Use admits memories to the hot set, disuse removes them.
+"""
 
-from holdfast.engine.views import heat, records, trusts, usage
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from holdfast.engine.views import Entry, records, signals, usage
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between
@@ -11,59 +14,92 @@ from holdfast.model.query import Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.ranking.hot_set import hot_score, stale_after, uses_of, why_not_hot
 from holdfast.policy.ranking.salience import importance, salience
-from holdfast.policy.ranking.trust import trust
+from holdfast.policy.ranking.trust import decayed, trust
+from holdfast.policy.ranking.weight import freshness
 from holdfast.verbs.memory import Memory, find, is_at_hand
+from holdfast.verbs.records.read import called
 
 LOOK_BACK_DAYS = 30.0
 RULE = Actor(kind="rule", name="hot set")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hot:
-    """A memory in the hot set, with its salience and the reason it was admitted."""
+class Vitals:
+    """A record with its measurements and the number it is called by in the current project."""
 
     record: Record
+    number: int
+    usage: Usage
+    uses: int  # how often it helped
+    trust: float
+    trust_now: float
+    freshness: float
     salience: float
-    uses: int
-    pinned: bool
-    since: str
-    why: str
-    score: float
+    heat: float  # the member of the hot set with the lowest leaves when it is full
+    hot: bool = False
+    pinned: bool = False
+    since: str = ""
+    why: str = ""  # why it is in the hot set
+    why_not: str = ""  # why it would not be admitted automatically
+
+    @property
+    def deserves_heat(self) -> bool:
+        """True if the record qualifies for the hot set but is not in it."""
+        return not self.hot and not self.why_not
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suggested:
-    """A used memory that could be in the hot set, and what keeps it out."""
-
-    record: Record
-    salience: float
-    uses: int
-    why_not: str
-
-
-def hot_set(memory: Memory) -> list[Hot]:
-    """Return the hot set of this project: pinned memories first, then by salience."""
-    warm = heat.hot(memory.store, _places(memory))
-    entries = records.by_ids(memory.store, [member.id for member in warm])
-    judged = _judged(memory, [entries[member.id].record for member in warm if member.id in entries])
-    hot = [
-        Hot(
-            record=record,
-            salience=worth,
-            uses=uses_of(used),
-            pinned=member.pinned,
-            since=member.at,
-            why=member.why,
-            score=score,
+def vitals_of(
+    memory: Memory, entries: Sequence[Entry], warm: Mapping[str, signals.HotEntry] | None = None
+) -> list[Vitals]:
+    """Return the measurements of records, in the order given; `warm` is the hot set, if it was read already."""
+    store, now, ids = memory.store, memory.clock.now(), [entry.record.id for entry in entries]
+    used, changes, warm = (
+        usage.of(store, ids),
+        signals.trust_changes(store, ids),
+        _warm(memory) if warm is None else warm,
+    )
+    measured = []
+    for number, record in ((entry.number, entry.record) for entry in called(memory, entries)):
+        usage_, member = used.get(record.id, Usage()), warm.get(record.id)
+        uses, value = uses_of(usage_), trust(record, [change.delta for change in changes.get(record.id, ())])
+        idle = days_between(max(record.updated_at, record.verified_at, usage_.last_used_at), now)
+        since_use = days_between(usage_.last_used_at, now) if usage_.last_used_at else None
+        worth = salience(importance=importance(record.text), trust=value, uses=uses, idle_days=since_use)
+        measured.append(
+            Vitals(
+                record=record,
+                number=number,
+                usage=usage_,
+                uses=uses,
+                trust=value,
+                trust_now=decayed(value, record.kind, idle_days=idle, uses=uses),
+                freshness=freshness(record, now),
+                salience=worth,
+                heat=hot_score(uses, since_use),
+                hot=member is not None,
+                pinned=member is not None and member.pinned,
+                since=member.at if member else "",
+                why=member.why if member else "",
+                why_not=why_not_hot(record, usage_, worth),
+            )
         )
-        for member in warm
-        if member.id in judged
-        for record, used, worth, score in [judged[member.id]]
-    ]
-    return sorted(hot, key=lambda hot: (not hot.pinned, -hot.salience, hot.record.id))
+    return measured
 
 
-def promote(memory: Memory, reference: str, *, pin: bool = False, why: str = "manual") -> list[Hot]:
+def vitals_by_id(memory: Memory, ids: Iterable[str]) -> dict[str, Vitals]:
+    """Return the measurements of the records with these ids."""
+    entries = list(records.by_ids(memory.store, ids).values())
+    return {vitals.record.id: vitals for vitals in vitals_of(memory, entries)}
+
+
+def hot_set(memory: Memory) -> list[Vitals]:
+    """Return the hot set of this project: pinned memories first, then by salience."""
+    warm = _warm(memory)
+    members = vitals_of(memory, list(records.by_ids(memory.store, warm).values()), warm)
+    return sorted(members, key=lambda member: (not member.pinned, -member.salience, member.record.id))
+
+
+def promote(memory: Memory, reference: str, *, pin: bool = False, why: str = "manual") -> list[Vitals]:
     """Add a memory to the hot set; if it is full, the coldest unpinned memory leaves."""
     record = find(memory, reference).record
     if record.state != "active":
@@ -73,81 +109,69 @@ def promote(memory: Memory, reference: str, *, pin: bool = False, why: str = "ma
     return hot_set(memory)
 
 
-def demote(memory: Memory, reference: str) -> list[Hot]:
+def demote(memory: Memory, reference: str) -> list[Vitals]:
     """Remove a memory from the hot set."""
-    memory.commit([_heated(memory, _member(memory, reference).record, hot=False, why="manual")])
+    memory.commit([_heated(memory, _member(memory, reference), hot=False, why="manual")])
     return hot_set(memory)
 
 
-def pin(memory: Memory, reference: str) -> list[Hot]:
+def pin(memory: Memory, reference: str) -> list[Vitals]:
     """Keep a memory in the hot set regardless of use; adds it if needed."""
     return promote(memory, reference, pin=True, why="pin")
 
 
-def unpin(memory: Memory, reference: str) -> list[Hot]:
+def unpin(memory: Memory, reference: str) -> list[Vitals]:
     """Allow a pinned memory to leave the hot set again."""
-    memory.commit([_heated(memory, _member(memory, reference).record, hot=True, why="unpin")])
+    memory.commit([_heated(memory, _member(memory, reference), hot=True, why="unpin")])
     return hot_set(memory)
 
 
 def admit_used(memory: Memory, ids: Iterable[str]) -> list[Record]:
     """Admit recently used records that qualify and return them. Called after uses, never by a recall."""
-    inside = hot_ids(memory)
-    entries = records.by_ids(memory.store, [id_ for id_ in ids if id_ not in inside])
-    usable = [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)]
-    admissible = [
-        (record, score)
-        for record, used, worth, score in _judged(memory, usable).values()
-        if not why_not_hot(record, used, worth)
-    ]
-    return [record for record, score in admissible if _let_in(memory, record, score)]
+    return _admit(memory, ids, lambda vitals: not vitals.why_not)
 
 
 def promote_recalled(memory: Memory, ids: Iterable[str]) -> list[Record]:
     """Admit records that were recalled as often as `promote_after` says; used records go first."""
-    least, inside = memory.config.promote_after, hot_ids(memory)
-    if not least:
-        return []
-    entries = records.by_ids(memory.store, [id_ for id_ in ids if id_ not in inside])
-    usable = [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)]
-    often = [(record, score) for record, used, _, score in _judged(memory, usable).values() if used.surfaced >= least]
-    return [record for record, score in often if _let_in(memory, record, score)]
+    least = memory.config.promote_after
+    return _admit(memory, ids, lambda vitals: vitals.usage.surfaced >= least) if least else []
 
 
-def _let_in(memory: Memory, record: Record, score: float) -> bool:
-    with memory.store.transaction():
-        current = hot_set(memory)
-        if not _has_room(memory, current, score):
-            return False
-        memory.commit(_into(memory, record, current, pin=False, why="used", by=RULE))
-    return True
+def _admit(memory: Memory, ids: Iterable[str], deserves: Callable[[Vitals], bool]) -> list[Record]:
+    """Admit records automatically, as long as there is a free place or a colder unpinned member."""
+    admitted = []
+    for vitals in vitals_by_id(memory, ids).values():
+        if vitals.hot or not is_at_hand(memory, vitals.record) or not deserves(vitals):
+            continue
+        with memory.store.transaction():
+            current = hot_set(memory)
+            colder = any(not member.pinned and member.heat < vitals.heat for member in current)
+            if colder or len(current) < memory.config.hot_capacity:
+                memory.commit(_into(memory, vitals.record, current, why="used", by=RULE))
+                admitted.append(vitals.record)
+    return admitted
 
 
-def suggested(memory: Memory, *, limit: int = 10) -> list[Suggested]:
+def suggested(memory: Memory, *, limit: int = 10) -> list[Vitals]:
     """Return used records outside the hot set, with what keeps each out, for the user to decide."""
-    inside, since = hot_ids(memory), days_before(memory.clock.now(), LOOK_BACK_DAYS)
+    since = days_before(memory.clock.now(), LOOK_BACK_DAYS)
     used = {use.id for use in usage.all_since(memory.store, since) if use.outcome in ("applied", "corrected")}
-    entries = records.by_ids(memory.store, used - inside)
-    judged = _judged(memory, [entry.record for entry in entries.values() if is_at_hand(memory, entry.record)])
     suggestions = [
-        Suggested(
-            record=record, salience=worth, uses=uses_of(usage_), why_not=why_not_hot(record, usage_, worth) or "no room"
-        )
-        for record, usage_, worth, _ in judged.values()
+        replace(vitals, why_not=vitals.why_not or "no room")
+        for vitals in vitals_by_id(memory, used).values()
+        if not vitals.hot and is_at_hand(memory, vitals.record)
     ]
     return sorted(suggestions, key=lambda suggestion: (-suggestion.salience, suggestion.record.id))[:limit]
 
 
 def cool(memory: Memory) -> list[Record]:
     """Remove memories that were not used for too long; return them."""
-    now, current = memory.clock.now(), hot_set(memory)
-    used = usage.of(memory.store, [hot.record.id for hot in current])
+    now, days = memory.clock.now(), memory.config.demote_days
     stale = [
-        hot.record
-        for hot in current
-        if not hot.pinned
-        and days_between(max(used.get(hot.record.id, Usage()).last_used_at, hot.since), now)
-        >= (memory.config.demote_days or stale_after(hot.record.kind))
+        member.record
+        for member in hot_set(memory)
+        if not member.pinned
+        and days_between(max(member.usage.last_used_at, member.since), now) >= (days or stale_after(member.record.kind))
     ]
     if stale:
         memory.commit([_heated(memory, record, hot=False, why="stale", by=RULE) for record in stale])
@@ -156,46 +180,23 @@ def cool(memory: Memory) -> list[Record]:
 
 def heat_counts(memory: Memory) -> dict[str, int]:
     """Count how often the hot set helped or not, and how many records entered or left it."""
-    return heat.counts(memory.store)
+    return signals.heat_counts(memory.store)
 
 
 def hot_ids(memory: Memory) -> set[str]:
     """Return the ids of the hot set."""
-    return {warm.id for warm in heat.hot(memory.store, _places(memory))}
+    return set(_warm(memory))
 
 
-def _places(memory: Memory) -> tuple[int, ...]:
-    return tuple(memory.store.sizes((memory.project, GLOBAL)))
-
-
-def _judged(memory: Memory, candidates: Sequence[Record]) -> dict[str, tuple[Record, Usage, float, float]]:
-    """Return each record with its usage, salience and score against eviction."""
-    store, now, ids = memory.store, memory.clock.now(), [record.id for record in candidates]
-    used, changes = usage.of(store, ids), trusts.of(store, ids)
-    judged = {}
-    for record in candidates:
-        usage_ = used.get(record.id, Usage())
-        idle = days_between(usage_.last_used_at, now) if usage_.last_used_at else None
-        salience_ = salience(
-            importance=importance(record.text),
-            trust=trust(record, [change.delta for change in changes.get(record.id, [])]),
-            uses=uses_of(usage_),
-            idle_days=idle,
-        )
-        judged[record.id] = (record, usage_, salience_, hot_score(uses_of(usage_), idle))
-    return judged
-
-
-def _has_room(memory: Memory, current: Sequence[Hot], score: float) -> bool:
-    """True if a record may be admitted automatically: there is a free place, or a colder unpinned record."""
-    if len(current) < memory.config.hot_capacity:
-        return True
-    return any(not hot.pinned and hot.score < score for hot in current)
+def _warm(memory: Memory) -> dict[str, signals.HotEntry]:
+    places = tuple(memory.store.sizes((memory.project, GLOBAL)))
+    return {entry.id: entry for entry in signals.hot(memory.store, places)}
 
 
 def _into(
-    memory: Memory, record: Record, current: Sequence[Hot], *, pin: bool, why: str, by: Actor | None = None
+    memory: Memory, record: Record, current: Sequence[Vitals], *, why: str, pin: bool = False, by: Actor | None = None
 ) -> list[Event]:
+    """Return the events that add a record to the hot set, and remove the coldest member if it is full."""
     known = next((member for member in current if member.record.id == record.id), None)
     if known and (known.pinned or not pin):
         return []
@@ -206,7 +207,7 @@ def _into(
             raise Conflict(
                 "The hot set is full and every memory in it is pinned.", hint="Unpin something, or raise hot_capacity."
             )
-        coldest = min(loose, key=lambda member: (member.score, member.record.id))
+        coldest = min(loose, key=lambda member: (member.heat, member.record.id))
         events.append(_heated(memory, coldest.record, hot=False, why="evicted", by=RULE))
     return events
 
@@ -215,16 +216,13 @@ def _heated(
     memory: Memory, record: Record, *, hot: bool, why: str, pinned: bool = False, by: Actor | None = None
 ) -> Event:
     # The latest event by id wins, so it must sort after an event whose clock ran ahead.
-    before = heat.last(memory.store, record.id)
-    event = memory.event("heated", record.id, data={"hot": hot, "pinned": pinned, "why": why}, after=before)
-    if by is None:
-        return event
-    return Event(id=event.id, about=event.about, verb=event.verb, at=event.at, by=by, data=event.data)
+    after = signals.last_heated(memory.store, record.id)
+    event = memory.event("heated", record.id, data={"hot": hot, "pinned": pinned, "why": why}, after=after)
+    return replace(event, by=by or event.by)
 
 
-def _member(memory: Memory, reference: str) -> Hot:
+def _member(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
-    member = next((hot for hot in hot_set(memory) if hot.record.id == record.id), None)
-    if member is None:
+    if record.id not in hot_ids(memory):
         raise Conflict(f"{record.id} is not in the hot set.", hint="`holdfast hot` lists the hot set.")
-    return member
+    return record

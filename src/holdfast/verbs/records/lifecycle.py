@@ -1,31 +1,46 @@
-"""Change records after they are written: revise, retire, restore, link, rename scopes, record outcomes."""
+"""Change records after they are written (revise, retire, restore, link, rename scopes, record outcomes), and take changes back.
 
-from collections.abc import Iterable, Mapping
+An undo compensates each event that an action appended by another one, so that the journal keeps both.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
-from holdfast.engine.views.usage import worded_in
+from holdfast.engine.views.usage import is_counted, worded_in
 from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
-from holdfast.model.event import OUTCOMES, Event, Verb
-from holdfast.model.fold import REJECTED
+from holdfast.model.event import FOLDING, LOCAL, OUTCOMES, SHARED, Event, Verb
+from holdfast.model.fold import REJECTED, fold_all
 from holdfast.model.ids import short
 from holdfast.model.kinds import SEPARATE
-from holdfast.model.record import CONFIDENCES, VISIBILITIES, Draft, Link, Record
+from holdfast.model.record import CONFIDENCES, VISIBILITIES, Draft, Link, Record, plain
 from holdfast.model.request import Asked, built
 from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
-from holdfast.policy.admission.admit import SecretFound
+from holdfast.policy.admission.admit import Admitted, Duplicate, Pending, Refused, SecretFound, Waivers
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Clean, Memory, find
+from holdfast.verbs.records import quarantine
+from holdfast.verbs.records.conflicts import SEEN
 from holdfast.verbs.records.freshness import snapshot_of
 from holdfast.verbs.records.hot import admit_used
-from holdfast.verbs.records.overwritten import SEEN
-from holdfast.verbs.records.write import NO_MEMORY, allowed_scopes, check_draft, check_links, refuse_secrets
+from holdfast.verbs.records.read import in_use
+from holdfast.verbs.records.write import (
+    NO_MEMORY,
+    allowed_scopes,
+    check_draft,
+    check_links,
+    refuse_secrets,
+    verdict_on,
+)
 
 LONGEST_REASON = 1_000
+MOST_ACTIONS = 20  # that can be undone, per user
+UNDONE = "taken back right after it was saved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,29 +71,57 @@ class Revision:
         return built(cls, given)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What an action did, in words, and the events that `undo` would compensate."""
+
+    message: str
+    events: tuple[Event, ...] = ()
+    result: Any = None  # what the action returned
+
+
+def amend(memory: Memory, reference: str, revision: Revision, *, waivers: Waivers | None = None) -> Record | Refused:
+    """Change parts of a record; return the refusal if admission rejects the new text, as that of a new record."""
+    record = in_use(memory, reference)
+    if revision.body is not None and revision.body.strip() != record.body:
+        draft = Draft(
+            body=revision.body,
+            kind=revision.kind or record.kind,
+            fields=dict(record.fields if revision.fields is None else revision.fields),
+            scopes=record.scopes if revision.scopes is None else revision.scopes,
+            project=record.project,
+        )
+        verdict = verdict_on(memory, draft, waivers=waivers or Waivers())
+        if isinstance(verdict, Duplicate):  # resembling the text it replaces is no objection
+            others = tuple(match for match in verdict.matches if match.record.id != record.id)
+            verdict = Duplicate(matches=others) if others else Admitted()
+        if not isinstance(verdict, Admitted | Pending):
+            return verdict
+    return revise(memory, record.id, revision)
+
+
 def revise(memory: Memory, reference: str, revision: Revision, *, redact: bool = False) -> Record | SecretFound:
     """Change parts of a record; the old values stay in its history."""
     record = find(memory, reference).record
     if record.state not in ("active", "pending"):
         raise Conflict(f"{record.id} is {record.state}.", hint="Restore it first.")
-    values = {spec.name: value for spec in fields(revision) if (value := getattr(revision, spec.name)) is not None}
+    values = {name: value for name in _REVISED if (value := getattr(revision, name)) is not None}
     if not values:
         raise Invalid("Nothing to revise.", hint="Pass a new text, title, kind, fields, scopes, tags or confidence.")
     if "body" in values and "title" not in values and record.body.startswith(record.title.rstrip("…")):
         values["title"] = ""  # the title was derived from the text, so derive it again
     current = {spec.name: getattr(record, spec.name) for spec in fields(Draft) if spec.name not in ("at", "links")}
-    draft = check_draft(memory, Draft(**{**current, **values, "body": values.get("body", record.body)}), redact=redact)
+    draft = check_draft(memory, Draft(**{**current, **values}), redact=redact)
     changed = {name: getattr(draft, name) for name in values if getattr(draft, name) != getattr(record, name)}
     if (draft.kind in SEPARATE) != (record.kind in SEPARATE):
         raise Invalid(NO_MEMORY, hint="Save what it says as a memory: `holdfast remember`.")
     if not changed:
         return record
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
+    data = {name: plain(value) for name, value in changed.items()} | {SEEN: record.head}
     if changed.keys() & {"body", "anchors", "kind"}:
         seen = snapshot_of(memory, replace(draft, project=record.project))
-        plain["seen"] = snapshot_to_json(seen) if seen else {"marks": {}}
-    event = _event(memory, "revised", record, {**plain, SEEN: record.head})
-    checked = Clean(event)
+        data["seen"] = snapshot_to_json(seen) if seen else {"marks": {}}
+    checked = Clean(_event(memory, "revised", record, data))
     if checked.masked and (found := refuse_secrets(changed)):
         return found
     return memory.commit([checked])[0].record
@@ -106,8 +149,7 @@ def restore(memory: Memory, reference: str) -> Record:
 
 def link(memory: Memory, source: str, relation: str, target: str, *, note: str = "") -> Record:
     """Link a record to another; the optional note stays in the history."""
-    record = find(memory, source).record
-    arrow = check_links(memory, (Link(relation=relation, target=target),))[0]
+    record, arrow = _arrow(memory, source, relation, target)
     if arrow.target == record.id:
         raise Invalid("A memory cannot link to itself.")
     if arrow in record.links:
@@ -118,14 +160,16 @@ def link(memory: Memory, source: str, relation: str, target: str, *, note: str =
 
 def unlink(memory: Memory, source: str, relation: str, target: str) -> Record:
     """Remove a link."""
-    record = find(memory, source).record
-    arrow = check_links(memory, (Link(relation=relation, target=target),))[0]
+    record, arrow = _arrow(memory, source, relation, target)
     if arrow not in record.links:
-        raise NotFound(
-            f"{record.id} has no link {relation} to {arrow.target}.",
-            hint=f"`holdfast show {record.id}` lists its links.",
-        )
+        hint = f"`holdfast show {record.id}` lists its links."
+        raise NotFound(f"{record.id} has no link {relation} to {arrow.target}.", hint=hint)
     return commit_about(memory, "unlinked", record, {"relation": arrow.relation, "target": arrow.target})
+
+
+def _arrow(memory: Memory, source: str, relation: str, target: str) -> tuple[Record, Link]:
+    record = find(memory, source).record
+    return record, check_links(memory, (Link(relation=relation, target=target),))[0]
 
 
 def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) -> list[Record]:
@@ -137,15 +181,13 @@ def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) ->
     entries = records.page(memory.store, Filter(scopes=(old,), states=states, separate=True), limit=1_000_000)
     if not entries:
         raise NotFound(f"No memory has the scope {old}.", hint="`holdfast list --scopes` lists the scopes.")
-    events = [
-        memory.event(
-            "revised",
-            entry.record.id,
-            data={"scopes": _renamed(entry.record.scopes, old, new)},
-            after=entry.record.head,
+    events = []
+    for record in (entry.record for entry in entries):
+        renamed = (
+            f"{new}{scope.removeprefix(old)}" if f"{scope}:".startswith(f"{old}:") else scope for scope in record.scopes
         )
-        for entry in entries
-    ]
+        data = {"scopes": list(dict.fromkeys(renamed))}
+        events.append(memory.event("revised", record.id, data=data, after=record.head))
     return [entry.record for entry in memory.commit(events)]
 
 
@@ -183,8 +225,152 @@ def remark(text: str) -> str:
     return check_text(masked(text), "reason", LONGEST_REASON)
 
 
-def _renamed(scopes: tuple[str, ...], old: str, new: str) -> list[str]:
-    inside = (
-        f"{new}{scope.removeprefix(old)}" if scope == old or scope.startswith(old + ":") else scope for scope in scopes
-    )
-    return list(dict.fromkeys(inside))
+_REVISED = tuple(spec.name for spec in fields(Revision))
+_COMPARED = (*_REVISED, "links", "state", "reason", "verified_at")
+
+
+def act(memory: Memory, do: Callable[[Memory], tuple[str, Any]]) -> Done:
+    """Perform an action, which returns a message and a result, and keep its events as the last thing to undo."""
+    events = list[Event]()
+    message, result = do(replace(memory, appended=events))
+    return Done(message=message, events=tuple(keep_action(memory, events)), result=result)
+
+
+def keep_action(memory: Memory, events: Sequence[Event]) -> Sequence[Event]:
+    """Keep the events of an action as the last thing to undo; return those that can be: an erasure is final."""
+    changes = [event for event in events if event.verb in _COUNTED or event.verb in FOLDING]
+    if not changes or any(event.verb == "erased" for event in events):
+        return ()
+    if not memory.user:  # a server's viewer keeps them itself
+        _keep(memory, [[event.id for event in changes], *_actions(memory)][:MOST_ACTIONS])
+    return changes
+
+
+def undo_last(memory: Memory, reference: str = "") -> list[Record]:
+    """Take back the user's last action, or the last one on a memory; return the records it was about."""
+    about = find(memory, reference).record.id if reference else ""
+    actions = _actions(memory)
+    for ids in actions:
+        known = memory.store.events_with(ids)
+        if not about or any(event.about == about for event in known.values()):
+            undone = undo(memory, [known[id_] for id_ in ids if id_ in known])
+            _keep(memory, [other for other in actions if other is not ids])
+            return undone
+    raise NotFound("There is nothing to undo.", hint="`holdfast history ID` lists every change of a memory.")
+
+
+def _actions(memory: Memory) -> list[list[str]]:
+    """Return the events of the user's latest actions, the last one first."""
+    kept = json.loads(memory.store.setting(f"actions {memory.actor.name}") or "[]")
+    return kept if isinstance(kept, list) else []
+
+
+def _keep(memory: Memory, actions: Sequence[Sequence[str]]) -> None:
+    memory.store.note(f"actions {memory.actor.name}", json.dumps(actions))
+
+
+def undo(memory: Memory, events: Sequence[Event]) -> list[Record]:
+    """Compensate the events of an action, the last ones first; return the records they were about.
+
+    Raises Conflict, and changes nothing, if a record was changed again in the meantime.
+    """
+    abouts = dict.fromkeys(event.about for event in reversed(events))
+    with memory.store.transaction():
+        for about in abouts:
+            mine = [event for event in events if event.about == about]
+            for event in reversed(mine):
+                if event.verb in _COUNTED:
+                    memory.commit([_COUNTED[event.verb](memory, event)])
+            if decided := [event for event in mine if event.verb in ("accepted", "rejected")]:
+                quarantine.withdraw(memory, decided)
+            if folding := [event for event in mine if event.verb in SHARED]:
+                _take_back(memory, about, folding)
+    return [find(memory, about).record for about in abouts]
+
+
+def version_at(memory: Memory, reference: str, event_id: str) -> Record:
+    """Return a record as it was right after one of its events."""
+    about = find(memory, reference).record.id
+    events = [event for event in memory.store.events_about(about) if event.id <= event_id or event.verb in LOCAL]
+    record = fold_all(events) if any(event.id == event_id for event in events) else None
+    if record is None:
+        raise NotFound(f"{about} has no event {event_id[:40]!r}.", hint=f"`holdfast history {about}` lists them.")
+    return record
+
+
+def revert(memory: Memory, before: Record) -> Record:
+    """Return a record to an earlier version."""
+    now = find(memory, before.id).record
+    if "erased" in (now.state, before.state) or "held" in (now.state, before.state):
+        raise Conflict(f"{now.id} is {now.state}; it cannot go back to an earlier version.")
+    with memory.store.transaction():
+        for verb, data in _steps(now, before):
+            now = commit_about(memory, verb, now, {**data, "updated_at": before.updated_at})
+    return now
+
+
+def _take_back(memory: Memory, about: str, events: Sequence[Event]) -> None:
+    """Return a record to what it was before some of its events; one that they created is retired."""
+    now, history = find(memory, about).record, memory.store.events_about(about)
+    after = fold_all(event for event in history if event.id <= events[-1].id or event.verb in LOCAL)
+    if after and any(getattr(now, name) != getattr(after, name) for name in _COMPARED):
+        raise Conflict(f"{about} was changed again in the meantime.", hint="Its history has every earlier version.")
+    before = fold_all(event for event in history if event.id < events[0].id or event.verb in LOCAL)
+    if before is None:
+        commit_about(memory, "retired", now, {"reason": UNDONE})
+    else:
+        revert(memory, before)
+
+
+def _unused(memory: Memory, event: Event) -> Event:
+    if not is_counted(memory.store, event.id):
+        raise Conflict("This outcome was taken back already.")
+    return memory.event("used", event.about, data={"outcome": event.data["outcome"], "withdraws": event.id})
+
+
+def _untouched(memory: Memory, event: Event) -> Event:
+    touched = [each for each in memory.store.all_about(event.about) if each.verb == "touched"]
+    gone = {each.data.get("withdraws") for each in touched}
+    if event.id in gone:
+        raise Conflict("This was taken back already.")
+    counted = [each.at for each in touched if each.id not in (gone | {event.id}) and "withdraws" not in each.data]
+    data = {"withdraws": event.id, "at": event.at, "last_at": max(counted, default="")}
+    return memory.event("touched", event.about, data=data)
+
+
+def _trusted_as_before(memory: Memory, event: Event) -> Event:
+    data = {"reason": event.data["reason"], "delta": -event.data["delta"], "note": "taken back"}
+    return memory.event("trusted", event.about, data=data)
+
+
+def _hot_as_before(memory: Memory, event: Event) -> Event:
+    heated = [each for each in memory.store.all_about(event.about) if each.verb == "heated"]
+    before = max((each for each in heated if each.id < event.id), key=lambda each: each.id, default=None)
+    data = dict(before.data) if before else {"hot": False, "pinned": False, "why": "manual"}
+    return memory.event("heated", event.about, data=data, after=max(each.id for each in heated))
+
+
+_COUNTED = {"used": _unused, "touched": _untouched, "trusted": _trusted_as_before, "heated": _hot_as_before}
+
+
+def _steps(now: Record, before: Record) -> Iterator[tuple[Verb, Mapping[str, Any]]]:
+    """Yield the events that turn one version of a record into another, in an order in which each is allowed."""
+    if before.state not in (now.state, "retired"):
+        yield "restored", {"pending": True} if before.state == "pending" else {}
+    changed = {name: getattr(before, name) for name in _REVISED if getattr(before, name) != getattr(now, name)}
+    seen: dict[str, Any] = {}
+    if before.seen != now.seen:
+        seen = {"seen": snapshot_to_json(before.seen) if before.seen else {"marks": {}}}
+    if changed:
+        yield "revised", {name: plain(value) for name, value in changed.items()} | seen
+    reworded = bool(changed.keys() & {"title", "body", "fields"})
+    if before.verified_at != ("" if reworded else now.verified_at) or (seen and not changed):
+        yield "verified", {"verified_at": before.verified_at, "anchors": list(before.anchors)} | seen
+    for link in now.links:
+        if link not in before.links:
+            yield "unlinked", {"relation": link.relation, "target": link.target}
+    for link in before.links:
+        if link not in now.links:
+            yield "linked", {"relation": link.relation, "target": link.target}
+    if before.state == "retired" and (now.state, now.reason) != (before.state, before.reason):
+        yield "retired", {"reason": before.reason}

@@ -8,7 +8,7 @@ from holdfast.engine.views import records, sessions
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Ambiguous, Forbidden, Invalid, NotFound
 from holdfast.model.event import Event
-from holdfast.model.history import Earlier
+from holdfast.model.ports import Earlier
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import project_of_remote
 from holdfast.model.session import Session
@@ -133,7 +133,9 @@ def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: 
     entries = records.page(memory.store, chosen, limit=MOST)
     found = sessions.page(memory.store, source, limit=MOST) if source and not scope else []
     if not entries and not found:
-        raise NotFound(f"There is nothing to move in {source or 'every project'}.", hint=_known(memory))
+        named = ", ".join([name for name in memory.store.projects() if name][:10])
+        hint = f"Projects here are {named}." if named else "The store is empty."
+        raise NotFound(f"There is nothing to move in {source or 'every project'}.", hint=hint)
     moved = Moved(source=source, target=target, records=tuple(entry.record for entry in entries), sessions=len(found))
     if not dry_run:
         moves = [memory.event("revised", one.id, data={"project": target}, after=one.head) for one in moved.records]
@@ -159,11 +161,6 @@ def _moved_session(memory: Memory, session: Session, target: str) -> Event:
         data = {**session.close, "project": target}
         event = memory.event("closed", session.id, data=data, after=session.end, at=session.closed_at)
     return replace(event, by=replace(event.by, name=session.agent))
-
-
-def _known(memory: Memory) -> str:
-    named = [name for name in memory.store.projects() if name]
-    return f"Projects here are {', '.join(named[:10])}." if named else "The store is empty."
 
 
 def _short(project: str) -> str:

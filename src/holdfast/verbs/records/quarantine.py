@@ -19,6 +19,7 @@ from holdfast.verbs.memory import Memory, find, is_reference
 
 UNKNOWN = "an author unknown to git"
 MOST_LOOKED_AT = 100_000
+_LISTED = "`holdfast review list --sort quarantined` lists them."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,7 @@ def standing(memory: Memory, author: str) -> str:
 
 def authors(memory: Memory) -> dict[str, str]:
     """Return the decisions about authors in this project, by email address."""
-    decisions = json.loads(memory.store.setting(_key(memory)) or "{}")
+    decisions = json.loads(memory.store.setting(f"authors {memory.project}") or "{}")
     return decisions if isinstance(decisions, dict) else {}
 
 
@@ -111,17 +112,18 @@ def _decide(
     memory: Memory, verdict: Literal["accepted", "rejected"], references: Sequence[str], *, everything: bool
 ) -> Decided:
     if not references and not everything:
-        raise Invalid(
-            "No author or memory given.",
-            hint="Pass an address, an id or --all; `holdfast review list --sort quarantined` lists them.",
-        )
+        raise Invalid("No author or memory given.", hint=f"Pass an address, an id or --all; {_LISTED}")
     quarantined, people, chosen = waiting(memory), list[str](), list[Waiting]()
     if everything:
         people = list(dict.fromkeys(change.author for change in quarantined if change.author))
         chosen = list(quarantined)
     for reference in references:
         if is_reference(memory, reference):
-            chosen += _of_record(memory, reference)
+            record = find(memory, reference).record
+            changes = waiting_for(memory, record.id, rejected=True)
+            if not changes:
+                raise Conflict(f"{record.id} has no quarantined changes.", hint=_LISTED)
+            chosen += changes
         else:
             people.append(_person(reference, quarantined))
             chosen += [change for change in quarantined if address(change.author) == address(people[-1])]
@@ -138,15 +140,6 @@ def _decide(
     return Decided(verdict=verdict, authors=tuple(people), records=tuple(event.about for event in events))
 
 
-def _of_record(memory: Memory, reference: str) -> list[Waiting]:
-    record = find(memory, reference).record
-    if changes := waiting_for(memory, record.id, rejected=True):
-        return changes
-    raise Conflict(
-        f"{record.id} has no quarantined changes.", hint="`holdfast review list --sort quarantined` lists them."
-    )
-
-
 def _person(reference: str, known: Iterable[Waiting]) -> str:
     """Return the author meant by an address (known or not), or by a name that only one quarantined author has."""
     name = str(masked(without_userinfo(reference.strip())))
@@ -155,23 +148,16 @@ def _person(reference: str, known: Iterable[Waiting]) -> str:
     matching = (change.author for change in known if change.author.partition(" <")[0].lower() == name.lower())
     named = {address(author): author for author in matching}
     if len(named) != 1:
-        hint = (
-            "Use the address instead of the name." if named else "`holdfast review list --sort quarantined` lists them."
-        )
-        raise NotFound(
-            f"{len(named) or 'No'} quarantined author{'s are' if named else ' is'} called {name}.", hint=hint
-        )
+        count = f"{len(named)} quarantined authors are" if named else "No quarantined author is"
+        hint = "Use the address instead of the name." if named else _LISTED
+        raise NotFound(f"{count} called {name}.", hint=hint)
     return next(iter(named.values()))
 
 
 def _note(memory: Memory, decisions: Mapping[str, str]) -> None:
     if decisions:
         standing = {who: verdict for who, verdict in {**authors(memory), **decisions}.items() if who and verdict}
-        memory.store.note(_key(memory), json.dumps(standing, sort_keys=True))
-
-
-def _key(memory: Memory) -> str:
-    return f"authors {memory.project}"
+        memory.store.note(f"authors {memory.project}", json.dumps(standing, sort_keys=True))
 
 
 def provenance(memory: Memory, records_: Iterable[Record]) -> dict[str, str]:
@@ -188,9 +174,9 @@ def is_shared(record: Record) -> bool:
 
 def senders_of(arrivals: Iterable[Mapping[str, Any]]) -> str:
     """Return who sent or changed a record and by which replica, as its arrivals say."""
-    return "; ".join(dict.fromkeys(map(_origin, arrivals)))
-
-
-def _origin(arrival: Mapping[str, Any]) -> str:
-    verb = "sent" if arrival.get("born") else "changed"
-    return f"{verb} by {arrival.get('from') or UNKNOWN} ({arrival.get('way') or 'unknown replica'})"
+    ways = (
+        f"{'sent' if arrival.get('born') else 'changed'} by {arrival.get('from') or UNKNOWN} "
+        f"({arrival.get('way') or 'unknown replica'})"
+        for arrival in arrivals
+    )
+    return "; ".join(dict.fromkeys(ways))

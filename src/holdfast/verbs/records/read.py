@@ -1,22 +1,31 @@
-"""Read records: one, lists, its links and history, and its state at an earlier time."""
+"""Read records: one, lists and counts, its links, history and uses, and its state at an earlier time.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+Surfaces that need integers call a record of the current project by its number within it (`n` of `project << 32 | n`),
+global ones by GLOBAL_FROM + n, and those of other projects by the whole number, which is accepted for every record. A
+surface has to use one memory throughout, because the numbers depend on its project.
+"""
 
-from holdfast.engine.views import labels, links, records, usage
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from holdfast.engine.views import Entry, labels, links, queries, records, usage
 from holdfast.engine.views.links import Arrow
-from holdfast.engine.views.records import Filter, homes_of
+from holdfast.engine.views.records import PROJECT_BITS, Filter, homes_of
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import as_of
 from holdfast.model.ids import parse_instant, short
-from holdfast.model.query import Query, Usage
+from holdfast.model.query import Order, Query, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.verbs.memory import Memory, find, lapsed
 from holdfast.verbs.records.project import notes_on_nothing
 from holdfast.verbs.records.quarantine import provenance
 
-MOST_LISTED = 1_000
+MOST_LISTED, MOST_FACETS = 1_000, 12
+GLOBAL_FROM = 2_000_000_000
+_WITHIN = (1 << PROJECT_BITS) - 1
+_LARGEST = 1 << 63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,25 +55,55 @@ class Listed:
         return len(self.records)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page of records with their numbers, and the total count."""
+
+    entries: tuple[Entry, ...] = ()
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Census:
+    """Record counts by kind and by source."""
+
+    total: int
+    kinds: Counter[str]
+    sources: Counter[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedUse:
+    """A use of a record; `observed` means that a rule detected it and no agent or user reported it."""
+
+    event: str
+    at: str
+    outcome: str
+    session: str
+    by: str
+    said: str = ""
+    observed: bool = False
+
+
 def get(memory: Memory, reference: str, *, at: str = "") -> RecordDetails:
     """Return a record as it is, or as it was at an instant."""
-    entry = find(memory, reference)
+    entry, store = find(memory, reference), memory.store
     if at:
         moment = parse_instant(at)
-        record = as_of(memory.store.events_about(entry.record.id), moment)
+        record = as_of(store.events_about(entry.record.id), moment)
         if record is None:
             raise NotFound(
                 f"{entry.record.id} did not exist at {moment}.", hint="`holdfast history` shows when it was written."
             )
         return RecordDetails(record=record, number=entry.number)
-    store, record = memory.store, entry.record
+    id_ = entry.record.id
     return RecordDetails(
-        record=record,
+        record=entry.record,
         number=entry.number,
-        links=tuple(links.around(store, record.id)),
-        superseded_by=links.superseded(store, [record.id]).get(record.id, ""),
-        usage=usage.of(store, [record.id]).get(record.id, Usage()),
-        came=provenance(memory, [record]).get(record.id, ""),
+        links=tuple(links.around(store, id_)),
+        superseded_by=links.superseded(store, [id_]).get(id_, ""),
+        usage=usage.of(store, [id_]).get(id_, Usage()),
+        came=provenance(memory, [entry.record]).get(id_, ""),
     )
 
 
@@ -77,6 +116,31 @@ def in_use(memory: Memory, reference: str) -> Record:
     return record
 
 
+def history(memory: Memory, reference: str) -> list[Event]:
+    """Return every event of a record, oldest first."""
+    return memory.store.events_about(find(memory, reference).record.id)
+
+
+def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[RecordedUse]:
+    """Return the uses of a record, latest first."""
+    record = find(memory, reference).record
+    uses = sorted(usage.since(memory.store, [record.id], ""), key=lambda use: use.event, reverse=True)[:limit]
+    events = memory.store.events_with(use.event for use in uses)
+    return [
+        RecordedUse(
+            event=use.event,
+            at=use.at,
+            outcome=use.outcome,
+            session=use.session,
+            by=event.by.name or event.by.kind,
+            said=str(event.data.get("evidence") or event.data.get("note") or ""),
+            observed=use.observed,
+        )
+        for use in uses
+        if (event := events.get(use.event))
+    ]
+
+
 def note_reading(memory: Memory, ids: Sequence[str]) -> None:
     """Note that a session opened records, for predictions. Not counted as a use or an impression."""
     if memory.actor.session and ids:
@@ -84,37 +148,89 @@ def note_reading(memory: Memory, ids: Sequence[str]) -> None:
 
 
 def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0) -> Listed:
-    """Return one page of records, newest first; the query's text is ignored."""
-    filter_ = chosen_by(memory, query, states)
+    """Return one page of records, newest first, without pending ones that expired; the query's text is ignored."""
     if offset < 0:
         raise Invalid("A list needs an offset of at least 0.")
-    page = records.page(memory.store, filter_, limit=min(query.limit, MOST_LISTED), offset=offset)
-    current = [entry.record for entry in page if not lapsed(memory, entry.record)]
-    total = records.counted(memory.store, filter_)
-    return Listed(records=tuple(current), total=total, notes=() if total else tuple(notes_on_nothing(memory)))
+    page = browse(memory, replace(query, limit=min(query.limit, MOST_LISTED)), states=states, offset=offset)
+    current = tuple(entry.record for entry in page.entries if not lapsed(memory, entry.record))
+    return Listed(records=current, total=page.total, notes=() if page.total else tuple(notes_on_nothing(memory)))
+
+
+def browse(
+    memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0, oldest_first: bool = False
+) -> Page:
+    """Return one page of the records that match a query's filters, newest first by default; its text is ignored."""
+    filter_ = _chosen_by(memory, query, states)
+    entries = records.page(memory.store, filter_, limit=query.limit, offset=offset, oldest_first=oldest_first)
+    return Page(entries=tuple(entries), total=records.counted(memory.store, filter_))
+
+
+def ordered(
+    memory: Memory, query: Query, order: Order, *, states: Sequence[str] = ("active",), offset: int = 0
+) -> list[Entry]:
+    """Return one page of the records that match a query's filters, in an order; its text is ignored."""
+    return records.ordered(memory.store, _chosen_by(memory, query, states), order, limit=query.limit, offset=offset)
+
+
+def latest(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), before: int = 0) -> list[Entry]:
+    """Return records of this project in order of arrival, latest first; the cost does not grow with the project."""
+    homes = tuple(memory.store.sizes(homes_of((memory.project,), query.kinds)))
+    return records.latest(memory.store, filter_of(query, homes, states), limit=query.limit, before=before)
+
+
+def newest_of_kind(memory: Memory, kind: str, *, limit: int) -> list[Record]:
+    """Return the latest active records of one kind in this project; the cost does not grow with the project."""
+    return [entry.record for entry in records.newest(memory.store, kind, memory.here, limit=limit)]
+
+
+def known_on(memory: Memory, query: Query, at: str, *, offset: int = 0) -> Page:
+    """Return one page of the records that were in use at an instant, as they were then, newest first; `total` counts candidates."""
+    page = browse(memory, replace(query, until=at), states=("active", "retired", "pending"), offset=offset)
+    then = [(entry.number, as_of(memory.store.events_about(entry.record.id), at)) for entry in page.entries]
+    known = [Entry(number=number, record=record) for number, record in then if record and record.state == "active"]
+    return replace(page, entries=tuple(known))
 
 
 def waiting_records(memory: Memory, *, limit: int = 50) -> list[Record]:
     """Return the pending records of this project that have not expired, without suggested threads."""
-    filter_ = Filter(projects=(memory.store.project_number(memory.project),), states=("pending",))
-    page = records.page(memory.store, filter_, limit=limit)
-    current = [entry.record for entry in page if not lapsed(memory, entry.record)]
-    return [record for record in current if record.kind != "thread"]
+    filter_ = Filter(projects=(memory.here,), states=("pending",))
+    page = [entry.record for entry in records.page(memory.store, filter_, limit=limit)]
+    return [record for record in page if record.kind != "thread" and not lapsed(memory, record)]
 
 
 def list_scopes(memory: Memory, *, everywhere: bool = False) -> dict[str, int]:
     """Count the active records of each scope."""
-    project = None if everywhere else memory.store.project_number(memory.project)
-    return labels.counts(memory.store, "scope", project)
+    return labels.counts(memory.store, "scope", None if everywhere else memory.here)
 
 
-def history(memory: Memory, reference: str) -> list[Event]:
-    """Return every event of a record, oldest first."""
-    return memory.store.events_about(find(memory, reference).record.id)
+def census(memory: Memory, query: Query) -> Census:
+    """Count the records that match a query's filters."""
+    return _census(memory, _chosen_by(memory, query))
 
 
-def chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",)) -> Filter:
-    """Return the filter a query means."""
+def facets(memory: Memory) -> dict[str, list[tuple[str, int]]]:
+    """Count the project's active records by kind, scope and tag, the most common first."""
+    store, project = memory.store, memory.here
+    counts = {
+        "kind": _census(memory, Filter(projects=(project,))).kinds,
+        "scope": labels.counts(store, "scope", project),
+        "tag": labels.counts(store, "tag", project),
+    }
+    return {
+        name: sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_FACETS]
+        for name, found in counts.items()
+    }
+
+
+def _census(memory: Memory, filter_: Filter) -> Census:
+    kinds, sources = Counter[str](), Counter[str]()
+    for kind, source, count in records.census(memory.store, filter_):
+        kinds[kind] += count
+        sources[source] += count
+    return Census(total=kinds.total(), kinds=kinds, sources=sources)
+
+
+def _chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",)) -> Filter:
     names = projects_of(memory, query)
     homes = None if names is None else tuple(memory.store.sizes(homes_of(names, query.kinds)))
     return filter_of(query, homes, states)
@@ -122,19 +238,10 @@ def chosen_by(memory: Memory, query: Query, states: Sequence[str] = ("active",))
 
 def filter_of(query: Query, projects: tuple[int, ...] | None, states: Sequence[str] = ("active",)) -> Filter:
     """Return the filter a query means in some projects, or in all of them."""
-    return Filter(
-        projects=projects,
-        kinds=query.kinds,
-        scopes=query.scopes,
-        any_scopes=query.any_scopes,
-        without_scopes=query.without_scopes,
-        tags=query.tags,
-        states=tuple(states),
-        session=query.session,
-        since=query.since,
-        until=query.until,
-        starters=query.starters,
-    )
+    return Filter(projects=projects, states=tuple(states), **{name: getattr(query, name) for name in _FILTERED})
+
+
+_FILTERED = ("kinds", "scopes", "any_scopes", "without_scopes", "tags", "session", "since", "until", "starters")
 
 
 def projects_of(memory: Memory, query: Query) -> tuple[str, ...] | None:
@@ -142,3 +249,44 @@ def projects_of(memory: Memory, query: Query) -> tuple[str, ...] | None:
     if query.everywhere:
         return None
     return tuple(dict.fromkeys((memory.project if query.project is None else query.project, GLOBAL)))
+
+
+def called(memory: Memory, entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return entries with the numbers that a surface shows."""
+    home = memory.here
+    return tuple(replace(entry, number=_shown(home, entry.number)) for entry in entries)
+
+
+def _shown(home: int, number: int) -> int:
+    project = number >> PROJECT_BITS
+    if project == home:
+        return number & _WITHIN
+    return number if project else GLOBAL_FROM + number
+
+
+def entries_called(
+    memory: Memory, numbers: Sequence[int], system: str, *, with_imported: bool = False
+) -> dict[int, list[Entry]]:
+    """Return the records that integers name, best first, erased ones excluded.
+
+    A number that no record of the project has may be one that the record had in the `system` it came from, or the
+    number within the store of a global record. `with_imported` returns these as well if a record here has the number.
+    """
+    home = memory.here
+    own = {number: _stored(home, number) for number in numbers if 0 < number < _LARGEST}
+    read = records.by_numbers(memory.store, {*own.values(), *own})
+    found: dict[int, list[Entry]] = {}
+    for number, stored in own.items():
+        entries = [Entry(number=stored, record=read[stored])] if stored in read else []
+        if with_imported or not entries:
+            entries += queries.by_foreign_id(memory.store, str(number), whole=True, system=system)
+            entries += [Entry(number=number, record=read[number])] if number in read else []
+        found[number] = [entry for entry in entries if entry.record.state != "erased"]
+    return found
+
+
+def _stored(home: int, number: int) -> int:
+    """Return the number in the store of the record that a surface calls by a number."""
+    if number > _WITHIN:
+        return number
+    return number - GLOBAL_FROM if number >= GLOBAL_FROM and home else (home << PROJECT_BITS) + number

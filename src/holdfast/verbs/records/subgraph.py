@@ -1,5 +1,6 @@
 """Build the graph of records and links around one record, or across a project with its clusters, for drawing."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -47,14 +48,19 @@ def subgraph(memory: Memory, reference: str = "", *, depth: int = 2, limit: int 
     """Return the graph around a record up to `depth` steps, or the project's latest records that are linked or clustered."""
     if reference:
         return _around(memory, find(memory, reference).record, depth, limit)
-    project, limit = memory.store.project_number(memory.project), min(limit, MOST_OF_PROJECT)
+    project, limit = memory.here, min(limit, MOST_OF_PROJECT)
     linked = _drawn(memory, "", links.of_project(memory.store, project, 2 * limit), limit)
     kinds = tuple(kind for kind in KINDS if is_about_code(kind))
     latest = records.latest(memory.store, Filter(projects=(project,), kinds=kinds), limit=limit)
     known = {record.id: record for record in (*linked.records, *(entry.record for entry in latest))}
     clusters = clusters_of(known.values())
     clustered = {member for cluster in clusters for member in cluster.members}
-    joined = {end for arrow in linked.arrows for end in (arrow.source, arrow.target) if not _is_lone(arrow, linked)}
+    degree = Counter(end for arrow in linked.arrows for end in (arrow.source, arrow.target))
+    # In a graph too large to show them, two records that are linked to each other and nothing else are left out.
+    shows_pairs = len(linked.records) < MANY
+    joined = set(
+        _ends(arrow for arrow in linked.arrows if shows_pairs or max(degree[arrow.source], degree[arrow.target]) > 1)
+    )
     drawn = [id_ for id_ in known if len(known) <= MANY or id_ in clustered or id_ in joined][:limit]
     inside = set(drawn)
     return Subgraph(
@@ -98,14 +104,6 @@ def _subjects(record: Record) -> list[tuple[str, str]]:
     ]
 
 
-def _is_lone(arrow: Arrow, drawn: Subgraph) -> bool:
-    """True if the two ends of an arrow are linked to nothing else, in a graph too large to show such pairs."""
-    if len(drawn.records) < MANY:
-        return False
-    ends = {arrow.source, arrow.target}
-    return not any(ends & {other.source, other.target} for other in drawn.arrows if other != arrow)
-
-
 def _around(memory: Memory, center: Record, depth: int, limit: int) -> Subgraph:
     store = memory.store
     arrows: dict[Arrow, None] = {}
@@ -117,15 +115,13 @@ def _around(memory: Memory, center: Record, depth: int, limit: int) -> Subgraph:
         seen |= dict.fromkeys(frontier)
         if not frontier or len(seen) >= limit:
             break
-    return _drawn(memory, center.id, [*arrows, *_together(memory, center)], limit)
-
-
-def _together(memory: Memory, center: Record) -> list[Arrow]:
-    """Return arrows to records of the same session, so that a record without links still has neighbours."""
-    session = center.by.session
-    entries = records.of_session(memory.store, session, limit=200) if session else []
-    others = [entry.record.id for entry in entries if entry.record.id != center.id and entry.record.state == "active"]
-    return [Arrow(source=center.id, relation="together", target=other) for other in others[-SIBLINGS:]]
+    # Records of the same session, so that a record without links still has neighbours.
+    session = (
+        [entry.record for entry in records.of_session(store, center.by.session, limit=200)] if center.by.session else []
+    )
+    others = [record.id for record in session if record.id != center.id and record.state == "active"][-SIBLINGS:]
+    together = [Arrow(source=center.id, relation="together", target=other) for other in others]
+    return _drawn(memory, center.id, [*arrows, *together], limit)
 
 
 def _drawn(memory: Memory, center: str, arrows: Iterable[Arrow], limit: int) -> Subgraph:

@@ -1,6 +1,6 @@
 """Write a record: check the draft, then store it, store it as pending, or refuse it with a reason."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from holdfast.model.record import (
 from holdfast.model.scope import check_scopes, check_tags, within
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, check_text, headline
 from holdfast.policy.admission.admit import (
+    RELATED,
     SAME,
     Admitted,
     Pending,
@@ -39,10 +40,11 @@ from holdfast.policy.admission.admit import (
     transient_markers,
 )
 from holdfast.policy.freshness import wrong_claims
+from holdfast.policy.language.comparing import says_otherwise
 from holdfast.policy.secrets.find import drop_private, masked, secrets_in, texts_of
 from holdfast.policy.sessions.triggers import problem_with
 from holdfast.verbs.memory import Clean, Memory, find, lapsed
-from holdfast.verbs.records.conflicts import SURE, LikelyConflict, likely_conflicts, why_not_both
+from holdfast.verbs.records.conflicts import claim_of
 from holdfast.verbs.records.freshness import snapshot_of
 
 NO_MEMORY = "Items are data of an application: no memory becomes an item, and no item a memory."
@@ -50,11 +52,10 @@ NO_MEMORY = "Items are data of an application: no memory becomes an item, and no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The record is stored and can be found by its words; `conflicts` are reported for the writer to resolve."""
+    """The record is stored and can be found by its words."""
 
     record: Record
     related: tuple[Similar, ...] = ()
-    conflicts: tuple[LikelyConflict, ...] = ()
     doubts: tuple[str, ...] = ()  # why anchors are wrong already at the time of writing
 
 
@@ -78,42 +79,16 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     event = memory.event("recorded", data=_data(memory, clean), at=clean.at)
     preview = record_of(event)
     checked = Clean(event)
-    verdict, conflicts = _judge(memory, clean, preview, waivers, scan=checked.masked)
+    verdict = _judge(memory, clean, preview, waivers, scan=checked.masked)
     _tally(memory, clean, verdict, waivers)
     match verdict:
         case Admitted(related=related):
             doubts = tuple(wrong_claims(preview.anchors, preview.seen))
-            same = [] if waivers and waivers.duplicate else _paraphrases(memory, preview, conflicts)
-            named = {near.record.id for near in same}
-            related = (*same, *(near for near in related if near.record.id not in named))
-            kept = memory.commit([checked, *_contradictions(memory, event, conflicts)])[0].record
-            return Written(record=kept, related=related, conflicts=conflicts, doubts=doubts)
+            return Written(record=memory.commit([checked])[0].record, related=related, doubts=doubts)
         case Pending(why=why, related=related):
             held = replace(event, data={**event.data, "pending": True})
             return WrittenPending(record=memory.commit([held])[0].record, why=why, related=related)
     return verdict
-
-
-def _paraphrases(memory: Memory, record: Record, conflicts: Sequence[LikelyConflict]) -> list[Similar]:
-    """Return records that say the same in other words; reported, not refused, because meaning is a guess."""
-    from holdfast.verbs.search.similarity import paraphrases  # noqa: PLC0415  needs the encoder, which most writes do not load
-
-    disputed = {conflict.record.id for conflict in conflicts}
-    return [near for near in paraphrases(memory, record) if near.record.id not in disputed]
-
-
-def _contradictions(memory: Memory, event: Event, conflicts: Sequence[LikelyConflict]) -> list[Event]:
-    """Return the events that mark what a new record surely contradicts, so that later answers can name it.
-
-    Several records are marked only if they are versions of one statement, each contradicting the one before. Others
-    that a text contradicts are numbered alike, such as the ports of services, and all of them hold.
-    """
-    sure = {conflict.record.id: conflict.record for conflict in conflicts if conflict.found.strength >= SURE}
-    links = [link for record in sure.values() for link in record.links if link.relation == "contradicts"]
-    if len({link.target for link in links} & set(sure)) < len(sure) - 1:
-        return []
-    marks = ({"relation": "contradicts", "target": target} for target in sure)
-    return [memory.event("linked", event.id, data=mark, after=event.id) for mark in marks]
 
 
 def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event:
@@ -125,7 +100,7 @@ def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event
 def verdict_on(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Verdict:
     """Return the verdict on a draft without storing it."""
     clean = check_draft(memory, draft)
-    return _judge(memory, clean, record_of(memory.event("recorded", data=_data(memory, clean))), waivers)[0]
+    return _judge(memory, clean, record_of(memory.event("recorded", data=_data(memory, clean))), waivers)
 
 
 def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
@@ -133,11 +108,11 @@ def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -
     record = _pending(memory, reference)
     draft = Draft(kind=record.kind, body=record.body, scopes=record.scopes)
     waived = replace(waivers or Waivers(), transient=True, scope=True)
-    verdict, conflicts = _judge(memory, draft, record, waived)
+    verdict = _judge(memory, draft, record, waived)
     match verdict:
         case Admitted(related=related) | Pending(related=related):
             event = memory.event("confirmed", record.id, after=record.head)
-            return Written(record=memory.commit([event])[0].record, related=related, conflicts=conflicts)
+            return Written(record=memory.commit([event])[0].record, related=related)
     return verdict
 
 
@@ -269,33 +244,22 @@ def record_of(event: Event) -> Record:
 _TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "extra")
 
 
-def _judge(
-    memory: Memory, draft: Draft, record: Record, waivers: Waivers | None, *, scan: bool = True
-) -> tuple[Verdict, tuple[LikelyConflict, ...]]:
-    """Return the verdict on a draft, and its conflicts. Pass `scan=False` if nothing was masked in its event."""
+def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None, *, scan: bool = True) -> Verdict:
+    """Return the verdict on a draft. Pass `scan=False` if nothing was masked in its event."""
     text = "\n".join((record.title, record.text, *record.tags, *texts_of(dict(record.extra))))
     texts = {name: getattr(record, name) for name in _TEXTS}
     if scan and (names := secrets_in(texts) or secret_names(text)):
-        return admit(draft, text, secrets=names), ()
+        return admit(draft, text, secrets=names)
     waived = waivers or Waivers()
-    active = _near(memory, record)
-    conflicts = likely_conflicts(memory, record, active)
-    disputed = {one.record.id for one in conflicts}
-    verdict = admit(
+    return admit(
         draft,
         text,
-        active=_not_opposed(record, [one for one in active if one.record.id not in disputed]),
-        removed=[] if waived.duplicate else _not_opposed(record, _near(memory, record, retired=True)),
+        active=_near(memory, record),
+        removed=[] if waived.duplicate else _near(memory, record, retired=True),
         known_scopes=[] if waived.scope else labels.scopes_under(memory.store, "projects"),
         waivers=waived,
         confirm_all=memory.config.confirm_writes,
     )
-    return verdict, conflicts
-
-
-def _not_opposed(record: Record, near: Sequence[Similar]) -> list[Similar]:
-    """Leave out records that share nearly all words but state the opposite: they are no duplicates."""
-    return [one for one in near if one.similarity < SAME or not why_not_both(record, one)]
 
 
 def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | None) -> None:
@@ -311,15 +275,23 @@ def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | No
 
 
 def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:
+    """Return similar records; one that shares nearly all words but says something else is at most related."""
     found = [] if record.kind in SEPARATE else similar(memory.store, record, retired=retired)
-    return [Similar(record=other, similarity=share) for other, share in found]
+    return [
+        Similar(record=other, similarity=min(share, RELATED) if _differs(record, other, share) else share)
+        for other, share in found
+    ]
+
+
+def _differs(record: Record, other: Record, share: float) -> bool:
+    return share >= SAME and says_otherwise(claim_of(record), claim_of(other))
 
 
 def _pending(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.state != "pending":
         raise Conflict(
-            f"{record.id} is {record.state}, it waits for nothing.",
+            f"{record.id} is {record.state}, not pending.",
             hint="`holdfast list --state pending` shows what does.",
         )
     if lapsed(memory, record):

@@ -1,16 +1,18 @@
 """Make vectors for records that have none yet."""
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from holdfast.engine.passages import passages
 from holdfast.engine.raw import counters
+from holdfast.engine.tokens import passages
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import fingerprint
 from holdfast.engine.views.vectors import Passage
-from holdfast.model.errors import EmbedderError, HoldfastError, StoreError
+from holdfast.model.errors import EmbedderError, HoldfastError, StoreError, StoreFull, StoreUnwritable
 from holdfast.model.ports import Embedder, Encoded
 from holdfast.model.record import Record
 from holdfast.policy.secrets.find import mask_secrets
@@ -54,9 +56,20 @@ def catch_up(
     return done
 
 
+def try_to_catch_up(
+    memory: Memory, *, limit: int | None = None, projects: Iterable[int] | None = None, seconds: float = math.inf
+) -> None:
+    """Embed new records for about so many seconds; what fails is logged, and words alone find them."""
+    until = time.monotonic() + seconds
+    try:
+        catch_up(memory, limit=limit, projects=projects, stop=lambda: time.monotonic() > until)
+    except (EmbedderError, StoreFull, StoreUnwritable) as problem:
+        log.warning("new memories are found by words only: %s", problem)
+
+
 @contextmanager
-def keeping_up(memory: Memory) -> Iterator[threading.Event]:
-    """Embed new records in a background thread; yield an event that is set while there is nothing to embed.
+def keeping_up(memory: Memory, then: Callable[[], object] = lambda: None) -> Iterator[threading.Event]:
+    """Embed new records in a background thread, `then` do the rest; yield an event that is set while there is nothing to do.
 
     For long-lived hosts: a write returns at once, and its record can be found by meaning a moment later.
     """
@@ -68,6 +81,7 @@ def keeping_up(memory: Memory) -> Iterator[threading.Event]:
             try:
                 if done := catch_up(memory, stop=stopping.is_set):
                     counters.add(memory.store, "vectors.made", memory.clock.now(), done)
+                then()
             except HoldfastError as problem:
                 log.warning("vectors wait: %s", problem)
                 _note_failure(memory, problem)

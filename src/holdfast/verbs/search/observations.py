@@ -15,7 +15,7 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, whole_number
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
 from holdfast.verbs.memory import Memory, find, is_reference
-from holdfast.verbs.records.numbers import called, entries_called
+from holdfast.verbs.records.read import called, entries_called
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.timeline import around
 

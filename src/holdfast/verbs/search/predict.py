@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from holdfast.engine.views import records, steps
+from holdfast.engine.views import records, signals
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory, find, is_at_hand
-from holdfast.verbs.records.hot import Hot, promote
+from holdfast.verbs.records.hot import Vitals, promote
 
 LEAST, MOST = 0.3, 3
 HALF_LIFE_DAYS = 30.0
@@ -36,7 +36,7 @@ class Habit:
 def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int = MOST) -> list[Prediction]:
     """Return the memories that sessions used after a given one, likeliest first; the weight halves every 30 days."""
     source, now = find(memory, reference).record, memory.clock.now()
-    found = steps.after(memory.store, source.id)
+    found = signals.steps_after(memory.store, source.id)
     known = records.by_ids(memory.store, [one.target for one in found])
     here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target].record)]
     weights = {one.target: one.times * 0.5 ** (days_between(one.last_at, now) / HALF_LIFE_DAYS) for one in here}
@@ -54,11 +54,16 @@ def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 
     """Return the memories that sessions used after a given one, or after any, most frequent first."""
     store = memory.store
     source = find(memory, reference).record.id if reference else ""
-    found = [(source, one) for one in steps.after(store, source)] if source else steps.most(store, least, MOST_HABITS)
+    found = (
+        [(source, one) for one in signals.steps_after(store, source)]
+        if source
+        else signals.most_steps(store, least, MOST_HABITS)
+    )
     known = records.by_ids(store, {end for start, one in found for end in (start, one.target)})
     here = {one for one, entry in known.items() if is_at_hand(memory, entry.record)}
     totals = {
-        start: sum(one.times for one in steps.after(store, start)) for start in {start for start, _ in found} & here
+        start: sum(one.times for one in signals.steps_after(store, start))
+        for start in {start for start, _ in found} & here
     }
     return [
         Habit(
@@ -73,9 +78,9 @@ def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 
     ][:limit]
 
 
-def warm(memory: Memory, reference: str) -> list[Hot]:
+def warm(memory: Memory, reference: str) -> list[Vitals]:
     """Promote the memories likely to be used after a given one to the hot set."""
-    hot: list[Hot] = []
+    hot: list[Vitals] = []
     for guess in predict(memory, reference):
         hot = promote(memory, guess.record.id, why="predicted")
     return hot

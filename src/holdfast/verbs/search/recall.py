@@ -1,41 +1,43 @@
 """Find the records that best answer a question, explain the ranking, and report when none fits."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from holdfast.engine.languages import is_foreign
-from holdfast.engine.search.lexical import fit
+from holdfast.engine.languages import spelled_out
+from holdfast.engine.search.lexical import Words, fit
 from holdfast.engine.search.pack import pack
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
-from holdfast.engine.short_forms import spelled_out
 from holdfast.engine.views import links, records, vectors, words
-from holdfast.engine.views.ranking_data import RankingData, ranking_data
+from holdfast.engine.views.queries import RankingData, ranking_data
 from holdfast.engine.views.records import Filter, homes_of, span
 from holdfast.engine.views.words import Span
-from holdfast.model.errors import EmbedderError, Invalid, StoreFull, StoreUnwritable
+from holdfast.model.errors import EmbedderError, Invalid
 from holdfast.model.fold import as_of
 from holdfast.model.ids import ULID, days_before
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.ports import Encoded
-from holdfast.model.query import Hit, Query, Recalled, Related, Usage
+from holdfast.model.query import Hit, Query, Recalled, Related, Search, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
 from holdfast.model.text import counted, tokens_of
-from holdfast.policy.admission.admit import Similar
-from holdfast.policy.ranking.decay import WINDOW_DAYS
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
-from holdfast.policy.ranking.gate import LEADERS, SEVERE, bar, current_first, is_severe, labelled, passing, rivals
+from holdfast.policy.ranking.gate import (
+    APPLIES,
+    MAY_APPLY,
+    Evidence,
+    chances,
+    current_first,
+    is_severe,
+    labelled,
+    passing,
+)
 from holdfast.policy.ranking.scar_wordings import variant_of
-from holdfast.policy.ranking.weight import weigh
+from holdfast.policy.ranking.weight import WINDOW_DAYS, weigh
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.left_off import asks_for_it, named_in, plain
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.branches import outside
-from holdfast.verbs.records.conflicts import SURE, in_order, is_comparable, why_not_both
-from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.freshness import freshness, outside
 from holdfast.verbs.records.project import notes_on_nothing
 from holdfast.verbs.records.quarantine import is_shared, provenance, senders_of
 from holdfast.verbs.records.read import filter_of, projects_of
@@ -46,14 +48,10 @@ if TYPE_CHECKING:
     from holdfast.engine.search.postgres_vectors import Neighbours
     from holdfast.engine.search.sqlite_vectors import Codes
 
-log = logging.getLogger(__name__)
 MAYBE = 10  # candidates below the bar that are checked for critical scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
 DECISION = 1.1  # factor for decisions if the question asks what was decided
 UNMERGED = 0.7  # factor for records from a branch that is not merged here
-# Leading hits that are compared with each other for contradictions: how many, from which share of the best score, how long.
-COMPARED, COMPARABLE, LONGEST_COMPARED = 3, 0.6, 300
-SAME_TOPIC = 1.0  # on the encoder's scale: from here on, of two hits that answer about as well, the newer comes first
 MOST_RELATED = 3  # for each of the best answers
 CATCH_UP = 16  # records at most that are embedded before a question is answered, if no background thread does it
 NOTHING_THEN = "Nothing was written then."
@@ -73,8 +71,6 @@ class _Meaning:
 
     encoded: Encoded | None = None
     codes: "Codes | Neighbours | None" = None
-    floor: float = 0.0
-    ceiling: float = 1.0
     behind: bool = False  # True if some records had no vectors when the question was asked
     note: str = ""
 
@@ -92,10 +88,15 @@ class _Asked:
     documents: int
     now: str
 
+    @property
+    def searched_by(self) -> Search:
+        """What is searched by."""
+        return "words" if self.meaning.encoded is None else "hybrid"
+
 
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     """Return the best records for the query, best first, cut to its limit and budget; `surface` records impressions."""
-    asked = _ask(memory, query)
+    asked = prepare(memory, query)
     if query.as_of:
         found = _recall_as_of(memory, asked)
     else:
@@ -110,7 +111,8 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     if asked.meaning.encoded is None:
         return replace(found, search="words", notes=_notes(memory.apart, asked.meaning.note, *found.notes))
     lagging = len(vectors.waiting(memory.store, asked.chosen.projects, 1_000)) if asked.meaning.behind else 0
-    return replace(found, lagging=lagging, notes=_notes(memory.apart, *found.notes))
+    behind = f"{counted(lagging, 'memory')} not searched by meaning yet." if lagging else ""
+    return replace(found, lagging=lagging, notes=_notes(memory.apart, behind, *found.notes))
 
 
 def _with_spelling(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
@@ -123,8 +125,8 @@ def _with_spelling(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
     text = asked.query.text
     for word, spelling in changes.items():
         text = text.replace(word, spelling)
-    again = _recall(memory, _ask(memory, replace(asked.query, text=text)))
-    if not again.hits or (found.hits and again.hits[0].fit <= found.hits[0].fit):
+    again = _recall(memory, prepare(memory, replace(asked.query, text=text)))
+    if not again.hits or (found.hits and again.hits[0].chance <= found.hits[0].chance):
         return found
     notes = [f"No memory has “{word}”: searched for “{spelling}”." for word, spelling in changes.items()]
     return replace(again, notes=(*again.notes, *notes))
@@ -164,7 +166,7 @@ def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[
     return max(tries, key=lambda found: len(found.hits))
 
 
-def _ask(memory: Memory, query: Query) -> _Asked:
+def prepare(memory: Memory, query: Query) -> _Asked:
     """Prepare a query: resolve its projects, filter and vector."""
     if not query.text:
         raise Invalid("The question is empty.", hint="Say what to look for.")
@@ -182,9 +184,13 @@ def _ask(memory: Memory, query: Query) -> _Asked:
     meaning = _meaning(memory, query, bare, chosen)
     now = query.as_of or memory.clock.now()
     question = ready(query.text, bare, people, now)
+    if (made := meaning.encoded) and memory.embedder:
+        floor, ceiling = memory.embedder.floor, memory.embedder.ceiling
+        vectors_of = {"vector": made.vector, "tokens": made.tokens, "weights": made.weights}
+        question = replace(question, floor=floor, ceiling=ceiling, **vectors_of)
     return _Asked(
         query=query,
-        question=_with_meaning(question, meaning),
+        question=question,
         meaning=meaning,
         projects=projects,
         chosen=chosen,
@@ -194,25 +200,11 @@ def _ask(memory: Memory, query: Query) -> _Asked:
     )
 
 
-def _with_meaning(question: Question, meaning: _Meaning) -> Question:
-    made = meaning.encoded
-    if made is None:
-        return question
-    return replace(
-        question,
-        vector=made.vector,
-        tokens=made.tokens,
-        weights=made.weights,
-        floor=meaning.floor,
-        ceiling=meaning.ceiling,
-    )
-
-
 def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meaning:
     """Embed the question and a few new records; return a note if that is not possible. An id has no meaning."""
     if query.words_only or query.as_of or memory.embedder is None or ULID.fullmatch(text.strip()):
         return _Meaning()
-    from holdfast.verbs.search.embed import usable  # noqa: PLC0415  numpy: only when meaning is asked for
+    from holdfast.verbs.search.embed import try_to_catch_up, usable  # noqa: PLC0415  numpy: only for meaning
 
     if problem := usable(memory):
         return _Meaning(note=problem)
@@ -221,54 +213,38 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     try:
         # A question does not wait for many, nor if a background thread is at work.
         if 0 < waiting <= CATCH_UP and not memory.keeping_up.is_set():
-            _embed_what_is_new(memory, chosen)
+            try_to_catch_up(memory, limit=CATCH_UP, projects=chosen.projects)
         encoded = embedder.embed([spelled_out(text)])[0]
     except EmbedderError as problem:
         return _Meaning(note=f"Searched by words only: {problem}")
     # An endpoint may serve another model under the same name; its vector size is known only from a response.
     if (embedder.name, embedder.size) != asked and (changed := usable(memory)):
         return _Meaning(note=changed)
-    return _Meaning(
-        encoded=encoded, codes=memory.codes, floor=embedder.floor, ceiling=embedder.ceiling, behind=waiting > 0
-    )
-
-
-def _embed_what_is_new(memory: Memory, chosen: Filter) -> None:
-    from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  numpy: only when meaning is asked for
-
-    try:
-        catch_up(memory, limit=CATCH_UP, projects=chosen.projects)
-    except (StoreFull, StoreUnwritable) as problem:
-        log.warning("new memories are found by words only: %s", problem)
+    return _Meaning(encoded=encoded, codes=memory.codes, behind=waiting > 0)
 
 
 def _recall(memory: Memory, asked: _Asked) -> Recalled:
     store, query = memory.store, asked.query
     allowed = records.numbers(store, asked.chosen) if asked.chosen.narrow else None
-    candidates, idf = _searched(memory, asked, allowed)
+    candidates, found = search_for(memory, asked, allowed)
     fitting = _fitting(memory, asked, candidates)
     hits, looked_at, superseded = _varied(memory, asked, fitting)
     if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # one source fills the page: look further
-        candidates, idf = _searched(memory, asked, allowed, times=LOOKED_AT)
+        candidates, found = search_for(memory, asked, allowed, times=LOOKED_AT)
         fitting = _fitting(memory, asked, candidates)
         hits, looked_at, superseded = _varied(memory, asked, fitting)
     past = asked.question.past
     current = [hit for hit in hits if past or hit.record.id not in superseded]
     replaced = len(hits) - len(current)
-    current = _with_newer(memory, asked, _compared(current))
-    versions = current_first(current, past)
-    ordered = spread(versions if past else _newest_first(memory, asked, versions), query.limit)
-    most = max(query.limit, 2)  # the second decides whether the first leads
-    foreign = asked.question.is_foreign or (bool(ordered) and is_foreign(ordered[0].record.body))
-    page = [*labelled(ordered[:most], is_foreign=foreign), *ordered[most:]]
-    packed, cut = pack(page, idf, limit=query.limit, budget=query.budget)
+    ordered = spread(current_first(current, past), query.limit)
+    packed, cut = pack(labelled(ordered), found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
         gated=len(candidates) - len(fitting),
         cut=cut + len(fitting) - looked_at,
         closest=None if fitting or not candidates else _closest(memory, asked, candidates),
-        related=tuple(_related(memory, packed)) if query.related else (),
-        held=_held(memory, asked, idf),
+        related=(*_newer(memory, asked, packed), *(_related(memory, packed) if query.related else ())),
+        held=_held(memory, asked, found.idf),
         notes=_notes(
             f"{counted(replaced, 'superseded memory')} {'was' if replaced == 1 else 'were'} left out."
             if replaced
@@ -298,7 +274,7 @@ def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
     entries = {one.number: one.record for each in filters for one in records.page(store, each, limit=query.limit)}
     data = _ranking_data(memory, asked, list(entries.values()))
     known = [
-        (Candidate(number=number, words=1.0, coverage=1.0), record)
+        (Candidate(number=number, words=1.0, coverage=1.0, chance=1.0), record)
         for number, record in entries.items()
         if record.id not in data.replaced
     ]
@@ -309,59 +285,6 @@ def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
     return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
 
 
-def _compared(hits: list[Hit]) -> list[Hit]:
-    """Return hits with contradictions among the leading ones marked, even if nothing was marked when they were written."""
-    leading = [
-        hit
-        for hit in hits[:COMPARED]
-        if hit.score >= COMPARABLE * hits[0].score and len(hit.record.body) <= LONGEST_COMPARED
-    ]
-    newer_of = dict[str, str]()
-    for first, second in combinations(leading, 2):
-        if first.contradicted_by or second.contradicted_by or not is_comparable(first.record, second.record):
-            continue
-        found = why_not_both(first.record, Similar(record=second.record, similarity=1.0))
-        if found and found.strength >= SURE:
-            older, newer = in_order(first.record, second.record)
-            newer_of[older.id] = newer.id
-    return [replace(hit, contradicted_by=newer_of[hit.record.id]) if hit.record.id in newer_of else hit for hit in hits]
-
-
-def _with_newer(memory: Memory, asked: _Asked, hits: list[Hit]) -> list[Hit]:
-    """Add the newer records that contradict hits but did not fit themselves: “moved to B” may not name what moved."""
-    known = {hit.record.id for hit in hits}
-    while missing := {hit.contradicted_by: hit for hit in hits if hit.contradicted_by not in (*known, "")}:
-        known |= set(missing)
-        read = (entry.record for entry in records.by_ids(memory.store, missing).values())
-        newer = [record for record in read if _is_wanted(record, asked) and _is_meant(record, asked)]
-        contradicted = _ranking_data(memory, asked, newer).contradicted
-        added = [
-            replace(missing[record.id], record=record, alike=0, contradicted_by=_newest(record, contradicted))
-            for record in newer
-        ]
-        hits = _ranked([*hits, *added])
-    return hits
-
-
-def _newest_first(memory: Memory, asked: _Asked, hits: list[Hit]) -> list[Hit]:
-    """Return hits with a newer one first that answers about as well as the best and is about the same."""
-    newer = rivals(hits)
-    if not newer or asked.meaning.encoded is None:
-        return hits
-    import numpy as np  # noqa: PLC0415  loaded already: the question has a vector
-
-    best = hits[0].record.id
-    found = vectors.by_ids(memory.store, [best, *(hit.record.id for hit in newer)])
-    values = {about: np.frombuffer(raw, dtype=np.float16).astype(np.float32) for about, raw in found.items()}
-    floor, ceiling = asked.meaning.floor, asked.meaning.ceiling
-    for hit in newer:
-        if {best, hit.record.id} <= values.keys():
-            cosine = float(values[best] @ values[hit.record.id])
-            if cosine >= floor + SAME_TOPIC * (ceiling - floor):
-                return [hit, *(other for other in hits if other is not hit)]
-    return hits
-
-
 def _newest(record: Record, contradicted: Mapping[str, Sequence[str]]) -> str:
     """Return the id of the newest record that contradicts an older one; "" if none does."""
     return max((about for about in contradicted.get(record.id, ()) if about > record.id), default="")
@@ -369,25 +292,18 @@ def _newest(record: Record, contradicted: Mapping[str, Sequence[str]]) -> str:
 
 def _fitting(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates that are answers, and the critical scars that may apply."""
-    fits, scores = [one.fit for one in candidates], [one.score for one in candidates]
-    foreign = asked.question.is_foreign or _is_best_foreign(memory, asked, candidates)
-    places = passing(asked.query, asked.documents, fits, scores, is_foreign=foreign)
-    severe = SEVERE * bar(asked.query, asked.documents)
-    answers = set(places)
-    maybe = [place for place, fit in enumerate(fits) if fit >= severe and place not in answers][:MAYBE]
+    places = _passing(asked, candidates)
+    rest = set(range(len(candidates))).difference(places)
+    maybe = [place for place in sorted(rest) if candidates[place].fit >= MAY_APPLY][:MAYBE]
     if maybe and asked.query.least is None:
         read = records.by_numbers(memory.store, [candidates[place].number for place in maybe])
         places += [place for place in maybe if is_severe(read[candidates[place].number])]
     return [candidates[place] for place in places]
 
 
-def _is_best_foreign(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> bool:
-    """True if the candidate that fits best is not in English; only if its fit is such that this decides about the answer."""
-    best = max(candidates[:LEADERS], key=lambda one: one.fit, default=None)
-    least = bar(asked.query, asked.documents)
-    if best is None or not least <= best.fit < bar(asked.query, asked.documents, is_foreign=True):
-        return False
-    return any(is_foreign(record.body) for record in records.by_numbers(memory.store, [best.number]).values())
+def _passing(asked: _Asked, candidates: Sequence[Candidate]) -> list[int]:
+    fits, scores, likely = ([getattr(one, name) for one in candidates] for name in ("fit", "score", "chance"))
+    return passing(asked.query, asked.searched_by, fits, scores, likely)
 
 
 def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
@@ -398,10 +314,11 @@ def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> 
     return next((record for record in wanted if _is_wanted(record, asked)), None)
 
 
-def _searched(
+def search_for(
     memory: Memory, asked: _Asked, allowed: set[int] | None, *, times: int = 1
-) -> tuple[list[Candidate], Mapping[str, float]]:
-    return search(
+) -> tuple[list[Candidate], Words]:
+    """Return candidates, best first, each with its chance of being right."""
+    candidates, found = search(
         memory.store,
         memory.frequencies,
         asked.question,
@@ -411,6 +328,26 @@ def _searched(
         most=times * CANDIDATES,
         codes=asked.meaning.codes,
         allowed=allowed,
+    )
+    if ULID.fullmatch(asked.query.text.strip()):  # only a memory that names this very id is about it
+        candidates = [one for one in candidates if one.coverage >= 1]
+    _judge(asked, candidates, found)
+    return candidates, found
+
+
+def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None:
+    """Set the chance of each candidate, given best first."""
+    for candidate, chance in zip(candidates, chances(evidence_for(asked, candidates, found)), strict=True):
+        candidate.chance = chance
+
+
+def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> Evidence:
+    """Return what speaks for each candidate."""
+    return Evidence(
+        search=asked.searched_by,
+        fits=[one.fit for one in candidates],
+        coverages=[one.coverage for one in candidates],
+        words=len(found.idf),
     )
 
 
@@ -445,7 +382,7 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
     for record in (entry.record for entry in entries if _is_meant(entry.record, asked)):
         score, coverage = fit(words.indexed(record), idf, means) if means is not None else (0.0, 0.0)
         one = Candidate(number=0, words=score, coverage=coverage)
-        if score and passing(asked.query, asked.documents, [one.fit], [one.score]):
+        if one.fit >= MAY_APPLY:
             hits.append(Hit(record=record, score=one.score, confidence="weak", why=one.why, fit=one.fit))
     best = collapsed(_ranked(hits))[:SHOWN_HELD]
     came = provenance(memory, [hit.record for hit in best])
@@ -454,6 +391,15 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
 
 def _is_wanted(record: Record, asked: _Asked) -> bool:
     return record.state == "active" and (asked.chosen.starters or record.source != "starter")
+
+
+def _newer(memory: Memory, asked: _Asked, hits: Sequence[Hit]) -> list[Related]:
+    """Return the newer records that contradict hits but did not fit themselves: “moved to B” may not name what moved."""
+    shown = {hit.record.id for hit in hits}
+    missing = {hit.contradicted_by: hit.record.id for hit in hits if hit.contradicted_by not in (*shown, "")}
+    read = (entry.record for entry in records.by_ids(memory.store, missing).values()) if missing else ()
+    newer = [record for record in read if _is_wanted(record, asked) and _is_meant(record, asked)]
+    return [Related(record=record, relation="contradicts", source=missing[record.id]) for record in newer]
 
 
 def _related(memory: Memory, hits: Sequence[Hit]) -> list[Related]:
@@ -472,22 +418,22 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     """Search the records as of an instant: unchanged ones through the index, changed ones as they were then."""
     query, store = asked.query, memory.store
     changed = set(store.changed_since(asked.now))
-    candidates, idf = search(store, memory.frequencies, asked.question, asked.spans, asked.documents)
+    candidates, found = search(store, memory.frequencies, asked.question, asked.spans, asked.documents)
     read = records.by_numbers(store, [one.number for one in candidates])
     known: Found = [(one, read[one.number]) for one in candidates if read[one.number].id not in changed]
     means = memory.frequencies.mean_lengths(asked.spans)
     for record_id in changed:
         record = as_of(store.events_about(record_id), asked.now)
         if record and record.state == "active":
-            score, coverage = fit(words.indexed(record), idf, means)
+            score, coverage = fit(words.indexed(record), found.idf, means)
             known.append((Candidate(number=0, words=score, coverage=coverage), record))
     meant = [(one, record) for one, record in known if one.words and _is_meant(record, asked)]
     meant.sort(key=lambda pair: -pair[0].score)
-    fits, scores = [one.fit for one, _ in meant], [one.score for one, _ in meant]
-    fitting = [meant[place] for place in passing(query, asked.documents, fits, scores)]
+    _judge(asked, [one for one, _ in meant], found)
+    fitting = [meant[place] for place in _passing(asked, [one for one, _ in meant])]
     data = _ranking_data(memory, asked, [record for _, record in fitting])
     hits = labelled(_weighed(memory, asked, fitting, data))
-    packed, cut = pack(hits, idf, limit=query.limit, budget=query.budget)
+    packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
     )
@@ -536,6 +482,7 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
                 confidence="weak",
                 why=why,
                 fit=candidate.fit,
+                chance=candidate.chance,
                 came=came.get(record.id, ""),
                 branch=branch,
                 hot=hot,
@@ -577,7 +524,7 @@ def _notes(*notes: str) -> tuple[str, ...]:
 def needs_answer(hit: Hit) -> bool:
     """True if a hit is a scar that fits well enough to need a scar answer, or is critical; starters never need one."""
     record = hit.record
-    return record.kind == "scar" and record.source != "starter" and (hit.confidence != "weak" or is_severe(record))
+    return record.kind == "scar" and record.source != "starter" and (hit.fit >= APPLIES or is_severe(record))
 
 
 def _surface(memory: Memory, query: Query, found: Recalled) -> str:

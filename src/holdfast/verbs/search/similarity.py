@@ -3,21 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.engine.views import Entry, records, vectors
-from holdfast.engine.views.records import span
+from holdfast.engine.views import Entry, vectors
 from holdfast.model.errors import EmbedderError
-from holdfast.model.record import Record
-from holdfast.policy.admission.admit import Similar
 from holdfast.policy.language.overlap import is_same, overlap
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.conflicts import claim_of, is_comparable
 
 # On the embedder's own scale, where 0 is unrelated and 1 clearly related. Measured on pairs of thread titles: at 1.1
 # (cosine 0.885 of the built-in encoder) eight of ten rewordings pass and none of eleven neighbours does.
 SAME, RELATED = 1.1, 0.8
-# From here on two memories say the same in other words, unless their numbers, names or polarity differ (`bench pairs`).
-SAME_MEANING = 1.25
-MOST_PARAPHRASES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,30 +31,6 @@ def similar_to(memory: Memory, text: str, entries: Sequence[Entry]) -> list[Simi
         for entry in entries
     ]
     return sorted(found, key=lambda one: -one.share)
-
-
-def paraphrases(memory: Memory, record: Record) -> list[Similar]:
-    """Return records of the project that say the same in other words; none if the encoder would have to be loaded for it."""
-    embedder = memory.embedder
-    if embedder is None or not getattr(embedder, "ready", False):
-        return []
-    from holdfast.policy.language.slots import agrees, filled  # noqa: PLC0415  20 ms: only when there is something to compare
-    from holdfast.verbs.search.embed import usable  # noqa: PLC0415
-
-    claim = claim_of(record)
-    if filled(claim) is None or usable(memory):  # of longer texts nobody can say whether they agree
-        return []
-    least = embedder.floor + SAME_MEANING * (embedder.ceiling - embedder.floor)
-    place = span(memory.store.project_number(record.project))
-    asked = embedder.embed([claim])[0]
-    near = memory.codes.nearest(asked.vector, [place], most=MOST_PARAPHRASES)
-    close = {number: cosine for number, cosine in near.items() if cosine >= least}
-    known = records.by_numbers(memory.store, close)
-    return [
-        Similar(record=other, similarity=min(1.0, close[number]))
-        for number, other in known.items()
-        if other.state == "active" and is_comparable(record, other) and agrees(claim_of(other), claim)
-    ]
 
 
 def _by_meaning(entry: Entry, share: float) -> Similarity:

@@ -1,22 +1,26 @@
-"""Aggregate a project's sessions: activity, reflections, blind spots, and which wording of scars works."""
+"""Aggregate a project's sessions: activity, reflections, blind spots, which wording of scars works, topics and what recurs."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from holdfast.engine.views import records, sessions, usage
-from holdfast.model.event import Event
+from holdfast.model.errors import Invalid
 from holdfast.model.ids import days_before
 from holdfast.model.record import Record
 from holdfast.model.session import Session
+from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.scar_wordings import VARIANTS
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.scars import Effect, effects
+from holdfast.verbs.sessions.session import find_session
 
 QUESTIONS = ("what_broke", "what_worked", "wrong_assumption", "do_differently")
 MOST_DAYS = 3_660  # that are counted one by one
 MOST_ANSWERS = 30
+MOST_TOPICS = 10
+COMMON = 0.5  # share of the compared records from which a word is too common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,42 +76,48 @@ class Wording:
 def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
     """Return what was done recently in this project."""
     recent = _recent(memory, days, agent)
-    own, since = {session.id for session in recent}, days_before(memory.clock.now(), days)
-    project = memory.store.project_number(memory.project)
+    now, by_day = memory.clock.now(), Counter(session.started_at[:10] for session in recent)
+    own, since = {session.id for session in recent}, days_before(now, days)
     injections = memory.store.happened(("injected",), since, 100_000)
     return Activity(
         sessions=len(recent),
         open=sum(session.is_open for session in recent),
         recalls=sum(memory.store.counted(session.id, "surfaced") for session in recent),
         reflections=sum(bool(session.close.get("retrospective")) for session in recent),
-        kinds=Counter(records.kinds_since(memory.store, project, since, own if agent else None)),
+        kinds=Counter(records.kinds_since(memory.store, memory.here, since, own if agent else None)),
         agents=dict(Counter(session.agent or "unknown" for session in recent).most_common()),
         closes=Counter(str(session.close["type"]) for session in recent if "type" in session.close),
         issues=tuple(Counter(session.issue for session in recent if session.issue).most_common(10)),
-        daily=_daily(recent, days, memory.clock.now()),
+        daily=tuple(by_day[days_before(now, back)[:10]] for back in range(int(min(days, MOST_DAYS)) - 1, -1, -1)),
         tokens=sum(cost.tokens for cost in usage.costs_since(memory.store, since) if cost.session in own),
-        injected=sum(_injected(event) for event in injections if event.about in own),
+        injected=sum(
+            tokens for event in injections if event.about in own and isinstance(tokens := event.data.get("tokens"), int)
+        ),
     )
 
 
 def reflections(memory: Memory, *, days: float = 30, agent: str = "") -> dict[str, list[Reply]]:
     """Return what sessions answered when they closed, by question, latest first."""
-    project, since = memory.store.project_number(memory.project), days_before(memory.clock.now(), days)
-    entries = records.newest(memory.store, "retrospective", project, limit=500)
-    retrospectives = [entry.record for entry in entries if entry.record.created_at >= since]
-    own = [record for record in retrospectives if agent in ("", record.by.name)]
+    since = days_before(memory.clock.now(), days)
+    own = [
+        record
+        for record in newest_of_kind(memory, "retrospective", limit=500)
+        if record.created_at >= since and agent in ("", record.by.name)
+    ]
     return {
-        question: [_reply(record, question) for record in own if record.fields.get(question)][:MOST_ANSWERS]
+        question: [
+            Reply(text=str(answer), session=record.by.session, agent=record.by.name, at=record.created_at)
+            for record in own
+            if (answer := record.fields.get(question))
+        ][:MOST_ANSWERS]
         for question in QUESTIONS
     }
 
 
 def blind_spots(memory: Memory, *, days: float = 30, agent: str = "") -> BlindSpots:
     """Return the scars that are shown in vain, to all agents or to one."""
-    scar_effects = effects(
-        memory, days=days, sessions={session.id for session in _recent(memory, days, agent)} if agent else None
-    )
-    return blind_among(scar_effects)
+    own = {session.id for session in _recent(memory, days, agent)} if agent else None
+    return blind_among(effects(memory, days=days, sessions=own))
 
 
 def blind_among(scar_effects: Sequence[Effect]) -> BlindSpots:
@@ -134,23 +144,89 @@ def wordings(memory: Memory, *, days: float = 90) -> list[Wording]:
     return [Wording(variant=variant, shown=counts[variant], outcomes=outcomes[variant]) for variant in VARIANTS]
 
 
-def _daily(recent: Sequence[Session], days: float, now: str) -> tuple[int, ...]:
-    """Count sessions by day, oldest first; at most those of ten years."""
-    counts = Counter(session.started_at[:10] for session in recent)
-    return tuple(counts[days_before(now, back)[:10]] for back in range(int(min(days, MOST_DAYS)) - 1, -1, -1))
-
-
-def _injected(event: Event) -> int:
-    tokens = event.data.get("tokens")
-    return tokens if isinstance(tokens, int) else 0
-
-
 def _recent(memory: Memory, days: float, agent: str) -> Sequence[Session]:
     since = days_before(memory.clock.now(), days)
     page = sessions.page(memory.store, memory.project, limit=10_000, since=since)
     return [session for session in page if agent in ("", session.agent)]
 
 
-def _reply(record: Record, question: str) -> Reply:
-    text: Any = record.fields[question]
-    return Reply(text=str(text), session=record.by.session, agent=record.by.name, at=record.created_at)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topics:
+    """The characteristic words and labels of a session, strongest first."""
+
+    words: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A memory that several sessions returned to."""
+
+    record: Record
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patterns:
+    """What recurs across sessions."""
+
+    memories: tuple[Pattern, ...] = ()
+    topics: tuple[tuple[str, int], ...] = ()
+
+
+def topics_of(memory: Memory, session: str) -> Topics:
+    """Return what a session was about, judged by what it wrote."""
+    written = [entry.record for entry in records.of_session(memory.store, find_session(memory, session).id)]
+    counts = Counter(word for record in written for word in _words(record))
+    labels = Counter(label for record in written for label in (*record.scopes, *record.tags))
+    here = records.Filter(projects=(memory.here,))
+    recent = records.page(memory.store, here, limit=300)  # to find what is special about a session
+    background = Counter(word for entry in recent for word in _words(entry.record))
+    rare = {word: count for word, count in counts.items() if background[word] <= max(count, 1) * 3}
+    ranked = sorted(rare, key=lambda word: (-rare[word], -len(word), word))
+    return Topics(
+        words=tuple(ranked[:MOST_TOPICS]), labels=tuple(label for label, _ in labels.most_common(MOST_TOPICS))
+    )
+
+
+def patterns(memory: Memory, *, days: float = 30, least: int = 2, most: int = 20) -> Patterns:
+    """Return the memories and topics that came up in several recent sessions."""
+    if least < 2:
+        raise Invalid("A pattern needs at least two sessions.")
+    store, since = memory.store, days_before(memory.clock.now(), days)
+    seen = Counter(impression.id for impression in usage.shown_since(store, since))
+    often = [record_id for record_id, count in seen.most_common() if count >= least]
+    known = records.by_ids(store, often)
+    recurring = (known[record_id].record for record_id in often if record_id in known)
+    memories = [
+        Pattern(record=record, sessions=seen[record.id])
+        for record in recurring
+        if record.project in (memory.project, "")
+    ]
+    recent = [record for record in newest_of_kind(memory, "summary", limit=200) if record.created_at >= since]
+    return Patterns(memories=tuple(memories[:most]), topics=tuple(_recurring(recent, least)[:most]))
+
+
+def sessions_shown(memory: Memory, ids: Iterable[str], *, days: float = 30) -> dict[str, list[str]]:
+    """Return the sessions that were recently shown each of these records."""
+    wanted = set(ids)
+    sessions_by_record: dict[str, list[str]] = {record_id: [] for record_id in wanted}
+    for impression in usage.shown_since(memory.store, days_before(memory.clock.now(), days)):
+        if impression.id in wanted:
+            sessions_by_record[impression.id].append(impression.session)
+    return sessions_by_record
+
+
+def _recurring(summaries: Iterable[Record], least: int) -> list[tuple[str, int]]:
+    """Return the words that several sessions' summaries share, but not nearly all of them."""
+    by_session: dict[str, set[str]] = {}
+    for record in summaries:
+        by_session.setdefault(record.by.session, set()).update(_words(record))
+    counts = Counter(word for session_words in by_session.values() for word in session_words)
+    most = max(least, COMMON * len(by_session))
+    recurring = [(word, count) for word, count in counts.items() if least <= count <= most]
+    return sorted(recurring, key=lambda pair: (-pair[1], -len(pair[0]), pair[0]))
+
+
+def _words(record: Record) -> frozenset[str]:
+    return frozenset(word for word in words(f"{record.title} {record.body}") if len(word) > 3 and not word.isdigit())

@@ -1,15 +1,17 @@
 """Put together what a session gets when it begins: the memories that matter, and where work was left off."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from holdfast.engine.views import links, records, usage
+from holdfast.engine.views import links, records, sessions, usage
+from holdfast.model.anchor import parse_anchor
+from holdfast.model.config import preset_of
 from holdfast.model.errors import InvalidConfig
-from holdfast.model.presets import preset_of
+from holdfast.model.fence import attribute
+from holdfast.model.files import state_of
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import tokens_of
-from holdfast.policy.admission.admit import Similar
-from holdfast.policy.freshness import details
+from holdfast.policy.freshness import details, is_about_code, places_of
 from holdfast.policy.ranking.brief_order import Facts, standing
 from holdfast.policy.ranking.diversity import shared_out
 from holdfast.policy.sessions.left_off import LeftOff, fenced
@@ -26,9 +28,8 @@ from holdfast.policy.sessions.session_brief import (
     written,
 )
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.branches import outside
-from holdfast.verbs.records.conflicts import in_order, is_comparable, why_not_both
-from holdfast.verbs.records.freshness import freshness
+from holdfast.verbs.records.conflicts import in_order
+from holdfast.verbs.records.freshness import freshness, is_here, outside
 from holdfast.verbs.records.hot import hot_set
 from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.records.quarantine import provenance
@@ -36,8 +37,13 @@ from holdfast.verbs.sessions.left_off import left_by_branch
 from holdfast.verbs.sessions.session import STATE_TAG
 from holdfast.verbs.sessions.thread import open_threads
 
+FIRST = """<holdfast-brief project="{project}">
+Holdfast keeps what users and agents decide and learn in a project for later sessions; nothing is known about this one yet.
+`holdfast ingest bootstrap --dry-run` shows what its documents would add; offer that to the user.
+</holdfast-brief>"""
 LEFT_OFF = 500  # tokens, at most half of the budget
 LOOKED_AT = 4  # times as many as are shown, so that one source cannot fill the selection
+MOST_CITED = 1_000  # files whose state a prepared brief depends on
 MOST_OF_A_KIND, MOST_EVERYWHERE, MOST_THREADS, COMPARED = 40, 10, 8, 120
 _BY_RULE = ("observation", "summary")  # recorded at every turn: not in a brief, unless a person or agent wrote it
 
@@ -53,11 +59,20 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cited:
+    """A file that memories cite: its state before they were compared with it, and their ids."""
+
+    state: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionBrief:
-    """What a session gets: the memories, and where work was left off, this branch first."""
+    """What a session gets: the memories, and where work was left off, this branch first; and the files they cite, by path."""
 
     memories: Prepared
     left_off: tuple[Left, ...] = ()
+    cited: Mapping[str, Cited] = field(default_factory=dict)
 
 
 def brief_of(memory: Memory) -> Prepared:
@@ -85,8 +100,13 @@ def brief_parts(memory: Memory) -> SessionBrief:
     share = min(LEFT_OFF, budget // 2) if works else 0
     moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
     page = _page(memory, size, budget - share, state=_state(memory) or moved)
-    memories = written(page, _lines(memory))
-    return SessionBrief(memories=memories, left_off=tuple(_left(work, share - 1) for work in works))
+    candidates = _candidates(memory)
+    cited = _cited(memory, candidates)
+    memories = written(page, _lines(memory, candidates))
+    if not size and not memories.text and not sessions.page(memory.store, memory.project, limit=1):
+        text = FIRST.format(project=attribute(memory.project))
+        memories = Prepared(text=text, tokens=tokens_of(text))
+    return SessionBrief(memories=memories, left_off=tuple(_left(work, share - 1) for work in works), cited=cited)
 
 
 def _page(memory: Memory, size: int, budget: int, state: str = "") -> Page:
@@ -105,9 +125,19 @@ def _state(memory: Memory) -> str:
     return f"State: {state.body}" if state else ""
 
 
-def _lines(memory: Memory) -> list[Line]:
-    """Return everything that may be in a brief, ranked, without repetitions and what was superseded."""
-    candidates = _candidates(memory)
+def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, Cited]:
+    """Return the files of the checkout that records cite, with their states."""
+    top, ids = memory.checkout.top(), dict[str, list[str]]()
+    for record in candidates:
+        if is_here(memory, record.project) and is_about_code(record.kind):
+            for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(record)):
+                if path:
+                    ids.setdefault(str(top / path), []).append(record.id)
+    return {path: Cited(state=state_of(path), ids=tuple(citing)) for path, citing in list(ids.items())[:MOST_CITED]}
+
+
+def _lines(memory: Memory, candidates: Sequence[Record]) -> list[Line]:
+    """Return everything that may be in a brief, ranked, without repetitions."""
     doubts = _doubts(memory, candidates)
     hot = {each.record.id: each.pinned for each in hot_set(memory)}
     uses, came = _outcomes(memory, candidates), provenance(memory, candidates)
@@ -132,7 +162,7 @@ def _lines(memory: Memory) -> list[Line]:
         for record in candidates
     ]
     best, rest = (in_order := ranked(lines))[:COMPARED], in_order[COMPARED:]
-    return [*collapsed(best, _contradicts), *rest]
+    return [*collapsed(best), *rest]
 
 
 def _candidates(memory: Memory) -> list[Record]:
@@ -197,10 +227,6 @@ def _marked(memory: Memory, candidates: Sequence[Record]) -> Iterable[tuple[str,
             is_active = arrow.relation == "contradicts" and other is not None and other.state == "active"
             if is_active and other and in_order(own[record_id], other)[0].id == record_id:
                 yield record_id, contradicted_by(other)
-
-
-def _contradicts(first: Record, second: Record, share: float) -> bool:
-    return is_comparable(first, second) and bool(why_not_both(first, Similar(record=second, similarity=share)))
 
 
 def _number(memory: Memory) -> int:

@@ -1,21 +1,28 @@
-"""What was injected into sessions automatically: why, its cost, and the outcome, declared or observed by a rule."""
+"""What sessions got, asked for or not: on what occasion, its cost, and the outcome, declared or observed by a rule."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
+from holdfast.engine.raw import trail
 from holdfast.engine.views import records, usage
 from holdfast.model.event import Actor, Event
-from holdfast.model.ids import days_before, fixed_id, parse_instant
+from holdfast.model.ids import days_before, fixed_id, parse_instant, short
 from holdfast.model.record import Record
 from holdfast.model.trail import HookEvent
+from holdfast.policy.activity.patterns import compiled, fires
+from holdfast.policy.activity.shell import parse
 from holdfast.policy.secrets.find import texts_of
 from holdfast.policy.sessions.outcomes import distinctive, outcome_of
+from holdfast.policy.sessions.triggers import places_of
 from holdfast.verbs.memory import Memory
 
 COMMON = 0.05  # a word in a larger share of the project's records is not distinctive
 MOST_INJECTIONS = 500  # injections into one session
+IN_WORDS = {"applied": "followed", "ignored": "not needed"}
+LONGEST_COMMAND = 10_000  # characters of a command in which a trigger is looked for
 FEW = 20  # with fewer records no word counts as common
 
 
@@ -31,6 +38,28 @@ class Receipt:
     outcomes: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
 
+    @property
+    def result(self) -> str:
+        """The outcome in words, as agents declared it or a rule saw it; "" if nothing is known yet."""
+        counts = Counter(IN_WORDS.get(outcome, outcome) for outcome in (*self.outcomes, *self.observed))
+        return ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """A memory that a session got: how, on what occasion, in which words, and what followed."""
+
+    session: str
+    at: str
+    record: Record
+    ids: tuple[str, ...]  # of everything that came with it
+    channel: str  # brief, prompt, action site, recall, read
+    occasion: str = ""  # the prompt, command, file or question
+    match: str = ""  # the trigger or the words that matched, else its rank
+    text: str = ""  # exactly what was injected, while the trail has it
+    outcome: str = ""
+    observed: bool = False  # a rule saw the outcome, no one reported it
+
 
 def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receipt]:
     """Return recent injections, latest first, with their outcomes."""
@@ -38,9 +67,72 @@ def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receip
     return [_receipt(memory, event) for event in memory.store.happened(("injected",), since, limit)]
 
 
-def injections_into(memory: Memory, session: str) -> list[Receipt]:
-    """Return the injections into one session, in order, with their outcomes."""
-    return [_receipt(memory, event) for event in memory.store.in_session(session, "injected", MOST_INJECTIONS)]
+def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Delivery]:
+    """Return the memories that a session got, in order of time, or only one of them: on what occasion, and what followed."""
+    store = memory.store
+    events = [event for verb in ("injected", "surfaced") for event in store.in_session(session, verb, MOST_INJECTIONS)]
+    known = records.by_ids(store, {id_ for event in events for id_ in _ids(event) if only in ("", id_)})
+    outcomes = {use.id: use for use in sorted(usage.in_session(store, session), key=lambda use: not use.observed)}
+    hooks = _with_occasions(trail.of_session(store, session))
+    deliveries = []
+    for event in sorted(events, key=lambda event: event.at):
+        hook, occasion = hooks.get((event.at, _ids(event)), (None, str(event.data.get("query", ""))))
+        for place, id_ in enumerate(_ids(event), start=1):
+            if id_ not in known:
+                continue
+            record, use = known[id_].record, outcomes.get(id_)
+            is_read = event.data.get("how") == "read"
+            channel = "read" if is_read else str(event.data.get("why") or "") if event.verb == "injected" else "recall"
+            lines = hook.text.splitlines() if hook else []
+            deliveries.append(
+                Delivery(
+                    session=session,
+                    at=event.at,
+                    record=record,
+                    ids=_ids(event),
+                    channel=channel,
+                    occasion=occasion,
+                    match=_match(record, channel, occasion) or f"{place} of {len(_ids(event))}",
+                    text="\n".join(line for line in lines if short(id_) in line),
+                    outcome=use.outcome if use and use.at >= event.at else "",
+                    observed=bool(use and use.observed),
+                )
+            )
+    return deliveries
+
+
+def deliveries_of(memory: Memory, record: Record, *, limit: int = 30) -> list[Delivery]:
+    """Return every time that agents got a memory in its latest sessions, latest first."""
+    sessions = usage.sessions_shown(memory.store, record.id, limit)
+    found = (one for session in sessions for one in deliveries_in(memory, session, record.id))
+    return sorted(found, key=lambda one: one.at, reverse=True)
+
+
+def _with_occasions(activity: Sequence[HookEvent]) -> dict[tuple[str, tuple[str, ...]], tuple[HookEvent, str]]:
+    """Return each injection by hooks with its occasion, the event before it: a prompt, a command or a file."""
+    found = {}
+    for cause, event in pairwise(activity):
+        if event.event == "Injected":
+            given = next((str(cause.given[name]) for name in _ARGUMENTS if cause.given.get(name)), "")
+            ids = tuple(id_ for id_ in event.given.get("ids", ()) if isinstance(id_, str))
+            found[parse_instant(event.at), ids] = event, cause.text or given or "the start of the session"
+    return found
+
+
+_ARGUMENTS = ("command", "file_path", "filePath", "path", "notebook_path", "query")
+
+
+def _match(record: Record, channel: str, occasion: str) -> str:
+    """Return by what a memory was matched: the trigger that a command or file set off, or words of a prompt."""
+    if channel == "action site":
+        places, calls = places_of(record), parse(occasion[:LONGEST_COMMAND])
+        commands = [one for one in places.commands if (pattern := compiled(one)) and fires(pattern, calls)]
+        paths = [one for one in (*places.paths, *record.anchors) if one.partition("::")[0].strip("*/") in occasion]
+        return ", ".join([*commands, *paths][:3])
+    if channel == "prompt":
+        words = {word.strip("`'\".,;:!?()[]{}") for word in occasion.lower().split()}
+        return ", ".join(sorted(word for word in words if len(word) > 3 and word in record.text.lower())[:5])
+    return ""
 
 
 def outcomes_of(memory: Memory, injections: Sequence[Event], since: str) -> dict[str, int]:

@@ -1,14 +1,23 @@
-"""Answers to scars that were shown (applying, not applicable or refuted, with evidence), and the effect of scars."""
+"""Judge memories: answers to scars that were shown, with evidence, outcomes of others, and the effect of scars.
 
+Observations of sub-agents are stored here too, and those that sound like lessons are pointed out as candidates for scars.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from holdfast.engine.views import records, usage
+from holdfast.engine.views import links, records, usage
 from holdfast.model.errors import HoldfastError, Invalid
+from holdfast.model.event import OUTCOMES
 from holdfast.model.ids import days_before, short
-from holdfast.model.record import Record
-from holdfast.policy.ranking.decay import (
+from holdfast.model.record import Draft, Record
+from holdfast.model.text import shorten
+from holdfast.policy.admission.admit import Duplicate, Waivers
+from holdfast.policy.admission.refusals import explain
+from holdfast.policy.ranking.weight import (
     BLIND_SHARE,
     BLIND_SHOWN,
     ENOUGH,
@@ -18,9 +27,29 @@ from holdfast.policy.ranking.decay import (
     dismissed_share,
 )
 from holdfast.policy.secrets.find import masked
-from holdfast.policy.sessions.evidence import OUTCOME_OF, problem_with
+from holdfast.policy.sessions.evidence import DECISIONS, OUTCOME_OF, problem_with
 from holdfast.verbs.memory import Memory, find, is_at_hand
 from holdfast.verbs.records.hot import admit_used
+from holdfast.verbs.records.lifecycle import record_use
+from holdfast.verbs.records.read import newest_of_kind
+from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm, write
+from holdfast.verbs.truth.verify import verify
+
+VERDICTS = (
+    *DECISIONS,
+    *(outcome for outcome in OUTCOMES if outcome not in ("acknowledged", "refuted", "dismissed")),
+    "verified",
+    "confirmed",
+    "cancelled",
+)
+SEVERITIES = ("info", "warning", "scar_candidate")
+LONGEST_TEXT, LONGEST_SOURCE = 5_000, 500
+MOST = 500
+_LESSON = re.compile(
+    r"\b(?:unexpected(?:ly)?|failed silently|silently fail\w*|assum(?:ed|ption)|did(?:n['’]t| not) (?:realize|realise|know)|"
+    r"broken|missing|no tests?|untested|data loss|lost data)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +104,7 @@ class Effect:
 def unanswered(memory: Memory, session: str = "") -> list[Record]:
     """Return the scars a session was shown in one of their wordings and did not answer, in order."""
     session_id = session or memory.actor.session
-    if not session_id:
-        return []
-    return usage.unanswered_scars(memory.store, session_id)
+    return usage.unanswered_scars(memory.store, session_id) if session_id else []
 
 
 def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) -> Answered:
@@ -97,7 +124,10 @@ def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) ->
         except HoldfastError as problem:
             problems.append(f"{reply.scar}: {problem}")
             continue
-        events.append(memory.event("used", scar.id, data=_use_data(reply, shown[scar.id])))
+        default, variant = "high" if reply.decision == "APPLYING" else "low", shown[scar.id]
+        data = {"outcome": OUTCOME_OF[reply.decision], "evidence": masked(reply.evidence.strip())}
+        data |= {"decision": reply.decision, "relevance": reply.relevance or default}
+        events.append(memory.event("used", scar.id, data=data | ({"variant": variant} if variant else {})))
         taken.append((scar, reply.decision))
     answered = {scar.id for scar, _ in taken}
     left = tuple(scar for scar in unanswered(memory) if scar.id not in answered)
@@ -134,17 +164,12 @@ def effects(
             outcomes[use.id][use.outcome] += 1
         if use.at >= window and use.outcome not in ("succeeded", "failed"):
             recent[use.id].append(use.outcome)
-    scars = [entry.record for entry in records.by_ids(store, wanted).values()]
-    scars = [
-        record
-        for record in scars
-        if record.kind == "scar" and record.source != "starter" and is_at_hand(memory, record)
-    ]
-    scar_effects = [
+    found = [
         Effect(scar=scar, shown=shown[scar.id], outcomes=outcomes[scar.id], recent=tuple(recent[scar.id]))
-        for scar in scars
+        for scar in (entry.record for entry in records.by_ids(store, wanted).values())
+        if scar.kind == "scar" and scar.source != "starter" and is_at_hand(memory, scar)
     ]
-    return sorted(scar_effects, key=lambda effect: (-effect.shown, effect.scar.id))
+    return sorted(found, key=lambda effect: (-effect.shown, effect.scar.id))
 
 
 def _shown_scar(memory: Memory, reply: Answer, shown: dict[str, str]) -> Record:
@@ -161,8 +186,115 @@ def _shown_scar(memory: Memory, reply: Answer, shown: dict[str, str]) -> Record:
     return record
 
 
-def _use_data(reply: Answer, variant: str) -> dict[str, str]:
-    default = "high" if reply.decision == "APPLYING" else "low"
-    data = {"outcome": OUTCOME_OF[reply.decision], "evidence": masked(reply.evidence.strip())}
-    data |= {"decision": reply.decision, "relevance": reply.relevance or default}
-    return data | ({"variant": variant} if variant else {})
+def judge(memory: Memory, judgements: Sequence[Answer]) -> Answered:
+    """Apply judgements one by one: a bad one is reported and does not affect the others."""
+    if not judgements:
+        raise Invalid("There is nothing to judge.", hint="Pass at least one id with its verdict.")
+    answers = [judgement for judgement in judgements if judgement.decision in DECISIONS]
+    answered = answer(memory, answers) if answers else Answered()
+    taken, problems = list(answered.taken), list(answered.problems)
+    for judgement in (judgement for judgement in judgements if judgement not in answers):
+        try:
+            taken.append((_judge(memory, judgement), judgement.decision))
+        except HoldfastError as problem:
+            problems.append(f"{judgement.scar}: {problem}")
+    return replace(answered, taken=tuple(taken), problems=tuple(problems))
+
+
+def _judge(memory: Memory, judgement: Answer) -> Record:
+    match judgement.decision:
+        case "verified":
+            return verify(memory, judgement.scar, note=judgement.evidence)
+        case "cancelled":
+            return cancel(memory, judgement.scar)
+        case "confirmed":
+            outcome = confirm(memory, judgement.scar)
+            if isinstance(outcome, Written | WrittenPending):
+                return outcome.record
+            raise Invalid(f"it cannot be approved: {explain(outcome).reason}", hint="Revise or reject it.")
+        case verdict if verdict in VERDICTS:
+            return find(memory, record_use(memory, [judgement.scar], verdict, note=judgement.evidence)[0]).record
+    raise Invalid(f"{judgement.decision!r} is not a verdict.", hint=f"Use one of {', '.join(VERDICTS)}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An observation that may be worth a scar, and why."""
+
+    record: Record
+    cue: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absorbed:
+    """What was stored, what was known already, what was rejected, and candidates for scars."""
+
+    kept: tuple[Record, ...] = ()
+    known: tuple[Record, ...] = ()
+    problems: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+
+
+def absorb(memory: Memory, observations: Sequence[Mapping[str, Any]], *, task: str = "") -> Absorbed:
+    """Store observations ({text, source, severity, context}), each on its own."""
+    if not observations:
+        raise Invalid("There is nothing to absorb.", hint="Pass at least one observation with a text.")
+    if len(observations) > MOST:
+        raise Invalid(f"{len(observations)} observations are too many at once.", hint=f"Send at most {MOST}.")
+    kept, known, problems = list[Record](), list[Record](), list[str]()
+    for number, observation in enumerate(observations, start=1):
+        try:
+            outcome = write(memory, _draft(observation, task), waivers=Waivers(scope=True), redact=True)
+        except HoldfastError as problem:
+            problems.append(f"observation {number}: {problem}")
+            continue
+        match outcome:
+            case Written(record=record) | WrittenPending(record=record):
+                kept.append(record)
+            case Duplicate(matches=matches):
+                known.append(matches[0].record)
+            case refused:
+                problems.append(f"observation {number}: {explain(refused).reason}")
+    possible = tuple(_candidates(*kept, *known))
+    return Absorbed(kept=tuple(kept), known=tuple(known), problems=tuple(problems), candidates=possible)
+
+
+def candidates(memory: Memory, *, limit: int = 50) -> list[Candidate]:
+    """Return this project's observations that sound like lessons and are not linked to a record yet."""
+    possible = _candidates(*newest_of_kind(memory, "observation", limit=500))
+    return [candidate for candidate in possible if not links.around(memory.store, candidate.record.id)][:limit]
+
+
+def lesson_cue(text: str, severity: str = "") -> str:
+    """Return why an observation is a candidate for a scar; "" if it is not."""
+    if severity == "scar_candidate":
+        return "marked as a candidate"
+    cue = _LESSON.search(text)
+    return f"says “{cue[0]}”" if cue else ""
+
+
+def _candidates(*observed: Record) -> list[Candidate]:
+    cues = ((record, lesson_cue(record.text, str(record.fields.get("severity", "")))) for record in observed)
+    return [Candidate(record=record, cue=cue) for record, cue in cues if cue]
+
+
+def _draft(observation: Mapping[str, Any], task: str) -> Draft:
+    text, source = observation.get("text"), observation.get("source", "")
+    if not isinstance(text, str) or not text.strip():
+        raise Invalid("it has no text.", hint="Describe what was observed.")
+    if len(text) > LONGEST_TEXT or len(str(source)) > LONGEST_SOURCE:
+        raise Invalid(
+            f"its text or source is too long ({shorten(text, 40)}).",
+            hint=f"At most {LONGEST_TEXT} characters are allowed.",
+        )
+    severity = observation.get("severity") or "info"
+    if severity not in SEVERITIES:
+        raise Invalid(f"{severity!r} is not a severity.", hint=f"Use one of {', '.join(SEVERITIES)}.")
+    extra = {"source": str(source), "context": str(observation.get("context") or ""), "task": task}
+    return Draft(
+        body=text,
+        kind="observation",
+        fields={"severity": severity, "type": "sub-agent"},
+        source="observed",
+        extra={name: value for name, value in extra.items() if value},
+    )

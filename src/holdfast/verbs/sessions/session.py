@@ -1,12 +1,16 @@
-"""Start, resume and find sessions, and read what they left."""
+"""Start, resume and find sessions, and read what they left; the lessons that ship with Holdfast are added at the first start."""
 
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from holdfast.engine.views import records, sessions
 from holdfast.model.errors import Ambiguous, Conflict, Forbidden, NotFound
-from holdfast.model.ids import check_part, days_before, is_part, short
+from holdfast.model.event import Actor, Event
+from holdfast.model.files import read_regular
+from holdfast.model.ids import check_part, days_before, fixed_id, instant, is_part, short
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.model.text import check_keepable, check_text
@@ -15,11 +19,10 @@ from holdfast.policy.sessions.closing import rapport_of
 from holdfast.policy.sessions.left_off import LeftOff
 from holdfast.verbs.memory import MOST_CANDIDATES, Memory, candidates
 from holdfast.verbs.records.hot import cool
+from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.left_off import left_off
-from holdfast.verbs.sessions.scars import Effect, effects
-from holdfast.verbs.sessions.starters import plant
-from holdfast.verbs.sessions.suggest import suggestions
-from holdfast.verbs.sessions.thread import Thread, open_threads
+from holdfast.verbs.sessions.scars import effects
+from holdfast.verbs.sessions.thread import Thread, open_threads, suggestions
 
 RESUME_DAYS = 1.0
 DECISION_DAYS, DECISIONS = 5.0, 3
@@ -27,6 +30,9 @@ INSIGHT_DAYS, INSIGHT_SESSIONS = 30.0, 5
 LONGEST_TITLE = 200
 STATE_TAG = "project-state"
 SHORTEST_PART = 4
+# The twelve lessons are the same records on every machine. They are never counted as a project's memories.
+STARTERS, STARTERS_VERSION = Path(__file__).with_name("starters.toml"), "1"
+STARTERS_AT, STARTERS_BY = 1_767_225_600.0, Actor(kind="rule", name="holdfast")  # 2026-01-01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +142,22 @@ def begin(
     return memory
 
 
+def plant(memory: Memory) -> int:
+    """Add the lessons to a store that never had them; return how many are new. Retired ones stay retired."""
+    if not memory.config.starters or memory.store.setting("starters") == STARTERS_VERSION:
+        return 0
+    events = []
+    for number, starter in enumerate(tomllib.loads(read_regular(STARTERS).decode())["starter"]):
+        title, body = starter.pop("title"), starter.pop("body")
+        fields = {"severity": starter.pop("severity"), "scar_type": "process", **starter}
+        data = {"kind": "scar", "title": title, "body": body, "fields": fields, "source": "starter"}
+        id_, at = fixed_id(STARTERS_AT + number, title), instant(STARTERS_AT)
+        events.append(Event(id=id_, about=id_, verb="recorded", at=at, by=STARTERS_BY, data=data))
+    planted = memory.commit(events)
+    memory.store.note("starters", STARTERS_VERSION)
+    return len(planted)
+
+
 def check_own(memory: Memory, session: Session) -> None:
     """Reject work in the session of another user of a server, except by an admin."""
     if not _is_own(memory, session) and memory.role != "admin":
@@ -143,7 +165,7 @@ def check_own(memory: Memory, session: Session) -> None:
 
 
 def _is_own(memory: Memory, session: Session) -> bool:
-    return session.agent in ("", memory.user) if memory.user else True
+    return not memory.user or session.agent in ("", memory.user)
 
 
 def refresh(memory: Memory) -> Opening:
@@ -181,7 +203,11 @@ def find_session(memory: Memory, reference: str) -> Session:
     if exact := sessions.of(memory.store, reference):
         return exact  # clients use ids of their own
     part = reference.strip()
-    matches = _with_part(memory, part.upper()) or _with_part(memory, part)  # other systems use lower-case ids
+    check_keepable(part)
+    matches = list[Session]()
+    if len(part) >= SHORTEST_PART:  # other systems use lower-case ids
+        matches = sessions.with_part(memory.store, part.upper(), MOST_CANDIDATES)
+        matches = matches or sessions.with_part(memory.store, part, MOST_CANDIDATES)
     if not matches:
         check_part(reference)
         raise NotFound(f"There is no session {reference}.", hint="List them: holdfast session list")
@@ -191,11 +217,6 @@ def find_session(memory: Memory, reference: str) -> Session:
     if len(matches) > 1:
         raise Ambiguous(candidates(reference, {session.id: session.title for session in matches}))
     return matches[0]
-
-
-def _with_part(memory: Memory, part: str) -> list[Session]:
-    check_keepable(part)
-    return sessions.with_part(memory.store, part, MOST_CANDIDATES) if len(part) >= SHORTEST_PART else []
 
 
 def in_session(memory: Memory, name: str) -> Memory:
@@ -313,61 +334,49 @@ def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
 
 
 def _opening(memory: Memory, session: Session) -> Opening:
-    store, project = memory.store, memory.store.project_number(memory.project)
+    store, host = memory.store, memory.host
+    recent = days_before(memory.clock.now(), DECISION_DAYS)
     others = [other for other in sessions.page(store, memory.project, limit=20) if other.id != session.id]
     last = next((other for other in others if other.close and other.close.get("type") != "superseded"), None)
-    recent = days_before(memory.clock.now(), DECISION_DAYS)
-    decisions = [entry.record for entry in records.newest(store, "decision", project, limit=DECISIONS)]
-    retrospectives = [entry.record.fields for entry in records.newest(store, "retrospective", project, limit=5)]
+    summary = last.close.get("summary") if last else None
+    summaries = [
+        entry.record for entry in records.by_ids(store, [summary] if isinstance(summary, str) else []).values()
+    ]
+
     return Opening(
         session=session,
         last=last,
-        summary=_summary(memory, last),
-        state=_state(memory, project),
-        rapport=next((text for fields in retrospectives if (text := rapport_of(fields))), ""),
+        summary=next((record for record in summaries if record.state == "active"), None),
+        state=next(
+            (record for record in newest_of_kind(memory, "progress", limit=50) if STATE_TAG in record.tags), None
+        ),
+        rapport=next(
+            filter(None, (rapport_of(record.fields) for record in newest_of_kind(memory, "retrospective", limit=5))), ""
+        ),
         threads=tuple(open_threads(memory)),
-        decisions=tuple(record for record in decisions if record.created_at >= recent),
+        decisions=tuple(
+            record for record in newest_of_kind(memory, "decision", limit=DECISIONS) if record.created_at >= recent
+        ),
         suggestions=tuple(suggestions(memory)),
-        left_open=tuple(_abandoned(memory, others)),
+        left_open=tuple(  # of processes that are gone
+            other
+            for other in others
+            if other.is_open and not other.implicit and not (other.host == host.name and host.is_alive(other.pid))
+        ),
         left_off=left_off(memory, without=session.id),
         insight=_insight(memory),
     )
 
 
-def _summary(memory: Memory, last: Session | None) -> Record | None:
-    summary = last.close.get("summary") if last else None
-    entries = records.by_ids(memory.store, [summary]) if isinstance(summary, str) else {}
-    return next((entry.record for entry in entries.values() if entry.record.state == "active"), None)
-
-
-def _state(memory: Memory, project: int) -> Record | None:
-    entries = records.newest(memory.store, "progress", project, limit=50)
-    return next((entry.record for entry in entries if STATE_TAG in entry.record.tags), None)
-
-
-def _abandoned(memory: Memory, others: list[Session]) -> list[Session]:
-    """Return unclosed sessions of processes that are gone."""
-    host = memory.host
-    gone = [
-        session
-        for session in others
-        if session.is_open and not (session.host == host.name and host.is_alive(session.pid))
-    ]
-    return [session for session in gone if not session.implicit]
-
-
 def _insight(memory: Memory) -> Insight | None:
     since = days_before(memory.clock.now(), INSIGHT_DAYS)
     recent = sessions.page(memory.store, memory.project, limit=1_000, since=since)
-    if len(recent) < INSIGHT_SESSIONS:
-        return None
-    scar_effects: list[Effect] = effects(memory, days=INSIGHT_DAYS)
-    shown = sum(effect.shown for effect in scar_effects)
-    if not shown:
+    scars = effects(memory, days=INSIGHT_DAYS) if len(recent) >= INSIGHT_SESSIONS else []
+    if not (shown := sum(effect.shown for effect in scars)):
         return None
     return Insight(
         sessions=len(recent),
         shown=shown,
-        heeded=sum(effect.outcomes["applied"] for effect in scar_effects) / shown,
-        blind_spot=next((effect.scar for effect in scar_effects if effect.is_blind_spot), None),
+        heeded=sum(effect.outcomes["applied"] for effect in scars) / shown,
+        blind_spot=next((effect.scar for effect in scars if effect.is_blind_spot), None),
     )

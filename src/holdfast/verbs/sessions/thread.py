@@ -1,24 +1,31 @@
-"""Threads: unfinished work that outlives a session. Their stage is computed from when they were worked on."""
+"""Threads: unfinished work that outlives a session, and suggestions of them for topics that recur session after session.
+
+The stage of a thread is computed from when it was worked on. A dismissed suggestion stays away.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from holdfast.engine.views import Entry, records, touches
-from holdfast.engine.views.touches import Touched
+from holdfast.engine.views import Entry, records, signals, usage
+from holdfast.engine.views.signals import Touched
 from holdfast.model.errors import Ambiguous, Conflict, Invalid, NotFound
-from holdfast.model.ids import days_between, short
+from holdfast.model.ids import days_before, days_between, short
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import check_text, shorten, whole_number
 from holdfast.policy.admission.admit import Refused, Waivers
 from holdfast.policy.ranking.vitality import Life, Stage, ThreadClass, class_of, stage, vitality
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.lifecycle import restore, retire
-from holdfast.verbs.records.write import Written, WrittenPending, write
+from holdfast.verbs.records.write import Written, WrittenPending, draft_event, write
 from holdfast.verbs.search.similarity import similar_to
 
 MOST = 500  # open threads that are read
 LONGEST = 3_000
 SHOWN_WITH_AMBIGUITY = 5
+LOOK_BACK_DAYS, LOOK_BACK_SESSIONS = 30.0, 20
+RECURRENCES = 2  # earlier sessions about the topic
+MOST_SUGGESTIONS = 200
+FINAL = 3  # dismissals after which it is never suggested again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,37 +60,34 @@ def open_thread(
 ) -> Opened | Known | Refused:
     """Create a thread for a piece of work, or touch the existing one about it."""
     checked = check_text(text, "thread", LONGEST)
-    if not force and (same := _same(memory, checked)):
-        return Known(thread=touch(memory, same[0].record.id), share=same[1])
+    for match in () if force else similar_to(memory, checked, _threads(memory)):
+        if match.same:
+            return Known(thread=touch(memory, match.entry.record.id), share=match.share)
     fields: dict[str, Any] = {"thread_class": thread_class or class_of(checked), "related_issues": list(issues)}
-    outcome = write(
-        memory, Draft(body=checked, kind="thread", fields=fields), waivers=Waivers(duplicate=True, scope=True)
-    )
+    draft = Draft(body=checked, kind="thread", fields=fields)
+    outcome = write(memory, draft, waivers=Waivers(duplicate=True, scope=True))
     match outcome:
         case Written(record=record) | WrittenPending(record=record):
-            return Opened(thread=_life(memory, record, Touched()))
+            return Opened(thread=_alive(memory, [record])[0])
     return outcome
 
 
 def open_threads(memory: Memory, *, archived: bool = False) -> list[Thread]:
     """Return the open threads of this project, liveliest first; archived ones only on request."""
-    threads = _threads(memory, _open(memory))
-    return sorted(
-        (thread for thread in threads if archived or thread.stage != "archived"),
-        key=lambda thread: (-thread.vitality, thread.record.id),
-    )
+    threads = _alive(memory, [entry.record for entry in _threads(memory)])
+    shown = [thread for thread in threads if archived or thread.stage != "archived"]
+    return sorted(shown, key=lambda thread: (-thread.vitality, thread.record.id))
 
 
 def numbered_threads(memory: Memory) -> dict[int, Thread]:
     """Return the open threads by number, oldest first (what #2 means). Archived ones keep their numbers."""
-    return dict(enumerate(_threads(memory, _oldest_first(memory)), start=1))
+    return dict(enumerate(_alive(memory, _oldest_first(memory)), start=1))
 
 
 def resolved_threads(memory: Memory, *, limit: int = 50) -> list[Thread]:
     """Return the resolved threads, latest first."""
-    project = memory.store.project_number(memory.project)
-    done = records.newest(memory.store, "thread", project, state="retired", limit=limit)
-    return sorted(_threads(memory, done), key=lambda thread: thread.record.updated_at, reverse=True)
+    done = [entry.record for entry in _threads(memory, state="retired", limit=limit)]
+    return sorted(_alive(memory, done), key=lambda thread: thread.record.updated_at, reverse=True)
 
 
 def touch(memory: Memory, reference: str) -> Thread:
@@ -92,7 +96,7 @@ def touch(memory: Memory, reference: str) -> Thread:
     if record.state != "active":
         raise Conflict(f"{record.id} is {record.state}.", hint="Reopen it first.")
     memory.commit([memory.event("touched", record.id)])
-    return _threads(memory, [find(memory, record.id)])[0]
+    return _alive(memory, [record])[0]
 
 
 def resolve(memory: Memory, reference: str, note: str = "") -> Thread:
@@ -100,13 +104,12 @@ def resolve(memory: Memory, reference: str, note: str = "") -> Thread:
     record = _thread(memory, reference)
     if record.state == "active":
         record = retire(memory, record.id, note or "resolved")
-    return _threads(memory, [find(memory, record.id)])[0]
+    return _alive(memory, [record])[0]
 
 
 def reopen(memory: Memory, reference: str) -> Thread:
     """Reopen a resolved thread."""
-    record = restore(memory, _thread(memory, reference).id)
-    return touch(memory, record.id)
+    return touch(memory, restore(memory, _thread(memory, reference).id).id)
 
 
 def triage(memory: Memory) -> dict[str, list[Thread]]:
@@ -130,41 +133,38 @@ def idle_days(thread: Thread, now: str) -> int:
     return int(days_between(thread.touched_at, now))
 
 
-def _open(memory: Memory) -> list[Entry]:
-    return records.newest(memory.store, "thread", memory.store.project_number(memory.project), limit=MOST)
+def _threads(memory: Memory, *, state: str = "active", limit: int = MOST) -> list[Entry]:
+    """Return the newest threads of this project in a state; suggestions are pending threads."""
+    return records.newest(memory.store, "thread", memory.here, state=state, limit=limit)
 
 
-def _oldest_first(memory: Memory) -> list[Entry]:
-    return sorted(_open(memory), key=lambda entry: entry.number)
+def _oldest_first(memory: Memory) -> list[Record]:
+    return [entry.record for entry in sorted(_threads(memory), key=lambda entry: entry.number)]
 
 
-def _same(memory: Memory, text: str) -> tuple[Entry, float] | None:
-    """Return the open thread about the same piece of work, with its similarity."""
-    return next(((match.entry, match.share) for match in similar_to(memory, text, _open(memory)) if match.same), None)
-
-
-def _threads(memory: Memory, entries: list[Entry]) -> list[Thread]:
-    touched = touches.of(memory.store, [entry.record.id for entry in entries])
-    return [_life(memory, entry.record, touched.get(entry.record.id, Touched())) for entry in entries]
-
-
-def _life(memory: Memory, record: Record, touched: Touched) -> Thread:
-    now = memory.clock.now()
-    stored_class = record.fields.get("thread_class")
-    life = Life(
-        created_at=record.created_at,
-        touched_at=max(touched.last_at, record.created_at),
-        touches=1 + touched.times,
-        thread_class=stored_class if stored_class in ("operational", "backlog") else class_of(record.title),
-    )
-    return Thread(
-        record=record,
-        stage="resolved" if record.state == "retired" else stage(life, now),
-        vitality=vitality(life, now),
-        touches=life.touches,
-        touched_at=life.touched_at,
-        thread_class=life.thread_class,
-    )
+def _alive(memory: Memory, threads: list[Record]) -> list[Thread]:
+    """Return threads with their stage and vitality."""
+    now, touched = memory.clock.now(), signals.touched(memory.store, [record.id for record in threads])
+    found = []
+    for record in threads:
+        worked, own_class = touched.get(record.id, Touched()), record.fields.get("thread_class")
+        life = Life(
+            created_at=record.created_at,
+            touched_at=max(worked.last_at, record.created_at),
+            touches=1 + worked.times,
+            thread_class=own_class if own_class in ("operational", "backlog") else class_of(record.title),
+        )
+        found.append(
+            Thread(
+                record=record,
+                stage="resolved" if record.state == "retired" else stage(life, now),
+                vitality=vitality(life, now),
+                touches=life.touches,
+                touched_at=life.touched_at,
+                thread_class=life.thread_class,
+            )
+        )
+    return found
 
 
 def _thread(memory: Memory, reference: str) -> Record:
@@ -173,7 +173,11 @@ def _thread(memory: Memory, reference: str) -> Record:
     if not wanted:
         raise Invalid("No thread was named.", hint="Use its id, its number (#2) or part of its text.")
     if wanted.startswith("#"):
-        return _by_number(memory, wanted)
+        oldest_first, number = _oldest_first(memory), whole_number(wanted[1:]) or 0
+        if 1 <= number <= len(oldest_first):
+            return oldest_first[number - 1]
+        hint = "List them: holdfast thread list"
+        raise NotFound(f"There is no thread {wanted}; {len(oldest_first)} are open.", hint=hint)
     if is_reference(memory, wanted):
         record = find(memory, wanted).record
         if record.kind != "thread":
@@ -182,26 +186,78 @@ def _thread(memory: Memory, reference: str) -> Record:
     return _by_text(memory, wanted)
 
 
-def _by_number(memory: Memory, reference: str) -> Record:
-    oldest_first = _oldest_first(memory)
-    number = whole_number(reference[1:]) or 0
-    if not 1 <= number <= len(oldest_first):
-        raise NotFound(
-            f"There is no thread {reference}; {len(oldest_first)} are open.", hint="List them: holdfast thread list"
-        )
-    return oldest_first[number - 1].record
-
-
 def _by_text(memory: Memory, text: str) -> Record:
-    entries = _open(memory)
+    entries = _threads(memory)
     matches = [entry.record for entry in entries if text.lower() in entry.record.body.lower()]
-    if not matches:
-        matches = [match.entry.record for match in similar_to(memory, text, entries) if match.same]
+    matches = matches or [match.entry.record for match in similar_to(memory, text, entries) if match.same]
     if not matches:
         raise NotFound(f"No open thread matches {shorten(text, 80)!r}.", hint="List them: holdfast thread list")
     if len(matches) > 1 and not any(record.body.lower() == text.lower() for record in matches):
-        shown = "; ".join(
-            f"{short(record.id)} {shorten(record.title, 60)}" for record in matches[:SHOWN_WITH_AMBIGUITY]
-        )
-        raise Ambiguous(f"{len(matches)} threads match: {shown}.", hint="Use the id.")
+        some = (f"{short(record.id)} {shorten(record.title, 60)}" for record in matches[:SHOWN_WITH_AMBIGUITY])
+        raise Ambiguous(f"{len(matches)} threads match: {'; '.join(some)}.", hint="Use the id.")
     return matches[0]
+
+
+def suggest(memory: Memory, topic: str, session: str) -> Record | None:
+    """Suggest a thread if earlier sessions had the same topic; return it, new or with more evidence."""
+    store, since = memory.store, days_before(memory.clock.now(), LOOK_BACK_DAYS)
+    summaries = records.newest(store, "summary", memory.here, limit=LOOK_BACK_SESSIONS)
+    earlier = [entry for entry in summaries if entry.record.by.session != session and entry.record.created_at >= since]
+    related = [match for match in similar_to(memory, topic, earlier) if match.related]
+    evidence = list(dict.fromkeys(match.entry.record.by.session for match in related))
+    if len(evidence) < RECURRENCES or any(
+        match.same for match in similar_to(memory, topic, _threads(memory, limit=MOST_SUGGESTIONS))
+    ):
+        return None
+    score = round(sum(match.share for match in related) / len(related), 3)
+    pending = similar_to(memory, topic, _threads(memory, state="pending", limit=MOST_SUGGESTIONS))
+    known = next((match.entry.record for match in pending if match.same), None)
+    if known is None:
+        extra: dict[str, Any] = {"evidence": [*evidence, session], "score": score}
+        draft = Draft(body=topic, kind="thread", source="mined", extra=extra)
+        return memory.commit([draft_event(memory, draft, pending=True)])[0].record
+    dismissals = _dismissals(memory, known)
+    if len(dismissals) >= FINAL:
+        return None
+    before = known.extra.get("score")
+    mean = (before + score) / 2 if isinstance(before, int | float) else score
+    evidence = list(dict.fromkeys((*known.extra.get("evidence", ()), session)))
+    extra = {**known.extra, "evidence": evidence, "score": round(mean, 3)}
+    after = max([known.head, *dismissals])
+    return memory.commit([memory.event("revised", known.id, data={"extra": extra}, after=after)])[0].record
+
+
+def suggestions(memory: Memory) -> list[Record]:
+    """Return the pending suggestions, best supported first."""
+    shown = []
+    for record in (entry.record for entry in _threads(memory, state="pending", limit=MOST_SUGGESTIONS)):
+        dismissals = _dismissals(memory, record)
+        if len(dismissals) < FINAL and record.head > max(dismissals, default=""):
+            shown.append(record)
+    return sorted(shown, key=lambda record: -len(record.extra.get("evidence", ())))
+
+
+def promote(memory: Memory, reference: str) -> Record:
+    """Turn a suggestion into a thread."""
+    record = _suggestion(memory, reference)
+    return memory.commit([memory.event("confirmed", record.id, after=record.head)])[0].record
+
+
+def dismiss(memory: Memory, reference: str) -> tuple[Record, int]:
+    """Dismiss a suggestion; return it and how many dismissals are left until it is final."""
+    record = _suggestion(memory, reference)
+    memory.commit([memory.event("used", record.id, data={"outcome": "dismissed"}, after=record.head)])
+    return record, FINAL - len(_dismissals(memory, record))
+
+
+def _dismissals(memory: Memory, record: Record) -> list[str]:
+    """Return the ids of the events that dismissed a suggestion."""
+    return [use.event for use in usage.since(memory.store, [record.id], "") if use.outcome == "dismissed"]
+
+
+def _suggestion(memory: Memory, reference: str) -> Record:
+    record = find(memory, reference).record
+    if record.kind != "thread" or record.state != "pending":
+        hint = "List the suggestions to see the pending ones."
+        raise Conflict(f"{record.id} is not a pending suggestion.", hint=hint)
+    return record

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.model.anchor import CodeSnapshot, parse_anchor
-from holdfast.model.freshness import Finding, Freshness
+from holdfast.model.anchor import CodeSnapshot, Finding, Freshness, parse_anchor
 from holdfast.model.record import Record
 from holdfast.model.replica import CommittedMemory
 from holdfast.model.text import counted

@@ -1,30 +1,20 @@
 """Merge records that say nearly the same: propose it sentence by sentence, and do it on request."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-from holdfast.engine.search.near_duplicates import Pair, newest_words, pairs
-from holdfast.engine.search.similar import similar
-from holdfast.engine.views import Entry, records, vectors
-from holdfast.engine.views.records import Filter, span
+from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Link, Record
+from holdfast.policy.language.comparing import Part, merge
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.conflicts import claim_of, settled_among
+from holdfast.verbs.records.conflicts import settled_among
 from holdfast.verbs.records.write import draft_event
-from holdfast.verbs.search import similarity
-from holdfast.verbs.truth.scans import Scan, scan
+from holdfast.verbs.truth.compare import same_pairs, waiting
 
-if TYPE_CHECKING:
-    from holdfast.policy.language.merge import Outdated, Part
-
-# Share of words in common from which two records may say the same. With the check in `policy.language.merge`, 43 of 54
-# labelled rewordings are proposed (20 by words alone), and 3 of 54 pairs about different things.
-SAME_WORDS = 0.6
-MOST_TEXTS, MOST_CHARACTERS = 2_000, 250_000  # limits for comparing, most similar first
-LARGEST, NEAREST = 6, 8
+LARGEST = 6  # memories of one proposal
 # Kinds that can be merged with each other. Kinds about a moment are never merged.
 FAMILIES: Mapping[str, str] = {
     "fact": "fact",
@@ -44,108 +34,55 @@ _SEVEREST = ("critical", "high", "medium", "low")
 class Proposal:
     """Records that say nearly the same, oldest first, and the text that would replace them.
 
-    `base` is the record it builds on, `added` the sentences from others, `outdated` those that newer records correct.
+    `base` is the record it builds on, `added` the sentences from others.
     """
 
     sources: tuple[Record, ...]
     text: str
     base: str
-    added: "tuple[Part, ...]" = ()
-    outdated: "tuple[Outdated, ...]" = ()
+    added: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposals:
-    """Possible merges, most similar first; how many more there are, and what was skipped to limit the work."""
+    """Possible merges, latest first; how many more there are, and how many records are not compared yet."""
 
     found: tuple[Proposal, ...] = ()
     more: int = 0
-    looked_at: int = 0
-    not_looked_at: int = 0
-    not_compared: int = 0
+    waiting: int = 0
 
 
 def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
-    """Propose merges in this project; nothing is changed."""
-    same = scan(
-        memory,
-        "duplicates",
-        everything=lambda seq: _compared(memory, seq),
-        around=lambda entries: _same(memory, _near(memory, entries))[0],
-    )
-    known = records.by_numbers(memory.store, {number for pair in same.pairs for number in (pair.first, pair.second)})
-    active = {number: record for number, record in known.items() if record.state == "active"}
-    settled = settled_among(memory, [record.id for record in active.values()])
+    """Propose merges in this project, of memories that were found to say the same; nothing is changed."""
+    pairs = same_pairs(memory)
+    known = {
+        id_: entry.record
+        for id_, entry in records.by_ids(memory.store, {id_ for pair in pairs for id_ in pair}).items()
+    }
+    settled = settled_among(memory, list(known))
     groups = _groups(
         [
-            pair
-            for pair in same.pairs
-            if pair.first in active
-            and pair.second in active
-            and not settled.covers(active[pair.first].id, active[pair.second].id)
+            (first, second)
+            for first, second in pairs
+            if first in known
+            and second in known
+            and {known[first].state, known[second].state} == {"active"}
+            and known[first].project == memory.project
+            and _can_merge(known[first], known[second])
+            and not settled.covers(first, second)
         ]
     )
-    candidates = [_proposal([active[number] for number in group]) for group in groups[:limit]]
     return Proposals(
-        found=tuple(proposal for proposal in candidates if proposal),
+        found=tuple(_proposal([known[id_] for id_ in group]) for group in groups[:limit]),
         more=max(0, len(groups) - limit),
-        looked_at=same.looked_at,
-        not_looked_at=same.not_looked_at,
-        not_compared=same.not_compared,
+        waiting=waiting(memory),
     )
-
-
-def _compared(memory: Memory, seq: int) -> Scan:
-    """Compare the newest active records of the project with each other and with similar ones."""
-    store, project = memory.store, memory.store.project_number(memory.project)
-    looked_at = newest_words(store, span(project))
-    near = [*pairs(store, looked_at, span(project), {}, least=SAME_WORDS), *_by_meaning(memory, project)]
-    same, not_compared = _same(memory, near)
-    return Scan(
-        seq=seq,
-        pairs=tuple(same),
-        newest=max(looked_at, default=0),
-        looked_at=len(looked_at),
-        not_looked_at=max(0, records.counted(store, Filter(projects=(project,))) - len(looked_at)),
-        not_compared=not_compared,
-    )
-
-
-def _near(memory: Memory, entries: Sequence[Entry]) -> list[Pair]:
-    """Return records with those most similar to each, by words and by the stored vectors."""
-    near = list[Pair]()
-    for entry in entries:
-        shares = {record.id: share for record, share in similar(memory.store, entry.record) if share >= SAME_WORDS}
-        others = records.by_ids(memory.store, shares.keys() - {entry.record.id})
-        near += [Pair(first=entry.number, second=other.number, share=shares[id_]) for id_, other in others.items()]
-    return [*near, *_nearest(memory, [entry.number for entry in entries])]
-
-
-def _nearest(memory: Memory, numbers: Sequence[int]) -> list[Pair]:
-    """Return the pairs of some records with the nearest ones by stored vectors; those without a vector have none."""
-    stored = vectors.of(memory.store, numbers) if memory.embedder else []
-    if not stored or (likeness := _likeness(memory)) is None:
-        return []
-    import numpy as np  # noqa: PLC0415  importing numpy takes a tenth of a second
-
-    (least, same), here = likeness, span(memory.store.project_number(memory.project))
-    near = []
-    for number, vector in stored:
-        found = memory.codes.nearest(np.frombuffer(vector, dtype=np.float16).astype(np.float32), [here], most=NEAREST)
-        near += [
-            Pair(first=number, second=other, share=cosine, by_meaning=cosine >= same)
-            for other, cosine in found.items()
-            if other != number and cosine >= least
-        ]
-    return near
 
 
 def proposal_of(memory: Memory, references: Iterable[str]) -> Proposal:
     """Propose to merge exactly these records, however similar they are."""
     chosen = {record.id: record for record in (find(memory, reference).record for reference in references)}
-    proposal = _proposal(_checked(list(chosen.values())))
-    assert proposal is not None  # two or more, and the user chose them
-    return proposal
+    return _proposal(_checked(list(chosen.values())))
 
 
 def consolidate(memory: Memory, proposal: Proposal, *, text: str = "") -> Record:
@@ -175,95 +112,34 @@ def split(memory: Memory, reference: str) -> list[Record]:
     return [entry.record for entry in memory.commit(events)[1:]]
 
 
-def _by_meaning(memory: Memory, project: int) -> list[Pair]:
-    """Return similar pairs by stored vectors; nothing is embedded for this."""
-    if (likeness := _likeness(memory)) is None:
-        return []
-    from holdfast.engine.search.near_duplicate_vectors import near_duplicates  # noqa: PLC0415  numpy: only for meaning
-
-    least, same = likeness
-    near = near_duplicates(memory.store, project, least=least)
-    return [replace(pair, by_meaning=pair.share >= same) for pair in near]
-
-
-def _likeness(memory: Memory) -> tuple[float, float] | None:
-    """Return the cosines from which records may say the same, and mean the same; None if vectors cannot be used."""
-    from holdfast.verbs.search.embed import usable  # noqa: PLC0415  numpy: only for meaning
-
-    embedder = memory.embedder
-    if embedder is None or usable(memory):
-        return None
-    scale = embedder.ceiling - embedder.floor
-    return embedder.floor + similarity.SAME * scale, embedder.floor + similarity.SAME_MEANING * scale
-
-
-def _same(memory: Memory, near: Sequence[Pair]) -> tuple[list[Pair], int]:
-    """Return the pairs that say the same, most similar first, and how many were not compared."""
-    from holdfast.policy.language.merge import says_the_same  # noqa: PLC0415  20 ms: only when needed
-    from holdfast.policy.language.slots import agrees  # noqa: PLC0415
-
-    known = records.by_numbers(memory.store, {number for pair in near for number in (pair.first, pair.second)})
-    settled = settled_among(memory, [record.id for record in known.values()])
-    read, characters = set[int](), 0
-    same: list[Pair] = []
-    there = (pair for pair in near if pair.first in known and pair.second in known)
-    ordered = sorted(there, key=lambda pair: -pair.share)
-    for index, pair in enumerate(ordered):
-        older, newer = sorted(
-            (known[pair.first], known[pair.second]), key=lambda record: (record.created_at, record.id)
-        )
-        if not _can_merge(older, newer) or settled.covers(older.id, newer.id):
-            continue
-        for number in {pair.first, pair.second} - read:
-            read.add(number)
-            characters += len(claim_of(known[number]))
-        if len(read) > MOST_TEXTS or characters > MOST_CHARACTERS:
-            return same, len(ordered) - index
-        first, second = claim_of(older), claim_of(newer)
-        if says_the_same(first, second) or (pair.by_meaning and agrees(first, second)):
-            same.append(pair)
-    return same, 0
-
-
 def _can_merge(first: Record, second: Record) -> bool:
     family = FAMILIES.get(first.kind)
     is_own = first.source != "starter" and second.source != "starter"
     return is_own and family is not None and family == FAMILIES.get(second.kind) and first.project == second.project
 
 
-def _groups(same: Sequence[Pair]) -> list[list[int]]:
-    """Group pairs that say the same; all members are similar to each other, so that meanings do not drift along a chain."""
-    similar = {frozenset((pair.first, pair.second)) for pair in same}
-    groups: list[list[int]] = []
-    home: dict[int, list[int]] = {}
-    for pair in same:
-        group = home.get(pair.first) or home.get(pair.second)
+def _groups(same: Sequence[tuple[str, str]]) -> list[list[str]]:
+    """Group pairs that say the same; each member says the same as every other, so that meanings do not drift along a chain."""
+    known = set(map(frozenset, same))
+    groups: list[list[str]] = []
+    home: dict[str, list[str]] = {}
+    for first, second in same:
+        group = home.get(first) or home.get(second)
         if group is None:
-            group = [pair.first, pair.second]
+            home[first] = home[second] = group = [first, second]
             groups.append(group)
-            home[pair.first] = home[pair.second] = group
             continue
-        fresh = [number for number in (pair.first, pair.second) if number not in home]
-        if fresh and len(group) < LARGEST and all(frozenset((fresh[0], number)) in similar for number in group):
-            group.append(fresh[0])
-            home[fresh[0]] = group
+        new = next((id_ for id_ in (first, second) if id_ not in home), "")
+        if new and len(group) < LARGEST and all(frozenset((new, id_)) in known for id_ in group):
+            group.append(new)
+            home[new] = group
     return groups
 
 
-def _proposal(sources: Sequence[Record]) -> Proposal | None:
-    from holdfast.policy.language.merge import Version, merge  # noqa: PLC0415
-
-    merged = merge([Version(id=source.id, text=source.body, at=source.created_at) for source in sources])
-    if merged is None:
-        return None
-    known = {source.id: source for source in sources}
-    return Proposal(
-        sources=tuple(known[source] for source in merged.sources),
-        text=merged.text,
-        base=merged.base,
-        added=merged.added,
-        outdated=merged.outdated,
-    )
+def _proposal(sources: Sequence[Record]) -> Proposal:
+    ordered = sorted(sources, key=lambda source: (source.created_at, source.id))
+    merged = merge([(source.id, source.body) for source in ordered])
+    return Proposal(sources=tuple(ordered), text=merged.text, base=merged.base, added=merged.added)
 
 
 def _checked(sources: Sequence[Record]) -> Sequence[Record]:

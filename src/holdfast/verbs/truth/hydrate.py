@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
 from holdfast.model.files import read_inside
-from holdfast.model.freshness import Freshness
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, is_here

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from holdfast.engine.views import trusts, usage
+from holdfast.engine.views import signals, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
 from holdfast.model.ids import days_between
@@ -44,7 +44,7 @@ class Trust:
 def trust_of(memory: Memory, reference: str) -> Trust:
     """Return the trust in a record, with every change and its note."""
     record = find(memory, reference).record
-    changes = trusts.of(memory.store, [record.id]).get(record.id, [])
+    changes = signals.trust_changes(memory.store, [record.id]).get(record.id, [])
     events = memory.store.events_with(change.event for change in changes)
     used = usage.of(memory.store, [record.id]).get(record.id, Usage())
     last = max(record.updated_at, record.verified_at, used.last_used_at)
@@ -74,12 +74,14 @@ def change_trust(
     data = {"reason": reason or ("used_correctly" if raises else "outdated"), "delta": size if raises else -size}
     if note:
         data["note"] = check_text(masked(note), "note", LONGEST_NOTE)
-    last = max((change.event for change in trusts.of(memory.store, [record.id]).get(record.id, [])), default="")
+    last = max(
+        (change.event for change in signals.trust_changes(memory.store, [record.id]).get(record.id, [])), default=""
+    )
     memory.commit([memory.event("trusted", record.id, data=data, after=last)])
     return trust_of(memory, record.id)
 
 
-def _history(record: Record, changes: list[trusts.Change], events: dict[str, Event]) -> tuple[Step, ...]:
+def _history(record: Record, changes: list[signals.TrustChange], events: dict[str, Event]) -> tuple[Step, ...]:
     steps, value = [], base_trust(record)
     for change in changes:
         value = min(1.0, max(0.0, value + change.delta))

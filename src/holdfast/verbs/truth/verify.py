@@ -5,17 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from holdfast.engine.views import records
-from holdfast.model.anchor import check_anchors, parse_anchor, snapshot_to_json
+from holdfast.model.anchor import Freshness, check_anchors, parse_anchor, snapshot_to_json
 from holdfast.model.errors import Conflict
-from holdfast.model.freshness import Freshness
 from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import SecretFound
 from holdfast.policy.freshness import details, is_about_code, wrong_claims
 from holdfast.policy.new_value import new_value
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.branches import lost
-from holdfast.verbs.records.freshness import freshness, is_here, snapshot_of
+from holdfast.verbs.records.freshness import freshness, is_here, lost, snapshot_of
 from holdfast.verbs.records.lifecycle import Revision, commit_about, remark, revise
 
 PAGE = 200

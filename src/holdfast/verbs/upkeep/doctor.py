@@ -1,4 +1,4 @@
-"""Status of the store, checks of everything that could be wrong, and rebuilding views."""
+"""Look after a store: its status, checks of everything that could be wrong, maintenance, backups and recovery."""
 
 import os
 import stat
@@ -9,17 +9,31 @@ from pathlib import Path
 from holdfast.engine.journal import changed_rows
 from holdfast.engine.locks import file_system_of, is_remote, problem_with_locks
 from holdfast.engine.raw import counters, trail
+from holdfast.engine.recovery import backup
+from holdfast.engine.recovery.backup import JournalMark, back_up, look_at
+from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.engine.store import Progress, Store
-from holdfast.engine.views import records, vectors
+from holdfast.engine.views import records, usage, vectors
 from holdfast.engine.views.records import Filter
-from holdfast.model.errors import HoldfastError
+from holdfast.model.errors import Conflict, HoldfastError, NotFound
+from holdfast.model.event import Event
 from holdfast.model.ids import days_before
+from holdfast.model.ports import Classifier, Embedder
+from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted
+from holdfast.policy.ranking.retention import CAPS, DAYS, outlived
 from holdfast.verbs.capture.trail import SET_ASIDE
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.hot import cool, hot_ids
 from holdfast.verbs.records.project import saved_elsewhere
+from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.search.embed import catch_up, start_over, usable
 from holdfast.verbs.sessions.receipts import outcomes_of
+
+__all__ = ["JournalMark", "Saved", "back_up", "look_at"]  # verbs of the engine that need nothing more
+
+DESTRUCTIVE = ("retired", "erased", "redacted", "unlinked", "restored")
+MOST_AUDITED = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +62,7 @@ class Status:
     elsewhere: tuple[str, ...] = ()  # sentences about memories of this checkout under other identities
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Check:
     """A check of the doctor; an empty `fix` means that all is well."""
 
@@ -60,7 +74,7 @@ class Check:
 def status(memory: Memory) -> Status:
     """Return what the store contains."""
     store = memory.store
-    here = store.project_number(memory.project)
+    here = memory.here
     events, waiting = trail.size(store)
     week = days_before(memory.clock.now(), 7)
     recent = store.happened(("injected",), week, 10_000)
@@ -106,38 +120,63 @@ def rebuild_vectors(memory: Memory, progress: Callable[[int], None]) -> int:
 
 def examine(memory: Memory) -> Iterator[Check]:
     """Yield the checks of everything that could be wrong."""
-    db = memory.store.db
+    store, db = memory.store, memory.store.db
     if db.path is None:
-        yield Check(name="server", found=f"{db.place} answers: {db.version}")
+        yield Check("server", f"{db.place} answers: {db.version}")
     else:
-        yield Check(name="sqlite", found=db.version)
-        yield _integrity(memory.store)
+        yield Check("sqlite", db.version)
+        yield _integrity(store)
         yield _permissions(db.path)
         yield _locks(db.path)
     for sentence in saved_elsewhere(memory):
-        yield Check(name="project", found=sentence)
-    yield _agreement(memory)
-    yield _embedder(memory)
-    yield _classifier(memory)
-    yield _lag(memory)
+        yield Check("project", sentence)
+    sample = [entry.record for entry in records.page(store, Filter(states=(), separate=True), limit=200)]
+    if wrong := sum(store.folded(record.id) != record for record in sample):
+        yield Check("views", f"{wrong} of {len(sample)} records disagree with the journal", "holdfast store rebuild")
+    else:
+        yield Check("views", f"the newest {len(sample)} records agree with the journal")
+    embedder, classifier = memory.embedder, memory.classifier
+    yield _works(
+        *("embedder", embedder, lambda: embedder and embedder.embed(["a memory"])),
+        *("none: search is by words only", "Set embedder to local."),
+    )
+    yield _works(
+        *("classifier", classifier, lambda: classifier and classifier.chances("user", "We never mock the database.")),
+        *("none: only explicit markers are kept", "Reinstall Holdfast."),
+    )
+    lag = vectors.lag(store)
+    if embedder is None:
+        yield Check("vectors", "not in use" if lag else "up to date")
+    elif problem := usable(memory):
+        yield Check("vectors", problem, "holdfast store rebuild vectors")
+    else:
+        yield Check("vectors", f"{lag} records have none yet; recall catches up automatically" if lag else "up to date")
     yield from _hooks(memory)
 
 
+def _works(name: str, part: Embedder | Classifier | None, probe: Callable[[], object], without: str, fix: str) -> Check:
+    if part is None:
+        return Check(name, without)
+    try:
+        probe()
+    except HoldfastError as problem:
+        return Check(name, problem.message, problem.hint or fix)
+    return Check(name, f"{part.name} works")
+
+
 def _integrity(store: Store) -> Check:
-    damage = store.db.damage()
+    damage = store.db.damage() or [f"event {row} was altered" for row in changed_rows(store)]
     if not damage:
-        damage = [f"event {row} was altered" for row in changed_rows(store)]
-    if not damage:
-        return Check(name="pages", found=f"{store.db.place} is intact")
+        return Check("pages", f"{store.db.place} is intact")
     fix = "holdfast store recover saves what is readable; holdfast store restore FILE restores a backup"
-    return Check(name="pages", found="; ".join(damage[:3]), fix=fix)
+    return Check("pages", "; ".join(damage[:3]), fix)
 
 
 def _permissions(file: Path) -> Check:
     loose = [path for path in (file, file.parent) if stat.S_IMODE(path.stat().st_mode) & 0o077]
     if not loose or os.name == "nt":
-        return Check(name="permissions", found="only you can read the store")
-    return Check(name="permissions", found=f"others can read {loose[0]}", fix=f"chmod go-rwx '{loose[0]}'")
+        return Check("permissions", "only you can read the store")
+    return Check("permissions", f"others can read {loose[0]}", f"chmod go-rwx '{loose[0]}'")
 
 
 def _locks(file: Path) -> Check:
@@ -146,73 +185,128 @@ def _locks(file: Path) -> Check:
     try:
         problem = problem_with_locks(file.parent)
     except OSError as unwritable:
-        return Check(name="locks", found=f"not checked: {unwritable.strerror}")
+        return Check("locks", f"not checked: {unwritable.strerror}")
     if problem:
-        return Check(name="locks", found=f"{problem}: processes could damage the store", fix=move)
+        return Check("locks", f"{problem}: processes could damage the store", move)
     if is_remote(kind):
-        return Check(name="locks", found=f"the store is on {kind}, where locks may not reach other machines", fix=move)
-    return Check(name="locks", found="locks work between processes")
-
-
-def _agreement(memory: Memory) -> Check:
-    """Compare the newest records with their events."""
-    sample = records.page(memory.store, Filter(states=(), separate=True), limit=200)
-    from_journal = {entry.record.id: memory.store.folded(entry.record.id) for entry in sample}
-    wrong = [entry.record.id for entry in sample if from_journal[entry.record.id] != entry.record]
-    if not wrong:
-        return Check(name="views", found=f"the newest {len(sample)} records agree with the journal")
-    return Check(
-        name="views",
-        found=f"{len(wrong)} of {len(sample)} records disagree with the journal",
-        fix="holdfast store rebuild",
-    )
+        return Check("locks", f"the store is on {kind}, where locks may not reach other machines", move)
+    return Check("locks", "locks work between processes")
 
 
 def _hooks(memory: Memory) -> Iterator[Check]:
     """Report events that could not be used, and hooks that failed."""
-    folder = memory.store.folder
-    aside = sorted((folder / "spool").glob(f"*{SET_ASIDE}")) if folder else []
-    failed = [
-        failure
-        for failure in counters.failures(memory.store, counters.KEPT_FAILURES)
-        if failure.name in ("spool", "derive")
-    ]
-    if aside:
-        reasons = [failure.said for failure in failed if failure.name == "spool"]
-        why = f" ({reasons[0]})" if reasons else ""
+    folder, week = memory.store.folder, days_before(memory.clock.now(), 7)
+    failures = counters.failures(memory.store, counters.KEPT_FAILURES)
+    if aside := sorted((folder / "spool").glob(f"*{SET_ASIDE}")) if folder else []:
+        why = next((f" ({failure.said})" for failure in failures if failure.name == "spool"), "")
         fix = f"Look at {aside[0].parent}/*{SET_ASIDE} and delete them; nothing else needs them"
-        yield Check(name="spool", found=f"{counted(len(aside), 'event')} set aside{why}", fix=fix)
-    lost = [
-        failure for failure in failed if failure.name == "derive" and failure.at > days_before(memory.clock.now(), 7)
-    ]
-    if lost:
-        yield Check(name="sessions", found=f"{counted(len(lost), 'session')} could not be processed: {lost[0].said}")
+        yield Check("spool", f"{counted(len(aside), 'event')} set aside{why}", fix)
+    if lost := [failure for failure in failures if failure.name == "derive" and failure.at > week]:
+        yield Check("sessions", f"{counted(len(lost), 'session')} could not be processed: {lost[0].said}")
 
 
-def _classifier(memory: Memory) -> Check:
-    if memory.classifier is None:
-        return Check(name="classifier", found="none: only explicit markers are kept")
-    try:
-        memory.classifier.chances("user", "We never mock the database here.")
-    except HoldfastError as problem:
-        return Check(name="classifier", found=problem.message, fix=problem.hint or "Reinstall Holdfast.")
-    return Check(name="classifier", found=f"{memory.classifier.name} works")
+# Maintenance.
 
 
-def _embedder(memory: Memory) -> Check:
-    if memory.embedder is None:
-        return Check(name="embedder", found="none: search is by words only")
-    try:
-        memory.embedder.embed(["a memory"])
-    except HoldfastError as problem:
-        return Check(name="embedder", found=problem.message, fix=problem.hint or "Set embedder to local.")
-    return Check(name="embedder", found=f"{memory.embedder.name} works")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """What maintenance did, or would do."""
+
+    retired: tuple[Record, ...] = ()
+    cooled: tuple[Record, ...] = ()
+    bytes_before: int = 0
+    bytes_after: int = 0
+    dry_run: bool = False
 
 
-def _lag(memory: Memory) -> Check:
-    waiting = vectors.lag(memory.store)
-    if problem := usable(memory) if memory.embedder else "":
-        return Check(name="vectors", found=problem, fix="holdfast store rebuild vectors")
-    if not waiting or memory.embedder is None:
-        return Check(name="vectors", found="up to date" if not waiting else "not in use")
-    return Check(name="vectors", found=f"{waiting} records have none yet; recall catches up automatically")
+def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) -> Upkeep:
+    """Retire unused records past their retention, trim the hot set and free space. Nothing is deleted."""
+    old = tuple(_outlived(memory)) if retiring else ()
+    before = memory.store.db.size
+    if dry_run:
+        return Upkeep(retired=old, bytes_before=before, bytes_after=before, dry_run=True)
+    if old:
+        why = {kind: {"reason": f"kept {days} days without use"} for kind, days in DAYS.items()}
+        memory.commit([memory.event("retired", each.id, data=why[each.kind], after=each.head) for each in old])
+    cooled = tuple(cool(memory))
+    memory.store.db.compact()
+    return Upkeep(retired=old, cooled=cooled, bytes_before=before, bytes_after=memory.store.db.size)
+
+
+def _outlived(memory: Memory) -> Iterator[Record]:
+    """Yield the records of this project that were not used within the retention of their kind, or exceed its cap."""
+    now, hot = memory.clock.now(), hot_ids(memory)
+    for kind in DAYS:
+        known = newest_of_kind(memory, kind, limit=1_000_000)
+        used = usage.of(memory.store, [record.id for record in known])
+        for place, record in enumerate(known):
+            if record.id not in hot and (place >= CAPS[kind] or outlived(record, used.get(record.id), now)):
+                yield record
+
+
+def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100) -> list[Event]:
+    """Return recent retirements, erasures and restorations, latest first."""
+    since = days_before(memory.clock.now(), days)
+    return memory.store.happened((verb,) if verb else DESTRUCTIVE, since, limit)
+
+
+def removals(memory: Memory) -> list[Event]:
+    """Return what was removed in this project, also from the hot set, or restored; latest first."""
+    events = memory.store.happened((*DESTRUCTIVE, "heated"), "", MOST_AUDITED)
+    removed = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
+    known = records.by_ids(memory.store, {event.about for event in removed})
+    own = {id_ for id_, entry in known.items() if entry.record.project in (memory.project, GLOBAL)}
+    return [event for event in removed if event.about in own]
+
+
+# Backups and recovery: these verbs work on closed files.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackedUp:
+    """A backup that was made, and the older ones that were removed for it."""
+
+    file: Path
+    mark: JournalMark
+    removed: list[Path]
+
+
+def back_up_store(store: Path, file: Path | None, *, keep: int | None, now: str) -> BackedUp:
+    """Copy a store to a file, or into its folder of backups, where only so many are kept if asked."""
+    folder = store.parent / backup.FOLDER
+    target = file or folder / f"{backup.NAMED}{now}.db"
+    mark = back_up(store, target)
+    if file:
+        backup.note_elsewhere(store.parent, target)
+    return BackedUp(file=target, mark=mark, removed=backup.rotate(folder, keep, target) if keep else [])
+
+
+def restore(file: Path, store: Path, *, now: str) -> tuple[JournalMark, Path | None]:
+    """Replace a store by a backup; return what was restored, and where the store that was there is kept."""
+    return backup.restore(file, store, store.parent / backup.FOLDER / f"before-restore-{now}.db")
+
+
+def recover_file(file: Path, output: Path) -> Saved:
+    """Write a new store of what can be read of a damaged file."""
+    if not file.is_file():
+        raise NotFound(f"There is no file {file}.", hint="Check the path.")
+    if output.exists():
+        raise Conflict(f"{output} is there already; nothing is overwritten.", hint="Give another name.")
+    saved = salvage(file, output)
+    backup.as_of_now(output)
+    return saved
+
+
+def recover_store(store: Path, *, now: str) -> tuple[Saved, Path]:
+    """Replace a damaged store by what can be read of it; return where the damaged one is kept.
+
+    The new store is made in the folder of the damaged one's copy, and put in place only when it is whole.
+    """
+    with backup.unshared(store):
+        kept = backup.set_aside(store, store.parent / f"damaged-{now}")
+        new = kept / "recovered.db"
+        saved = salvage(kept / store.name, new)
+        backup.as_of_now(new)
+        backup.put_in_place(new, store)
+        new.unlink()
+    return saved, kept

@@ -5,9 +5,11 @@ erasure is finished by the next erasure, by the worker, or by the same command a
 """
 
 import json
+import mmap
 import re
 import shutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,35 +21,30 @@ from holdfast.engine.recovery import backup
 from holdfast.engine.sqlite import SQLite, is_store
 from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, records
-from holdfast.model.errors import StoreError
+from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import FOLDING, SHARED, Event, Json
-from holdfast.model.files import read_regular, write_whole
+from holdfast.model.files import open_regular, read_regular, write_whole
 from holdfast.model.fold import fold_all, scrub
 from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.record import record_to_json
 from holdfast.model.replica import ReplicaUpdate
 from holdfast.policy.erasing import Eraser, resembles, sentences_in, signs_in
 from holdfast.verbs.memory import Memory, find, untagged
-from holdfast.verbs.upkeep.scan import clean_file, clean_transcripts, in_every_text
+from holdfast.verbs.upkeep.scan import clean_file, clean_transcripts, files_of, in_every_text, redactions
 
 FOLDER = "erasing"  # texts of erased memories, until every copy is gone
 PATIENCE = 30.0  # seconds to wait for the worker to finish
 PIECES = 40  # pieces of the erased texts to search for in the journal
-ERASING = ("erased", "accepted")  # accepting may be accepting an erasure
 # Files of hooks and the worker beside the database that may contain memory texts.
 _PREPARED = ("prepared/*", "prepared/.*")
 _NOTED = ("spool/*", "spool/.*", "seen/*", "sessions/*/*", "hooks.log*")
 _STRUCTURE = ("settings", "projects")  # names and switches, no raw material
 _ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_ROWS = {"trail": "entry of the trail", "outputs": "logged output", "transcripts": "transcript"}
 _LEFT_BY = re.compile(r"\.(?:.*\.)?(\d+)\.(?:part|redacted|tmp)(?:-\w+)?|\.restoring-(\d+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErasableData:
-    """The event data of a memory that is being erased."""
-
-    about: str
-    said: tuple[Json, ...] = ()
+Remains = Mapping[str, Sequence[Json]]  # the event data of memories that are being erased, by id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,19 +69,25 @@ class Swept:
     masked: tuple[str, ...]
     said_by: tuple[str, ...]
 
-    def counts(self) -> dict[str, int]:
-        """Return how much of each kind was masked."""
-        named = {_ROWS.get(table, f"row of {table}"): count for table, count in self.rows.items()}
-        return named | {"memory that quoted it": len(self.masked)}
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """A copy of the store: whether it contains what was erased, what was done about it, and what went wrong."""
 
-_ROWS = {"trail": "entry of the trail", "outputs": "logged output", "transcripts": "transcript"}
+    path: str
+    holds: bool
+    rewritten: bool = False
+    removed: bool = False  # deleted: it is damaged and could not be rewritten
+    problem: str = ""
 
 
 def erase(memory: Memory, reference: str) -> Erased:
     """Erase a memory from the journal and from every copy on this machine; repeat to finish an interrupted erasure."""
-    if erased_id := _erased_before(memory, reference):
-        return finish(memory, [ErasableData(about=erased_id)])
+    own = untagged(reference)
+    entries = records.with_part(memory.store, check_part(own), 2) if is_part(own) else []
+    exact = [entry for entry in entries if entry.record.id == own.upper()] or entries
+    if len(exact) == 1 and exact[0].record.state == "erased":
+        return finish(memory, {exact[0].record.id: ()})
     record = find(memory, reference).record
     return commit(memory, [memory.signed(memory.event("erased", record.id, after=record.head))])[1]
 
@@ -96,63 +99,69 @@ def commit(memory: Memory, events: Sequence[Event]) -> tuple[list[Entry], Erased
     return entries, finish(memory, remains)
 
 
-def note_remains(store: Store, events: Iterable[Event]) -> list[ErasableData]:
-    """Note the texts of records that events will erase, before the store deletes them."""
-    noted = []
-    verbs = {event.about: event.verb for event in sorted(events, key=lambda event: event.verb) if event.verb in ERASING}
-    for about, verb in verbs.items():
-        known = store.all_about(about)
-        if verb != "erased" and all(event.verb != "erased" for event in known):
-            continue
-        remains = ErasableData(about=about, said=tuple(_unscrubbed(known)))
-        if remains.said and store.folder and store.folder.is_dir():
-            _write(store.folder, remains)
-        noted.append(remains)
-    return noted
+def note_remains(store: Store, events: Iterable[Event]) -> Remains:
+    """Note the texts of records that events will erase, before the store deletes them. Accepting may accept an erasure."""
+    remains = dict[str, list[Json]]()
+    for event in events:
+        known = store.all_about(event.about) if event.verb in ("erased", "accepted") else []
+        if event.verb == "erased" or any(each.verb == "erased" for each in known):
+            remains[event.about] = _unscrubbed(known)
+    for about, said in remains.items():
+        if said and store.folder and store.folder.is_dir():
+            _write(_note(store.folder, about), said)
+    return remains
 
 
-def finish(memory: Memory, remains: Iterable[ErasableData] = ()) -> Erased:
+def _write(note: Path, said: Sequence[Json]) -> None:
+    """Store the texts of a record being erased; synced to disk before the journal deletes them."""
+    note.parent.mkdir(mode=0o700, exist_ok=True)
+    write_whole(note, json.dumps(said), sync=True)
+
+
+def _note(folder: Path, about: str) -> Path:
+    return folder / FOLDER / f"{about}.json"
+
+
+def finish(memory: Memory, remains: Remains | None = None) -> Erased:
     """Clean every copy of erased memories: those passed in, and those that earlier erasures did not finish."""
-    todo = {remain.about: remain for remain in (*remains, *unfinished(memory.store.folder))}
+    folder = memory.store.folder
+    todo = {**(remains or {}), **unfinished(folder)}
     if not todo:
         return Erased()
-    with turn(memory.store.folder, PATIENCE) as alone:
-        erased = [remain for remain in todo.values() if _is_erased(memory.store, remain.about)]
+    with turn(folder, PATIENCE) as alone:
+        erased = {about: said for about, said in todo.items() if _is_erased(memory.store, about)}
         done = _sweep(memory, erased) if erased else Erased()
-        for remain in todo.values() if alone else ():
-            _file(memory.store.folder, remain.about).unlink(missing_ok=True) if memory.store.folder else None
+        if alone and folder:
+            for about in todo:
+                _note(folder, about).unlink(missing_ok=True)
     if alone:
         return done
     busy = "what the worker is writing at this moment: it removes that itself when it is done"
     return replace(done, not_reached=(*done.not_reached, busy), finished=False)
 
 
-def unfinished(folder: Path | None) -> list[ErasableData]:
+def unfinished(folder: Path | None) -> Remains:
     """Return the notes of interrupted erasures."""
-    notes = []
+    notes = dict[str, list[Json]]()
     for path in sorted((folder / FOLDER).glob("*.json")) if folder else ():
         try:
-            data = json.loads(read_regular(path))
+            notes[path.stem] = json.loads(read_regular(path))
         except FileNotFoundError:
             continue  # finished by another process
         except ValueError:
-            data = []  # interrupted while writing the note: the journal still has the text
-        notes.append(ErasableData(about=path.stem, said=tuple(data)))
+            notes[path.stem] = []  # interrupted while writing the note: the journal still has the text
     return notes
 
 
 def forget_prepared(memory: Memory) -> int:
     """Remove prepared files that mention a record erased elsewhere; return how many."""
-    folder = memory.store.folder
-    removed = 0
-    with turn(folder):
-        for path in _files(folder, _PREPARED):
-            named = set(_ID.findall(_content(path)))
-            known = records.by_ids(memory.store, named) if named else {}
-            if any(entry.record.state == "erased" for entry in known.values()):
-                path.unlink(missing_ok=True)
-                removed += 1
-    return removed
+
+    def is_outdated(content: str) -> bool:
+        known = records.by_ids(memory.store, named) if (named := set(_ID.findall(content))) else {}
+        return any(entry.record.state == "erased" for entry in known.values())
+
+    with turn(memory.store.folder):
+        return _drop_prepared(memory.store.folder, is_outdated)
 
 
 def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swept:
@@ -162,39 +171,71 @@ def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swep
     if unknown:
         store.commit(unknown)
     clean = in_every_text(eraser.masked)
+    changed, others = list[tuple[int, Event]](), list[str]()
     with store.transaction():
         outputs.forget(store, ids)
         rows = text_tables.rewrite(store, clean, _STRUCTURE) | clean_transcripts(store, clean)
-        changed, others = _quoting(store, ids, eraser)
+        # On a team server a user sees only their own raw data.
+        for seq, event in () if store.is_guarded else store.holding(eraser.samples(PIECES)):
+            kept = replace(event, data=clean(dict(event.data)))
+            if event.about in ids or kept.data == event.data:
+                continue
+            if event.by.kind == "rule" or event.verb in ("started", "closed"):
+                changed.append((seq, kept))
+            else:
+                others.append(event.about)
         store.put_again(changed)
-    quoted = tuple(dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING))
-    return Swept(rows=rows, masked=quoted, said_by=others)
+    quoted = dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)
+    return Swept(rows=rows, masked=tuple(quoted), said_by=tuple(dict.fromkeys(others)))
 
 
-def _sweep(memory: Memory, gone: Sequence[ErasableData]) -> Erased:
+def _sweep(memory: Memory, gone: Remains) -> Erased:
     """Remove erased memories from everything; safe to repeat after an interruption."""
-    folder, ids = memory.store.folder, tuple(remain.about for remain in gone)
-    erasures = erasures_of(memory, ids)
+    folder, ids = memory.store.folder, tuple(gone)
+    erasures = _erasures_of(memory, ids)
     with ExitStack() as opened:
         siblings, unopened = _siblings(memory.store)
         stores = [memory.store, *(opened.enter_context(closing(store)) for store in siblings)]
-        said = [data for remain in gone for data in remain.said]
-        said += [data for store in stores[1:] for about in ids for data in erasable_data(store, about)]
+        said = [data for each in gone.values() for data in each]
+        said += [data for store in siblings for about in ids for data in _unscrubbed(store.all_about(about))]
         eraser = Eraser(texts := sentences_in(said))
         clean = in_every_text(eraser.masked)
-        reached = {
-            "prepared file": _drop_prepared(folder, ids, signs_in(said)),
-            "file of hooks": sum(clean_file(path, clean) for path in _files(folder, _NOTED)),
-            "unfinished file": _drop_leftovers(memory),
-        }
+        names, signs = [name for about in ids for name in (about, short(about))], signs_in(said)
+        prepared = _drop_prepared(
+            folder, lambda content: any(name in content for name in names) or resembles(content, signs)
+        )
+        reached = Counter(
+            {
+                "prepared file": prepared,
+                "file of hooks": sum(clean_file(path, clean) for path in files_of(folder, _NOTED)),
+                "unfinished file": _drop_leftovers(memory),
+            }
+        )
         with memory.store.transaction():
             swept = [sweep_store(memory.store, erasures, eraser)]
-            _note_masked(memory, swept[0].masked)
-        swept += [sweep_store(store, erasures, eraser) for store in stores[1:]]
+            redacted = redactions(memory, swept[0].masked, "it quoted an erased memory")
+            memory.store.commit([memory.signed(event) for event in redacted])
+        swept += [sweep_store(store, erasures, eraser) for store in siblings]
         emptied = [store.forget_words() for store in stores]
-    copies = memory.copies(_updates(memory, ids), lambda about, text: _is_outdated(memory, about, text, ids, eraser))
-    for name, count in (*copies.reached.items(), *(item for sweep in swept for item in sweep.counts().items())):
-        reached[name] = reached.get(name, 0) + count
+
+    def is_outdated(about: str, text: str) -> bool:
+        """True if a file must be removed: its record is erased, or it still contains masked text. The next sync writes it again."""
+        if about in gone or not eraser.is_in(text):
+            return about in gone
+        record = memory.store.folded(about)
+        return record is not None and not eraser.is_in(record_to_json(record))
+
+    histories = [memory.store.events_about(about) for about in ids]
+    updates = [
+        ReplicaUpdate(record=record, events=tuple(event for event in events if event.verb in SHARED))
+        for events in histories
+        if (record := fold_all(events))
+    ]
+    copies = memory.copies(updates, is_outdated)
+    reached.update(copies.reached)
+    for sweep in swept:
+        reached.update({_ROWS.get(table, f"row of {table}"): count for table, count in sweep.rows.items()})
+        reached["memory that quoted it"] += len(sweep.masked)
     return Erased(
         ids=ids,
         reached={name: count for name, count in reached.items() if count},
@@ -205,62 +246,18 @@ def _sweep(memory: Memory, gone: Sequence[ErasableData]) -> Erased:
     )
 
 
-def erasures_of(memory: Memory, ids: Iterable[str]) -> list[Event]:
-    """Return the events that erased memories."""
+def _erasures_of(memory: Memory, ids: Iterable[str]) -> list[Event]:
     return [event for about in ids for event in memory.store.events_about(about) if event.verb == "erased"]
 
 
-def erasable_data(store: Store, about: str) -> list[Json]:
-    """Return the event data about a record that erasure would still remove."""
-    return _unscrubbed(store.all_about(about))
-
-
 def _unscrubbed(events: Iterable[Event]) -> list[Json]:
+    """Return the data of events that erasure would still remove."""
     return [dict(event.data) for event in events if scrub(event) != event]
 
 
-def _quoting(store: Store, ids: Collection[str], eraser: Eraser) -> tuple[list[tuple[int, Event]], tuple[str, ...]]:
-    """Return events made by rules that quote the text, masked; and the records of users and agents with the same text."""
-    if store.is_guarded:
-        return [], ()  # on a team server a user sees only their own raw data
-    clean, changed, others = in_every_text(eraser.masked), [], []
-    for seq, event in store.holding(eraser.samples(PIECES)):
-        kept = replace(event, data=clean(dict(event.data)))
-        if event.about in ids or kept.data == event.data:
-            continue
-        if event.by.kind == "rule" or event.verb in ("started", "closed"):
-            changed.append((seq, kept))
-        else:
-            others.append(event.about)
-    return changed, tuple(dict.fromkeys(others))
-
-
-def _note_masked(memory: Memory, ids: Collection[str]) -> None:
-    """Note in the history of records made by rules that text in them was masked."""
-    heads = {about: entry.record.head for about, entry in records.by_ids(memory.store, ids).items()}
-    why = {"reason": "it quoted an erased memory"}
-    memory.store.commit(
-        [memory.signed(memory.event("redacted", about, data=why, after=heads[about])) for about in heads]
-    )
-
-
-def _is_outdated(memory: Memory, about: str, text: str, ids: Collection[str], eraser: Eraser) -> bool:
-    """True if a file must be removed: its record is erased, or it still contains masked text. The next sync writes it again."""
-    if about in ids:
-        return True
-    if not eraser.is_in(text):
-        return False
-    record = memory.store.folded(about)
-    return record is not None and not eraser.is_in(record_to_json(record))
-
-
-def _updates(memory: Memory, ids: Iterable[str]) -> list[ReplicaUpdate]:
-    histories = [memory.store.events_about(about) for about in ids]
-    return [
-        ReplicaUpdate(record=record, events=tuple(event for event in events if event.verb in SHARED))
-        for events in histories
-        if (record := fold_all(events))
-    ]
+def _is_erased(store: Store, about: str) -> bool:
+    record = store.folded(about)
+    return record is not None and record.state == "erased"
 
 
 def _siblings(store: Store) -> tuple[list[Store], list[str]]:
@@ -276,13 +273,15 @@ def _siblings(store: Store) -> tuple[list[Store], list[str]]:
     return stores, problems
 
 
-def _drop_prepared(folder: Path | None, ids: Collection[str], signs: Collection[str]) -> int:
-    """Remove prepared files that mention the records or contain their text; the worker makes them again."""
-    names = [name for about in ids for name in (about, short(about))]
+def _drop_prepared(folder: Path | None, is_outdated: Callable[[str], bool]) -> int:
+    """Remove prepared files whose content is outdated; the worker makes them again."""
     removed = 0
-    for path in _files(folder, _PREPARED):
-        content = _content(path)
-        if any(name in content for name in names) or resembles(content, signs):
+    for path in files_of(folder, _PREPARED):
+        try:
+            content = read_regular(path).decode("utf-8", "replace")
+        except FileNotFoundError:
+            continue  # removed meanwhile
+        if is_outdated(content):
             path.unlink(missing_ok=True)
             removed += 1
     return removed
@@ -291,7 +290,7 @@ def _drop_prepared(folder: Path | None, ids: Collection[str], signs: Collection[
 def _drop_leftovers(memory: Memory) -> int:
     """Remove temporary files and folders of a backup, restore or erasure that was killed."""
     removed, folder = 0, memory.store.folder
-    paths = _files(folder, (".restoring-*", "backups/.*", f"{FOLDER}/.*"), folders=True)
+    paths = files_of(folder, (".restoring-*", "backups/.*", f"{FOLDER}/.*"), folders=True)
     paths += [
         path for file in (backup.known(folder) if folder else ()) for path in file.parent.glob(f".*{file.name}.*.part*")
     ]
@@ -319,37 +318,42 @@ def _out_of_reach(memory: Memory, *, emptied: bool) -> list[str]:
     return places
 
 
-def _erased_before(memory: Memory, reference: str) -> str:
-    """Return the id of an already erased record, if the reference matches nothing else."""
-    own = untagged(reference)
-    entries = records.with_part(memory.store, check_part(own), 2) if is_part(own) else []
-    exact = [entry for entry in entries if entry.record.id == own.upper()] or entries
-    return exact[0].record.id if len(exact) == 1 and exact[0].record.state == "erased" else ""
+def backups_of(memory: Memory, erased: Erased, *, rewrite: bool = False) -> list[Backup]:
+    """Return every known backup, and whether it still contains what was erased.
+
+    With `rewrite` those that do are rewritten without it, checked and replaced.
+    """
+    files = [file for file in backup.known(memory.store.folder) if file.exists()] if memory.store.folder else []
+    only_there = sentences_in([data for file in files for data in _erased_data(file, erased)])
+    eraser, erasures = Eraser((*erased.texts, *only_there)), _erasures_of(memory, erased.ids)
+    backups = []
+    for file in files:
+        found = Backup(path=str(file), holds=_holds(file, erased, eraser))
+        if rewrite and found.holds:
+            try:
+                backup.rewrite(file, lambda store: sweep_store(store, erasures, eraser))
+                found = replace(found, holds=_holds(file, erased, eraser), rewritten=True)
+            except (HoldfastError, OSError) as problem:
+                if isinstance(problem, StoreError) and file.parent.name != backup.FOLDER:
+                    file.unlink()  # the rest of a damaged store: what was readable is recovered
+                    found = replace(found, holds=False, removed=True)
+                else:
+                    found = replace(found, problem=str(problem))
+        backups.append(found)
+    return backups
 
 
-def _is_erased(store: Store, about: str) -> bool:
-    record = store.folded(about)
-    return record is not None and record.state == "erased"
-
-
-def _files(folder: Path | None, patterns: Iterable[str], *, folders: bool = False) -> list[Path]:
-    paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))] if folder else []
-    return [path for path in dict.fromkeys(paths) if folders or path.is_file()]
-
-
-def _content(path: Path) -> str:
-    """Return the content of a file as text; empty if the file was removed meanwhile."""
+def _erased_data(file: Path, erased: Erased) -> list[Json]:
     try:
-        return read_regular(path).decode("utf-8", "replace")
-    except FileNotFoundError:
-        return ""
+        return _unscrubbed(backup.events_in(file, erased.ids))
+    except StoreError:
+        return []  # damaged, or a log: its bytes are searched instead
 
 
-def _file(folder: Path, about: str) -> Path:
-    return folder / FOLDER / f"{about}.json"
-
-
-def _write(folder: Path, remains: ErasableData) -> None:
-    """Store the texts of a record being erased; synced to disk before the journal deletes them."""
-    (folder / FOLDER).mkdir(mode=0o700, exist_ok=True)
-    write_whole(_file(folder, remains.about), json.dumps(remains.said), sync=True)
+def _holds(file: Path, erased: Erased, eraser: Eraser) -> bool:
+    if _erased_data(file, erased):
+        return True
+    if not file.stat().st_size:
+        return False
+    with open_regular(file) as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        return eraser.is_in_bytes(raw)

@@ -1,24 +1,28 @@
-"""The health of a project's memory, and what to do about it first."""
+"""Reports on what a store holds and how well it serves: the health of a project, recalls and outcomes by day, counters."""
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
 
-from holdfast.engine.raw import counters
-from holdfast.engine.views import health_queries, labels, links, records, usage
-from holdfast.engine.views.health_queries import Trouble
+from holdfast.engine.raw import counters, outputs, trail
+from holdfast.engine.raw.counters import Failure
+from holdfast.engine.views import labels, links, queries, records, sessions, signals, usage
+from holdfast.engine.views.records import Filter
 from holdfast.model.ids import days_before, short
-from holdfast.model.record import Record
+from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.ranking.health import Measure, measures, score
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.freshness import freshness, is_here
-from holdfast.verbs.records.overwritten import Overwritten, recently_overwritten
+from holdfast.verbs.records.conflicts import recently_overwritten
+from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, is_here
 from holdfast.verbs.records.read import waiting_records
 
 ROWS = 20
-MOST_CHECKED = 500
 HEAVY = 3
 RARE = 1  # a scope this rare may be a typo
 NEAR = 2  # characters that may differ
+MOST_INJECTIONS, MOST_TIMED = 100_000, 2_000
+USED = ("applied", "corrected", "succeeded")  # outcomes that show that a memory was used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,44 +76,81 @@ class Health:
     queue: tuple[Chore, ...] = ()
 
 
+# What to do about each sort of problem, why, and the command for it; the most pressing first.
+_ADVICE = {
+    "overwritten": ("compare", "{1}", "holdfast history {0}"),
+    "contradicted": ("fix or retire", "it was reported wrong", "holdfast revise {0} --text …"),
+    "conflicts": ("decide", "these two contradict each other", "holdfast review resolve {0} {1}"),
+    "waiting": ("approve or reject", "it is pending", "holdfast review approve {0}"),
+    "drifted": ("check", "the code it cites has changed", "holdfast show {0}"),
+    "stale": ("check", "it was checked long ago", "holdfast verify {0}"),
+    "unverified": ("check", "it was never checked", "holdfast verify {0}"),
+    "typos": ("rename", "it looks like {1}", "holdfast store rename-scope {0} {1}"),
+    "dead": ("reword or retire", "returned, and never helped", "holdfast forget {0} --reason …"),
+}
+
+
 def health(memory: Memory, *, days: int = 30) -> Health:
     """Check everything that makes a memory less useful, and rank what to do."""
-    store, here = memory.store, memory.store.project_number(memory.project)
+    store, here = memory.store, memory.here
     before = days_before(memory.clock.now(), days)
-    total, troubles = health_queries.tally(store, here, before)
-    samples: dict[str, Sample] = {name: _sample(memory, name, count, before) for name, count in troubles.items()}
+    total, troubles = queries.tally(store, here, before)
+    ids = {
+        name: queries.ids_of(store, name, here, before, min(ROWS, count)) if count else ()
+        for name, count in troubles.items()
+    }
+    corrected = dict(queries.heavy(store, here, HEAVY, ROWS))
+    known = records.by_ids(store, {*corrected, *(id_ for each in ids.values() for id_ in each)})
+    samples: dict[str, Sample] = {
+        name: Sample(total=troubles[name], records=tuple(known[id_].record for id_ in each if id_ in known))
+        for name, each in ids.items()
+    }
+    cites, unlooked = citing(memory, MOST_CHECKED)
+    gone = None  # whether cited code changed is known only in the project's checkout
+    if is_here(memory, memory.project):
+        moved = [record for record, _ in drifted(memory, cites).values()]
+        gone = Sample(total=len(moved), records=tuple(moved[:ROWS]))
+    else:
+        unlooked += len(cites)
     scopes = labels.counts(store, "scope", here)
     typos, conflicts = tuple(typos_in(scopes)), tuple(links.pairs(store, "contradicts", here))
-    drifted, unlooked = _drifted(memory, here)
-    counts = {name: sample.total for name, sample in samples.items()} | {"drifted": drifted.total if drifted else 0}
-    judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
     waiting = tuple(waiting_records(memory))
-    replaced = recently_overwritten(memory)
+    counts = {name: sample.total for name, sample in samples.items()} | {"drifted": gone.total if gone else 0}
+    judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
+    by_record = {
+        **{name: sample.records for name, sample in samples.items()},
+        "drifted": gone.records if gone else (),
+        "waiting": waiting,
+    }
+    cases: dict[str, list[tuple[Record | None, tuple[str, ...]]]] = {
+        **{name: [(record, (short(record.id),)) for record in each] for name, each in by_record.items()},
+        "overwritten": [
+            (found.record, (short(found.record.id), found.remark.why)) for found in recently_overwritten(memory)
+        ],
+        "conflicts": [(None, (short(first), short(second))) for first, second in conflicts],
+        "typos": [(None, (typo.scope, typo.meant)) for typo in typos],
+    }
     return Health(
         days=days,
         total=total,
         score=score(judged),
         measures=tuple(judged),
         **samples,
-        drifted=drifted,
+        drifted=gone,
         unlooked=unlooked,
-        heavy=_heavy(memory, here),
+        heavy=tuple((known[id_].record, times) for id_, times in corrected.items() if id_ in known),
         conflicts=conflicts,
         scopes=scopes,
         typos=typos,
         markers=_markers(memory, before),
         strangers=tuple(usage.strangers(store)),
         waiting=waiting,
-        queue=(
-            *(_compare(found) for found in replaced),
-            *_queue({**samples, "drifted": drifted or Sample(total=0)}, conflicts, typos, waiting),
+        queue=tuple(
+            Chore(what=what, why=why.format(*words), command=command.format(*words), record=record)
+            for name, (what, why, command) in _ADVICE.items()
+            for record, words in cases[name]
         ),
     )
-
-
-def _compare(found: Overwritten) -> Chore:
-    command = f"holdfast history {short(found.record.id)}"
-    return Chore(what="compare", why=found.remark.why, command=command, record=found.record)
 
 
 def typos_in(scopes: dict[str, int]) -> list[Typo]:
@@ -117,95 +158,239 @@ def typos_in(scopes: dict[str, int]) -> list[Typo]:
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  only here
 
     typos = []
+    common = [name for name, count in scopes.items() if count > RARE and len(name) > NEAR + 1]
     for scope in (name for name, count in scopes.items() if count <= RARE):
-        common = [name for name, count in scopes.items() if count > RARE and len(name) > NEAR + 1]
         near = [(Levenshtein.distance(scope, name, score_cutoff=NEAR), name) for name in common]
-        close = [pair for pair in near if 0 < pair[0] <= NEAR]
-        if close:
+        if close := [pair for pair in near if 0 < pair[0] <= NEAR]:
             typos.append(Typo(scope=scope, meant=min(close)[1]))
     return typos
 
 
-def _sample(memory: Memory, trouble: Trouble, count: int, before: str) -> Sample:
-    here, most = memory.store.project_number(memory.project), min(ROWS, count)
-    ids = health_queries.ids_of(memory.store, trouble, here, before, most) if most else ()
-    known = records.by_ids(memory.store, ids)
-    return Sample(total=count, records=tuple(known[id_].record for id_ in ids if id_ in known))
-
-
-def _drifted(memory: Memory, here: int) -> tuple[Sample | None, int]:
-    """Return the records whose cited code has changed, and how many were not checked.
-
-    None if this is not the project's checkout: then it is unknown.
-    """
-    citing = health_queries.citing(memory.store, here, MOST_CHECKED)
-    if not is_here(memory, memory.project):
-        return None, citing.total
-    known = [entry.record for entry in records.by_ids(memory.store, citing.ids).values()]
-    judged = freshness(memory, known)
-    moved = [record for record in known if record.id in judged and judged[record.id].problems]
-    return Sample(total=len(moved), records=tuple(moved[:ROWS])), citing.total - len(citing.ids)
-
-
-def _heavy(memory: Memory, here: int) -> tuple[tuple[Record, int], ...]:
-    corrected = health_queries.heavy(memory.store, here, HEAVY, ROWS)
-    known = records.by_ids(memory.store, [id_ for id_, _ in corrected])
-    return tuple((known[id_].record, times) for id_, times in corrected if id_ in known)
-
-
 def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
     """Return how often each transient wording was rejected, and how often it was saved anyway."""
-    fired = counters.totals(memory.store, "transient.fired.", since)
-    insisted = counters.totals(memory.store, "transient.insisted.", since)
-    words = {name.rpartition(".")[2] for name in (*fired, *insisted)}
-    return {
-        word: (fired.get(f"transient.fired.{word}", 0), insisted.get(f"transient.insisted.{word}", 0))
-        for word in sorted(words)
-    }
+    fired, insisted = (
+        {name.removeprefix(prefix): count for name, count in counters.totals(memory.store, prefix, since).items()}
+        for prefix in ("transient.fired.", "transient.insisted.")
+    )
+    return {word: (fired.get(word, 0), insisted.get(word, 0)) for word in sorted({*fired, *insisted})}
 
 
-def _queue(
-    samples: dict[str, Sample], conflicts: Sequence[tuple[str, str]], typos: Sequence[Typo], waiting: Sequence[Record]
-) -> list[Chore]:
-    """Return what to do, most pressing first, each with a command."""
-    decide = [
-        Chore(
-            what="decide",
-            why="these two contradict each other",
-            command=f"holdfast review resolve {short(first)} {short(second)}",
+# What recalls cost and whether they helped.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """The cost of recent recalls, and whether they helped. Declared outcomes were reported, observed ones detected by a rule."""
+
+    sessions: int
+    recalls: int
+    empty: int
+    tokens: int
+    shown: int
+    declared: dict[str, int]
+    observed: dict[str, int]
+
+    @property
+    def helped(self) -> float:
+        """The share of returned results that were reported as helpful."""
+        return self.declared.get("applied", 0) / self.shown if self.shown else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """Counters: the hot set, steps between memories, background work and its last failures."""
+
+    hot: dict[str, int]
+    recalls: int
+    writes: int
+    outputs: int  # stored for mining
+    steps: int
+    steps_taken: int
+    tallies: dict[str, int]
+    failures: tuple[Failure, ...] = ()
+
+
+def quality(memory: Memory, *, days: float = 30) -> Quality:
+    """Return the cost of recent recalls and whether they helped."""
+    store, since = memory.store, days_before(memory.clock.now(), days)
+    costs, uses = usage.costs_since(store, since), usage.all_since(store, since)
+    return Quality(
+        sessions=len(costs),
+        recalls=sum(cost.recalls for cost in costs),
+        empty=sum(cost.empty for cost in costs),
+        tokens=sum(cost.tokens for cost in costs),
+        shown=len(usage.shown_since(store, since)),
+        declared=dict(Counter(use.outcome for use in uses if not use.observed)),
+        observed=dict(Counter(use.outcome for use in uses if use.observed)),
+    )
+
+
+def metrics(memory: Memory) -> Metrics:
+    """Return all counters."""
+    store = memory.store
+    different, taken = signals.steps_counted(store)
+    return Metrics(
+        hot=signals.heat_counts(store),
+        recalls=store.count_of("surfaced"),
+        writes=store.count_of("recorded"),
+        outputs=outputs.counted(store, memory.here),
+        steps=different,
+        steps_taken=taken,
+        tallies=counters.totals(store, ""),
+        failures=tuple(counters.failures(store)),
+    )
+
+
+# The whole store: its projects, and what happened day by day.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A project: its memories, sessions, and the time of the last memory."""
+
+    name: str
+    kept: int  # ever, in any state
+    sessions: int
+    kinds: tuple[tuple[str, int], ...]
+    last_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Recent CPU time of a hook event in milliseconds, as the hooks measured it."""
+
+    event: str
+    times: int
+    p50: float
+    p95: float
+
+
+ByDay = Mapping[str, Counter[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Days:
+    """Counts by day, including days without any. Every mapping goes from a day to counts by name."""
+
+    days: tuple[str, ...]
+    kept: ByDay = field(default_factory=dict)
+    # used: a memory it returned was then used; answered: it returned something, without that; empty
+    recalls: ByDay = field(default_factory=dict)
+    # recalled; of what was injected automatically the part that was used, and the rest as injected
+    tokens: ByDay = field(default_factory=dict)
+    outcomes: ByDay = field(default_factory=dict)
+    observed: int = 0  # outcomes detected only by a rule
+    timings: tuple[Timing, ...] = ()
+
+
+def projects(memory: Memory) -> list[Project]:
+    """Return the projects with any records, the largest first."""
+    found, store = [], memory.store
+    for name in (name for name, count in store.projects().items() if count):
+        number = store.project_number(name)
+        kinds = records.kinds_of(store, number)
+        found.append(
+            Project(
+                name=name,
+                kept=sum(kinds.values()),
+                sessions=sessions.counted(store, name) if name != GLOBAL else 0,
+                kinds=tuple(kinds.items()),
+                last_at=records.last_made(store, number),
+            )
         )
-        for first, second in conflicts
-    ]
-    rename = [
-        Chore(
-            what="rename",
-            why=f"it looks like {typo.meant}",
-            command=f"holdfast store rename-scope {typo.scope} {typo.meant}",
-        )
-        for typo in typos
-    ]
-    chores = {name: _chores(name, sample.records) for name, sample in samples.items()} | {
-        "conflicts": decide,
-        "waiting": _chores("waiting", waiting),
-        "typos": rename,
-    }
-    return [chore for name in _ORDER for chore in chores[name]]
+    return sorted(found, key=lambda project: (-project.kept, project.name))
 
 
-_ORDER = ("contradicted", "conflicts", "waiting", "drifted", "stale", "unverified", "typos", "dead")
-# What to do about each sort of record, why, and the command for it.
-_ADVICE = {
-    "contradicted": ("fix or retire", "it was reported wrong", "holdfast revise {} --text …"),
-    "waiting": ("approve or reject", "it is pending", "holdfast review approve {}"),
-    "drifted": ("check", "the code it cites has changed", "holdfast show {}"),
-    "stale": ("check", "it was checked long ago", "holdfast verify {}"),
-    "unverified": ("check", "it was never checked", "holdfast verify {}"),
-    "dead": ("reword or retire", "returned, and never helped", "holdfast forget {} --reason …"),
-}
+def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone: tzinfo | None = UTC) -> Days:
+    """Return the counts of a project, or of all, by day in a time zone; None is that of this machine."""
+    store, dates = memory.store, _dates(memory, days, zone)
+    since = start_of_day(dates[0], zone)
+    own = None
+    if not everywhere:
+        own = {session.id for session in sessions.page(store, memory.project, limit=100_000, since=since[:10])}
+    uses = usage.all_since(store, since)
+    recalls, tokens = _asked(memory, uses, since, own, zone)
+    outcomes, observed = defaultdict[str, Counter[str]](Counter), 0
+    for use in (use for use in uses if own is None or use.session in own):
+        if use.observed:
+            observed += 1
+        else:
+            outcomes[_day(use.at, zone)][use.outcome] += 1
+    return Days(
+        days=dates,
+        kept=_kept(memory, since, zone, everywhere=everywhere),
+        recalls=recalls,
+        tokens=tokens,
+        outcomes=dict(outcomes),
+        observed=observed,
+        timings=tuple(timings(memory)),
+    )
 
 
-def _chores(name: str, affected: Sequence[Record]) -> list[Chore]:
-    if name not in _ADVICE:
-        return []
-    what, why, command = _ADVICE[name]
-    return [Chore(what=what, why=why, command=command.format(short(record.id)), record=record) for record in affected]
+def saved_by_day(
+    memory: Memory, *, days: int = 90, everywhere: bool = False, zone: tzinfo | None = UTC
+) -> dict[str, int]:
+    """Return how many records were saved on each of the last days, oldest first, observations included."""
+    dates = _dates(memory, days, zone)
+    kept = _kept(memory, start_of_day(dates[0], zone), zone, everywhere=everywhere)
+    return {day: kept[day].total() if day in kept else 0 for day in dates}
+
+
+def start_of_day(date: str, zone: tzinfo | None) -> str:
+    """Return the first instant of a date in a time zone; None is that of this machine."""
+    start = datetime.fromisoformat(date)
+    there = start.replace(tzinfo=zone) if zone else start.astimezone()
+    return there.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def timings(memory: Memory) -> list[Timing]:
+    """Return the recent cost of hooks by event."""
+    times = defaultdict[str, list[float]](list)
+    for entry in trail.before(memory.store, "~", MOST_TIMED):
+        if entry.took_ms and entry.event != "Injected":
+            times[entry.event].append(entry.took_ms)
+    found = []
+    for event, durations in sorted(times.items()):
+        ordered, count = sorted(durations), len(durations)
+        p50, p95 = (ordered[min(count - 1, int(count * share))] for share in (0.5, 0.95))
+        found.append(Timing(event=event, times=count, p50=p50, p95=p95))
+    return found
+
+
+def _dates(memory: Memory, days: int, zone: tzinfo | None) -> tuple[str, ...]:
+    today = datetime.fromisoformat(memory.clock.now()).astimezone(zone).date()
+    return tuple((today - timedelta(days=back)).isoformat() for back in range(days - 1, -1, -1))
+
+
+def _day(at: str, zone: tzinfo | None) -> str:
+    return at[:10] if zone is UTC else datetime.fromisoformat(at).astimezone(zone).date().isoformat()
+
+
+def _kept(memory: Memory, since: str, zone: tzinfo | None, *, everywhere: bool) -> ByDay:
+    numbers = None if everywhere else (memory.here,)
+    kept = defaultdict[str, Counter[str]](Counter)
+    for minute, kind, count in records.by_minute(memory.store, Filter(projects=numbers, since=since, states=())):
+        kept[_day(f"{minute}Z", zone)][kind] += count
+    return dict(kept)
+
+
+def _asked(
+    memory: Memory, uses: Iterable[usage.Use], since: str, own: set[str] | None, zone: tzinfo | None
+) -> tuple[ByDay, ByDay]:
+    """Count recalls, the tokens they returned, and those injected; "used" are those whose memories were then used."""
+    recalls, tokens = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
+    used = {(use.session, use.id) for use in uses if use.outcome in USED}
+    for event in memory.store.happened(("surfaced", "injected"), since, MOST_INJECTIONS):
+        if (own is not None and event.about not in own) or event.data.get("how") == "read":
+            continue
+        found, size = event.data.get("ids"), event.data.get("tokens")
+        ids = [id_ for id_ in found if isinstance(id_, str)] if isinstance(found, list) else []
+        cost, helped = size if isinstance(size, int) else 0, sum((event.about, id_) in used for id_ in ids)
+        day = _day(event.at, zone)
+        if event.verb == "surfaced":
+            recalls[day]["used" if helped else "answered" if ids else "empty"] += 1
+            tokens[day]["recalled"] += cost
+        else:
+            share = round(cost * helped / len(ids)) if ids else 0
+            tokens[day].update(used=share, injected=cost - share)
+    return dict(recalls), dict(tokens)

@@ -1,15 +1,15 @@
-"""What waits for a person in a project, and what can be decided about it: one table for every surface."""
+"""What needs a decision in a project, and what can be decided about it: one table for every surface."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from holdfast.engine.views import health_queries, labels, records
-from holdfast.engine.views.health_queries import Trouble
+from holdfast.engine.views import labels, queries, records
+from holdfast.engine.views.queries import Trouble
+from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.fold import REJECTED
-from holdfast.model.freshness import Freshness
 from holdfast.model.ids import days_before
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
@@ -20,20 +20,16 @@ from holdfast.policy.new_value import NewValue, new_value
 from holdfast.verbs.capture import mining
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records import quarantine
-from holdfast.verbs.records.branches import lost
-from holdfast.verbs.records.freshness import freshness, is_here, snapshot_of
-from holdfast.verbs.records.lifecycle import Revision, link, rename_scope, retire, revise
-from holdfast.verbs.records.overwritten import TEXT, recently_overwritten
-from holdfast.verbs.records.quarantine import accept, reject
-from holdfast.verbs.records.read import waiting_records
-from holdfast.verbs.records.undo import Done, act
-from holdfast.verbs.records.usage_log import uses_of
+from holdfast.verbs.records.conflicts import TEXT, recently_overwritten
+from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, freshness, is_here, lost, snapshot_of
+from holdfast.verbs.records.lifecycle import Done, Revision, act, link, rename_scope, retire, revise
+from holdfast.verbs.records.read import uses_of, waiting_records
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
-from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
+from holdfast.verbs.sessions.thread import dismiss, promote, suggestions
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
-from holdfast.verbs.truth.contradictions import Dispute, marked, open_contradictions, resolve
+from holdfast.verbs.truth.contradictions import Dispute, Resolved, open_contradictions, resolve
 from holdfast.verbs.truth.verify import update_value, verify
-from holdfast.verbs.upkeep.health import MOST_CHECKED, Health, typos_in
+from holdfast.verbs.upkeep.health import Health, typos_in
 
 DAYS = 30
 MOST, MOST_AT_ONCE = 50, 10_000  # items of each sort
@@ -73,12 +69,16 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A decision: its name, its key, its words on a button, what it does (it returns a message), and when it is offered."""
+    """A decision: its name, its key, its words on a button, its message afterwards, what it does, and when it is offered.
+
+    The words are filled in with the `item`, the message also with the `result` of what was done.
+    """
 
     name: str
     key: str
     words: str
-    do: Callable[[Memory, Item, Given], str]
+    message: str
+    do: Callable[[Memory, Item, Given], Any]
     offered: Callable[[Item], object] = lambda _: True
 
     def words_for(self, item: Item) -> str:
@@ -92,16 +92,14 @@ class Waiting:
 
     total: int | None
     items: tuple[Item, ...] = ()
-    looked_at: int = 0  # records that were compared with each other
-    not_looked_at: int = 0  # older records that were left out
+    not_looked_at: int = 0  # records that were left out, or not compared yet
 
 
 @dataclass(frozen=True, slots=True)
 class Sort:
     """A reason to wait: its title and sentence, how its items are found, and what can be decided.
 
-    `find` takes the range of items, and how many of the newest records may be looked at. `compare` finds more by
-    comparing all texts, which takes longer. What is `later` may wait, and is shown only on request; what is `rare` has no
+    `find` takes the range of items, and how many of the newest records may be looked at. What is `later` may wait, and is shown only on request; what is `rare` has no
     place on the page unless something waits.
     """
 
@@ -109,7 +107,6 @@ class Sort:
     about: str
     find: Callable[[Memory, int, int, int], Waiting]
     choices: tuple[Choice, ...]
-    compare: Callable[[Memory, int], Waiting] | None = None
     troubles: Mapping[Trouble, str | Callable[[Memory, Record], str]] = field(default_factory=dict)
     urgent: bool = True
     later: bool = False
@@ -118,35 +115,28 @@ class Sort:
 
 
 def waiting(memory: Memory, sort: str, *, limit: int = 20, offset: int = 0, checked: int = MOST_CHECKED) -> Waiting:
-    """Return what waits of one sort, without what only a comparison of all texts finds.
+    """Return some of the items of one sort, and how many there are.
 
     `checked` is how many of the newest records that cite code are compared with it.
     """
     return SORTS[sort].find(memory, offset, offset + limit, checked)
 
 
-def compared(memory: Memory, sort: str, *, limit: int = 20) -> Waiting:
-    """Return what comparing the texts of the newest memories finds."""
-    compare = SORTS[sort].compare
-    return compare(memory, limit) if compare else Waiting(total=0)
-
-
 def waiting_items(memory: Memory, *, sorts: Sequence[str] | None = None, limit: int = MOST) -> list[Item]:
-    """Return what waits for a decision in this project, at most `limit` of each sort, most pressing sorts first.
+    """Return what needs a decision in this project, at most `limit` of each sort, most pressing sorts first.
 
-    Contradictions, duplicates and stale records are found by comparing texts and code, which takes up to a second or two.
+    Stale records are found by comparing them with the code, which takes up to a second or two.
     """
     if unknown := set(sorts or ()) - set(SORTS):
         raise Invalid(f"{', '.join(sorted(unknown))} is no sort of item.", hint=f"Use {', '.join(SORTS)}.")
     items: list[Item] = []
     for name in (name for name, sort in SORTS.items() if (name in sorts if sorts is not None else not sort.later)):
-        own = waiting(memory, name, limit=limit, checked=MOST_AT_ONCE).items
-        items += (*own, *compared(memory, name, limit=limit).items)[:limit]
+        items += waiting(memory, name, limit=limit, checked=MOST_AT_ONCE).items
     return items
 
 
 def waiting_counts(memory: Memory, report: Health | None = None) -> dict[str, int | None]:
-    """Count what waits of each sort, without what only a comparison finds. A health report spares queries."""
+    """Count the items of each sort. A health report spares queries."""
     names = [trouble for sort in SORTS.values() for trouble in sort.troubles]
     troubles = {name: getattr(report, name).total for name in names} if report else _tally(memory)
     return {
@@ -154,7 +144,6 @@ def waiting_counts(memory: Memory, report: Health | None = None) -> dict[str, in
         if sort.troubles
         else waiting(memory, name, limit=0).total
         for name, sort in SORTS.items()
-        if name != "duplicate"
     }
 
 
@@ -171,7 +160,8 @@ def decide(memory: Memory, item: Item, choice: str, given: Given | None = None) 
 
     def do(acting: Memory) -> tuple[str, Any]:
         with acting.store.transaction():
-            return known[choice].do(acting, item, given or Given()), None
+            result = known[choice].do(acting, item, given or Given())
+            return known[choice].message.format(item=item, result=result), None
 
     return act(memory, do)
 
@@ -184,7 +174,9 @@ def decide_by_name(memory: Memory, reference: str, choice: str, given: Given) ->
     if "@" not in reference and not any(
         reference.lower() in each.author.lower() for each in quarantine.waiting(memory)
     ):
-        raise NotFound(f"No memory or author is called {reference}.", hint="`holdfast review list` lists what waits.")
+        raise NotFound(
+            f"No memory or author is called {reference}.", hint="`holdfast review list` lists what needs a decision."
+        )
     person = Item(sort="quarantined", record=Record(id=""), author=reference)
     return None, decide(memory, person, "author" if choice == "approve" else "reject author", given)
 
@@ -208,7 +200,7 @@ def awaited(record: Record) -> str:
     if record.state == "held" or record.waiting or record.reason == REJECTED:
         return "quarantined"
     if record.state != "pending":
-        hint = "`holdfast verify` says it is still true, `holdfast forget` retires it; `holdfast review list` lists what waits."
+        hint = "`holdfast verify` says it is still true, `holdfast forget` retires it; `holdfast review list` lists what needs a decision."
         raise Conflict(f"{record.id} is {record.state} and needs no approval.", hint=hint)
     return "suggestion" if record.kind == "thread" else "mined" if mining.is_mined(record) else "pending"
 
@@ -272,45 +264,42 @@ def _overwritten(memory: Memory) -> list[Item]:
     return items
 
 
+def _itself(item: Item) -> Item:
+    return item
+
+
 def _disputed(pair: Dispute) -> Item:
-    why = pair.why.explain if pair.why else f"marked by {pair.marked_by or 'someone'}"
-    return Item(sort="contradiction", record=pair.newer, others=(pair.older,), why=why)
+    return Item(sort="contradiction", record=pair.newer, others=(pair.older,), why=pair.explain)
 
 
-def _detected(memory: Memory, limit: int) -> Waiting:
-    """Return the contradictions that a rule found and no one marked."""
-    disputes = open_contradictions(memory, limit=limit + len(marked(memory)))
-    items = tuple(_disputed(dispute) for dispute in disputes.found if not dispute.marked_by)
-    looked = {"looked_at": disputes.looked_at, "not_looked_at": disputes.not_looked_at}
-    return Waiting(total=len(items), items=items[:limit], **looked)
-
-
-def _duplicates(memory: Memory, limit: int) -> Waiting:
-    groups, why = proposals(memory, limit=limit), "they say nearly the same"
+def _duplicates(memory: Memory, start: int, end: int, _: int) -> Waiting:
+    groups = proposals(memory, limit=end)
     items = tuple(
-        Item(sort="duplicate", record=group.sources[-1], others=group.sources[:-1], why=why, text=group.text)
-        for group in groups.found
+        Item(
+            sort="duplicate",
+            record=group.sources[-1],
+            others=group.sources[:-1],
+            why="they say nearly the same",
+            text=group.text,
+        )
+        for group in groups.found[start:]
     )
-    looked = {"looked_at": groups.looked_at, "not_looked_at": groups.not_looked_at}
-    return Waiting(total=len(items) + groups.more, items=items, **looked)
+    return Waiting(total=len(groups.found) + groups.more, items=items, not_looked_at=groups.waiting)
 
 
 def _stale(memory: Memory, start: int, end: int, checked: int) -> Waiting:
     """Return records whose branch is gone unmerged, and those that cite code which changed or is gone."""
     if not is_here(memory, memory.project):
         return Waiting(total=None)
-    gone = {record.id: (record, branch) for branch, orphans in lost(memory).items() for record in orphans}
-    citing = health_queries.citing(memory.store, _here(memory), checked)
-    known = [entry.record for entry in records.by_ids(memory.store, citing.ids).values() if entry.record.id not in gone]
-    judged = freshness(memory, known)
-    drifted = [record for record in known if record.id in judged and judged[record.id].problems]
-    items = [
-        Item(sort="stale", record=record, why=f"its branch {branch} is gone and was never merged")
-        for record, branch in gone.values()
-    ]
-    newest = sorted(drifted, key=lambda record: record.id, reverse=True)
-    items += [_judged("stale", record, judged[record.id]) for record in newest]
-    return Waiting(total=len(items), items=tuple(items[start:end]), not_looked_at=citing.total - len(citing.ids))
+    items = {
+        record.id: Item(sort="stale", record=record, why=f"its branch {branch} is gone and was never merged")
+        for branch, orphans in lost(memory).items()
+        for record in orphans
+    }
+    known, left_out = citing(memory, checked)
+    changed = drifted(memory, [record for record in known if record.id not in items])
+    items |= {id_: _judged("stale", *changed[id_]) for id_ in sorted(changed, reverse=True)}
+    return Waiting(total=len(items), items=tuple(items.values())[start:end], not_looked_at=left_out)
 
 
 def _judged(sort: str, record: Record, state: Freshness | None, why: str = "") -> Item:
@@ -342,7 +331,7 @@ def _troubled(name: str) -> Callable[..., Waiting]:
             skipped += counts[trouble]
             if high <= low:
                 continue
-            ids = health_queries.ids_of(store, trouble, _here(memory), before, high - low, offset=low)
+            ids = queries.ids_of(store, trouble, _here(memory), before, high - low, offset=low)
             known = records.by_ids(store, ids)
             chosen = [known[id_].record for id_ in ids if id_ in known]
             judged = freshness(memory, chosen)
@@ -362,11 +351,11 @@ def _reported(memory: Memory, record: Record) -> str:
 
 
 def _here(memory: Memory) -> int:
-    return memory.store.project_number(memory.project)
+    return memory.here
 
 
 def _tally(memory: Memory) -> Mapping[Trouble, int]:
-    return health_queries.tally(memory.store, _here(memory), days_before(memory.clock.now(), DAYS)).troubles
+    return queries.tally(memory.store, _here(memory), days_before(memory.clock.now(), DAYS)).troubles
 
 
 # What decisions do.
@@ -384,9 +373,9 @@ def _approve(memory: Memory, item: Item, given: Given) -> str:
 def _reject(memory: Memory, item: Item, given: Given) -> str:
     if item.sort == "mined":
         mining.reject(memory, [item.record.id], reason=given.reason)
-        return f"Rejected for good: {item.record.title}"
+        return "Rejected for good"
     retire(memory, item.record.id, given.reason) if given.reason else cancel(memory, item.record.id)
-    return f"Rejected: {item.record.title}"
+    return "Rejected"
 
 
 def _edit(memory: Memory, item: Item, given: Given) -> str:
@@ -398,31 +387,32 @@ def _edit(memory: Memory, item: Item, given: Given) -> str:
 
 def _dismiss(memory: Memory, item: Item, _: Given) -> str:
     record, left = dismiss(memory, item.record.id)
-    return f"Dismissed: {record.title}" + ("" if left > 0 else ". It will not come back.")
+    return f"{record.title}" if left > 0 else f"{record.title}. It will not come back."
 
 
-def _still_true(memory: Memory, item: Item, _: Given) -> str:
+def _still_true(memory: Memory, item: Item, _: Given) -> Record:
     """Verify a record; anchors that no longer hold are dropped, since the user says that the text is still true."""
     record, kept = item.record, None
     if record.anchors and is_here(memory, record.project):
         snapshot, state = snapshot_of(memory, record), freshness(memory, [record])[record.id]
         gone = {finding.anchor for finding in state.problems if finding.state == "missing"}
         kept = tuple(each for each in record.anchors if each not in gone and not wrong_claims((each,), snapshot))
-    anchors = kept if kept is not None and len(kept) < len(record.anchors) else None
-    return f"Still true: {verify(memory, record.id, anchors=anchors).title}"
+    return verify(memory, record.id, anchors=None if kept == record.anchors else kept)
 
 
-def _retire_as(why: str) -> Callable[[Memory, Item, Given], str]:
-    return lambda memory, item, given: f"Retired: {retire(memory, item.record.id, given.reason or why).title}"
+def _keep_apart(memory: Memory, item: Item, given: Given) -> None:
+    for other in item.others:
+        link(memory, item.record.id, "relates_to", other.id, note=given.reason)
 
 
-def _resolve(how: str, keep: str = "newer") -> Callable[[Memory, Item, Given], str]:
-    def do(memory: Memory, item: Item, given: Given) -> str:
-        newer, older = item.record.id, item.others[0].id
-        done = resolve(memory, newer, older, how, keep=older if keep == "older" else newer, note=given.reason)
-        return f"“{done.kept.title}” {RESOLVED[how]} “{done.other.title}”."
+def _resolving(name: str, key: str, words: str, how: str, *, older: bool = False) -> Choice:
+    """Return a choice that resolves a contradiction in favour of the newer memory, or of the older one."""
 
-    return do
+    def do(memory: Memory, item: Item, given: Given) -> Resolved:
+        newer, other = item.record.id, item.others[0].id
+        return resolve(memory, newer, other, how, keep=other if older else newer, note=given.reason)
+
+    return Choice(name, key, words, f"“{{result.kept.title}}” {RESOLVED[how]} “{{result.other.title}}”.", do)
 
 
 RESOLVED = {
@@ -433,64 +423,39 @@ RESOLVED = {
 }
 
 
-def _merge(memory: Memory, item: Item, _: Given) -> str:
-    return f"Merged: {consolidate(memory, proposal_of(memory, item.ids), text=item.text).title}"
+def _deciding(name: str, key: str, words: str, decided: Callable[..., quarantine.Decided]) -> Choice:
+    """Return a choice about a quarantined change, or about its author, who is named in the words then."""
+    about_author = "author" in name
+
+    def do(memory: Memory, item: Item, _: Given) -> str:
+        author = quarantine.address(item.author) or item.author
+        done = decided(memory, [author if about_author else item.record.id])
+        named = ", ".join(done.authors) or find(memory, done.records[0]).record.title
+        return f"{done.verdict.capitalize()}: {named}"
+
+    return Choice(name, key, words, "{result}", do, lambda item: item.author or not about_author)
 
 
-def _keep_apart(memory: Memory, item: Item, given: Given) -> str:
-    for other in item.others:
-        link(memory, item.record.id, "relates_to", other.id, note=given.reason)
-    return f"Kept apart: {item.record.title}"
-
-
-def _rename(memory: Memory, item: Item, _: Given) -> str:
-    renamed = rename_scope(memory, item.author, item.text)
-    return f"Renamed in {counted(len(renamed), 'memory')}: {item.text}"
-
-
-def _sent(decided: Callable[..., quarantine.Decided]) -> Callable[[Memory, Item, Given], str]:
-    return lambda memory, item, _: _said(memory, decided(memory, [item.record.id]))
-
-
-def _author(decided: Callable[..., quarantine.Decided]) -> Callable[[Memory, Item, Given], str]:
-    return lambda memory, item, _: _said(memory, decided(memory, [quarantine.address(item.author) or item.author]))
-
-
-def _said(memory: Memory, decided: quarantine.Decided) -> str:
-    named = ", ".join(decided.authors) or find(memory, decided.records[0]).record.title
-    return f"{decided.verdict.capitalize()}: {named}"
-
-
-def _has_author(item: Item) -> bool:
-    return bool(item.author)
-
-
-def _itself(item: Item) -> Item:
-    return item
-
-
-def _open(memory: Memory, item: Item, _: Given) -> str:
-    return f"Opened as a thread: {promote(memory, item.record.id).title}"
-
-
-def _bring_back(memory: Memory, item: Item, _: Given) -> str:
-    return _edit(memory, item, Given(text=item.text))
-
-
-def _update(memory: Memory, item: Item, _: Given) -> str:
-    return f"Updated: {update_value(memory, item.record.id).title}"
-
-
-EDIT = Choice("edit", "e", "edit", _edit)
-APPROVE = Choice("approve", "y", "approve", _approve)
-REJECT = Choice("reject", "x", "reject", _reject)
-STILL_TRUE = Choice("approve", "y", "still true", _still_true, lambda item: not item.update)
-UPDATE = Choice("update", "n", "update to {item.update.new}", _update, lambda item: item.update)
+EDIT = Choice("edit", "e", "edit", "{result}", _edit)
+APPROVE = Choice("approve", "y", "approve", "{result}", _approve)
+REJECT = Choice("reject", "x", "reject", "{result}: {item.record.title}", _reject)
+STILL_TRUE = Choice(
+    "approve", "y", "still true", "Still true: {result.title}", _still_true, lambda item: not item.update
+)
+UPDATE = Choice(
+    *("update", "n", "update to {item.update.new}", "Updated: {result.title}"),
+    lambda memory, item, _: update_value(memory, item.record.id),
+    lambda item: item.update,
+)
 
 
 def _or_retire(why: str) -> tuple[Choice, ...]:
     """Return what can be decided about a record that may no longer be true; `why` is the default reason to retire it."""
-    return (UPDATE, STILL_TRUE, Choice("reject", "x", "retire", _retire_as(why)), EDIT)
+    retiring = Choice(
+        *("reject", "x", "retire", "Retired: {result.title}"),
+        lambda memory, item, given: retire(memory, item.record.id, given.reason or why),
+    )
+    return (UPDATE, STILL_TRUE, retiring, EDIT)
 
 
 SORTS: Mapping[str, Sort] = {
@@ -501,15 +466,18 @@ SORTS: Mapping[str, Sort] = {
         troubles={"contradicted": _reported},
     ),
     "contradiction": Sort(
-        *("Contradictions", "Two memories that cannot both be true.", _listed(marked, _disputed)),
+        *(
+            "Contradictions",
+            "Two memories that cannot both be true.",
+            _listed(lambda memory: open_contradictions(memory, limit=MOST).found, _disputed),
+        ),
         (
-            Choice("approve", "y", "keep the newer", _resolve("supersede")),
-            Choice("reject", "x", "keep the older", _resolve("supersede", "older")),
-            Choice("both", "b", "both are true", _resolve("both")),
-            Choice("weaken", "w", "weaken the older", _resolve("weaken")),
+            _resolving("approve", "y", "keep the newer", "supersede"),
+            _resolving("reject", "x", "keep the older", "supersede", older=True),
+            _resolving("both", "b", "both are true", "both"),
+            _resolving("weaken", "w", "weaken the older", "weaken"),
             EDIT,
         ),
-        compare=_detected,
     ),
     "pending": Sort(
         *("Needs approval", "It is used once you approve it.", _listed(_pending, _awaiting), (APPROVE, REJECT, EDIT)),
@@ -519,10 +487,10 @@ SORTS: Mapping[str, Sort] = {
         *("From others", "From an author you have not accepted yet; not used until you do."),
         _listed(quarantine.waiting, _quarantined),
         (
-            Choice("approve", "y", "accept", _sent(accept)),
-            Choice("author", "a", "accept the author, now and in future", _author(accept), _has_author),
-            Choice("reject", "x", "reject", _sent(reject)),
-            Choice("reject author", "r", "reject the author, now and in future", _author(reject), _has_author),
+            _deciding("approve", "y", "accept", quarantine.accept),
+            _deciding("author", "a", "accept the author, now and in future", quarantine.accept),
+            _deciding("reject", "x", "reject", quarantine.reject),
+            _deciding("reject author", "r", "reject the author, now and in future", quarantine.reject),
         ),
         bulk=True,
     ),
@@ -534,28 +502,47 @@ SORTS: Mapping[str, Sort] = {
     ),
     "suggestion": Sort(
         *("Suggested threads", "Sessions keep coming back to it.", _listed(suggestions, _suggested)),
-        (Choice("approve", "y", "make it a thread", _open), Choice("reject", "x", "dismiss", _dismiss)),
+        (
+            Choice(
+                *("approve", "y", "make it a thread", "Opened as a thread: {result.title}"),
+                lambda memory, item, _: promote(memory, item.record.id),
+            ),
+            Choice("reject", "x", "dismiss", "Dismissed: {result}", _dismiss),
+        ),
         rare=True,
         bulk=True,
     ),
     "overwritten": Sort(
         *("Edited twice", "Edited in two places at once; one text replaced the other.", _listed(_overwritten, _itself)),
         (
-            Choice("approve", "y", "keep the text as it is", _still_true),
-            Choice("reject", "x", "bring back the replaced text", _bring_back),
+            Choice("approve", "y", "keep the text as it is", "Still true: {result.title}", _still_true),
+            Choice(
+                *("reject", "x", "bring back the replaced text", "{result}"),
+                lambda memory, item, _: _edit(memory, item, Given(text=item.text)),
+            ),
             EDIT,
         ),
         rare=True,
     ),
     "scope": Sort(
         *("Misspelled scopes", "A scope that looks like another one.", _scopes),
-        (Choice("approve", "y", "rename it to {item.text}", _rename),),
+        (
+            Choice(
+                *("approve", "y", "rename it to {item.text}", "Renamed in {result}: {item.text}"),
+                lambda memory, item, _: counted(len(rename_scope(memory, item.author, item.text)), "memory"),
+            ),
+        ),
         rare=True,
     ),
     "duplicate": Sort(
-        *("Near-duplicates", "Memories that say the same.", _listed(lambda _: (), _itself)),
-        (Choice("approve", "y", "merge them", _merge), Choice("reject", "x", "keep them apart", _keep_apart)),
-        compare=_duplicates,
+        *("Near-duplicates", "Memories that say the same.", _duplicates),
+        (
+            Choice(
+                *("approve", "y", "merge them", "Merged: {result.title}"),
+                lambda memory, item, _: consolidate(memory, proposal_of(memory, item.ids), text=item.text),
+            ),
+            Choice("reject", "x", "keep them apart", "Kept apart: {item.record.title}", _keep_apart),
+        ),
         urgent=False,
     ),
     "unchecked": Sort(

@@ -63,7 +63,6 @@ class _Place:
     where: str
     id: str
     value: Any
-    title: str = ""
 
 
 def scan(memory: Memory) -> list[Leak]:
@@ -85,10 +84,12 @@ def redact(memory: Memory) -> Redacted:
     with store.transaction():
         changed = store.rewrite(lambda event: _clean_event(event, clean))
         rows = text_tables.rewrite(store, clean) | clean_transcripts(store, clean)
-        ids = _note(memory, changed, clean)
+        ids = tuple(dict.fromkeys(event.about for event in changed if event.verb in FOLDING))
+        clean_memory = memory.acting_in(clean(memory.actor.session))
+        clean_memory.commit(redactions(clean_memory, ids, "credentials were masked"))
         for table, number in (rows | ({"journal": len(changed)} if changed else {})).items():
             counters.add(store, f"redacted.{table}", now, number)
-    files = sum(clean_file(path, clean) for path in _files(memory))
+    files = sum(clean_file(path, clean) for path in files_of(memory.store.folder))
     return Redacted(events=len(changed), records=ids, rows=rows, files=files, clean=store.forget_pages())
 
 
@@ -127,18 +128,16 @@ def _places(memory: Memory) -> Iterator[_Place]:
     store = memory.store
     for _, event in store.journal():
         value = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": dict(event.data)}
-        where = "memory" if event.verb in FOLDING else _WHERE.get(event.verb, f"journal: {event.verb}")
+        where = "session" if event.verb in ("started", "closed") else f"journal: {event.verb}"
+        where = "memory" if event.verb in FOLDING else where
         yield _Place(where=where, id=event.about, value=value)
     for row in text_tables.rows(store):
         yield _Place(where=row.table, id=str(row.key), value=[row.texts, row.doc])
     for session in transcripts.sessions(store):
         transcript = transcripts.get(store, session)
         yield _Place(where="transcripts", id=session, value=[session, transcript.body if transcript else ""])
-    for path in _files(memory):
+    for path in files_of(memory.store.folder):
         yield _Place(where="file", id=path.name, value=[path.name, _read(path)])
-
-
-_WHERE = {"started": "session", "closed": "session"}
 
 
 def _cleaner(known: Iterable[str]) -> Callable[[Any], Any]:
@@ -167,30 +166,21 @@ def in_every_text(change: Callable[[str], str]) -> Callable[[Any], Any]:
 
 
 def _clean_event(event: Event, clean: Callable[[Any], Any]) -> Event:
-    data = clean(dict(event.data))
-    if data != event.data and _is_taken_from(event.data.get("title"), event.data.get("body")):
+    data, title, body = clean(dict(event.data)), event.data.get("title"), event.data.get("body")
+    taken = isinstance(title, str) and isinstance(body, str) and body.startswith(title.rstrip("…"))
+    if data != event.data and taken:
         data["title"] = headline(str(data["body"]))  # it may end in the middle of a credential
     by = replace(event.by, name=clean(event.by.name), session=clean(event.by.session))
     about = clean(event.about) if event.verb in COUNTED else event.about
-    return (
-        event
-        if (data, by, about) == (event.data, event.by, event.about)
-        else replace(event, about=about, by=by, data=data)
-    )
+    changed = replace(event, about=about, by=by, data=data)
+    return event if changed == event else changed
 
 
-def _is_taken_from(title: Any, body: Any) -> bool:
-    return isinstance(title, str) and isinstance(body, str) and body.startswith(title.rstrip("…"))
-
-
-def _note(memory: Memory, changed: Iterable[Event], clean: Callable[[Any], Any]) -> tuple[str, ...]:
-    """Record a `redacted` event for each memory whose text was masked."""
-    ids = tuple(dict.fromkeys(event.about for event in changed if event.verb in FOLDING))
-    heads = {id_: entry.record.head for id_, entry in records.by_ids(memory.store, ids).items()}
-    why = {"reason": "credentials were masked"}
-    memory = memory.acting_in(clean(memory.actor.session))
-    memory.commit([memory.event("redacted", id_, data=why, after=heads[id_]) for id_ in ids if id_ in heads])
-    return ids
+def redactions(memory: Memory, ids: Iterable[str], reason: str) -> list[Event]:
+    """Return a `redacted` event for each memory whose text was masked."""
+    known = records.by_ids(memory.store, ids)
+    heads = {id_: known[id_].record.head for id_ in ids if id_ in known}
+    return [memory.event("redacted", id_, data={"reason": reason}, after=head) for id_, head in heads.items()]
 
 
 def clean_transcripts(store: Store, clean: Callable[[Any], Any]) -> dict[str, int]:
@@ -209,9 +199,10 @@ def clean_transcripts(store: Store, clean: Callable[[Any], Any]) -> dict[str, in
     return {"transcripts": changed} if changed else {}
 
 
-def _files(memory: Memory) -> list[Path]:
-    home = memory.store.folder
-    return [path for pattern in FILES for path in sorted(home.glob(pattern)) if path.is_file()] if home else []
+def files_of(folder: Path | None, patterns: Iterable[str] = FILES, *, folders: bool = False) -> list[Path]:
+    """Return the files in a store's folder that match patterns, and the folders too if asked."""
+    paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))] if folder else []
+    return [path for path in dict.fromkeys(paths) if folders or path.is_file()]
 
 
 def _read(path: Path) -> Any:

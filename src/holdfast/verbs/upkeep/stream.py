@@ -4,17 +4,18 @@ Reading it changes nothing. A page continues from a place in both sources, so no
 more arrives; if filters match little, only so much is read, and the place shows how far.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from heapq import merge
-from typing import Any, Literal, NamedTuple, get_args
+from itertools import islice
+from typing import Any, Literal, get_args
 
 from holdfast.engine.raw import trail
 from holdfast.engine.views import records, sessions
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
 from holdfast.model.record import Record
-from holdfast.model.session import Session
 from holdfast.model.text import counted, shorten, text_or_empty
 from holdfast.model.trail import HookEvent
 from holdfast.verbs.memory import Memory
@@ -26,7 +27,6 @@ WHATS: tuple[str, ...] = get_args(What)
 PAGE, MOST, MOST_LOOKED_AT = 200, 200, 2_000
 LONGEST, LONGEST_DETAIL = 200, 600
 _LATEST = "~"  # sorts after every id of the trail
-_NO_SESSION = Session(id="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -95,15 +95,14 @@ def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit:
     at = before or Place(seq=2**62, trail_id=_LATEST)
     items: list[Item] = []
     looked = 0
-    while len(items) < limit and looked < MOST_LOOKED_AT:
+    while looked < MOST_LOOKED_AT:
         raw = _page_before(memory, at, wanted.session, min(PAGE, 2 * limit))
-        renderer = _Renderer(memory, [entry for entry, _ in raw])
-        for happened, after in raw:
-            at, looked = after, looked + 1
-            if (item := renderer.item(happened)) and _is_wanted(item, wanted):
+        for item, (_, place) in zip(_rendered(memory, [entry for entry, _ in raw]), raw, strict=True):
+            at, looked = place, looked + 1
+            if item and _is_wanted(item, wanted):
                 items.append(item)
                 if len(items) == limit:
-                    break
+                    return Stream(items=tuple(items), place=at)
         if not raw:
             return Stream(items=tuple(items), place=None)
     return Stream(items=tuple(items), place=at)
@@ -111,30 +110,14 @@ def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit:
 
 def newer(memory: Memory, wanted: Wanted, *, after: Place, limit: int = MOST) -> Stream:
     """Return entries after a place, latest first, and the new place; at most a first part of very many."""
-    events = [(seq, event) for seq, event in _first(memory.store.journal(after.seq), limit)]
-    activity = trail.after(memory.store, after.trail_id, limit)
-    raw: list[Event | HookEvent] = [event for _, event in events]
-    renderer = _Renderer(memory, [*raw, *activity])
-    items = [item for entry in (*raw, *activity) if (item := renderer.item(entry)) and _is_wanted(item, wanted)]
+    events, activity = (
+        list(islice(memory.store.journal(after.seq), limit)),
+        trail.after(memory.store, after.trail_id, limit),
+    )
+    rendered = _rendered(memory, [*(event for _, event in events), *activity])
+    items = [item for item in rendered if item and _is_wanted(item, wanted)]
     place = Place(seq=events[-1][0] if events else after.seq, trail_id=activity[-1].id if activity else after.trail_id)
     return Stream(items=tuple(sorted(items, key=lambda item: item.at, reverse=True)), place=place)
-
-
-def _first(events: Iterator[tuple[int, Event]], limit: int) -> Iterator[tuple[int, Event]]:
-    for count, entry in enumerate(events, start=1):
-        yield entry
-        if count >= limit:
-            return
-
-
-class _Raw(NamedTuple):
-    """An entry of either source: 1 is the journal, 0 the trail."""
-
-    at: str
-    source: int
-    seq: int
-    trail_id: str
-    happened: Event | HookEvent
 
 
 def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tuple[Event | HookEvent, Place]]:
@@ -144,17 +127,18 @@ def _page_before(memory: Memory, at: Place, session: str, limit: int) -> list[tu
     """
     events = memory.store.before(at.seq, limit, session=session)
     activity = trail.before(memory.store, at.trail_id, limit, session=session)
-    raw: list[Sequence[_Raw]] = [
-        [_Raw(event.at, 1, seq, "", event) for seq, event in events],
-        [_Raw(entry.at, 0, 0, entry.id, entry) for entry in activity],
+    # Each entry of the trail (0) or the journal (1), with what it changes in the place.
+    raw: list[list[tuple[int, dict[str, Any], Event | HookEvent]]] = [
+        [(0, {"trail_id": entry.id}, entry) for entry in activity],
+        [(1, {"seq": seq}, event) for seq, event in events],
     ]
-    left, full = [len(activity), len(events)], [len(activity) == limit, len(events) == limit]
+    left = [len(rows) for rows in raw]
     entries: list[tuple[Event | HookEvent, Place]] = []
-    for entry in merge(*raw, key=lambda row: (row.at, row.source), reverse=True):
-        at = replace(at, seq=entry.seq) if entry.source else replace(at, trail_id=entry.trail_id)
-        entries.append((entry.happened, at))
-        left[entry.source] -= 1
-        if full[entry.source] and not left[entry.source]:
+    for source, step, entry in merge(*raw, key=lambda row: (row[2].at, row[0]), reverse=True):
+        at = replace(at, **step)
+        entries.append((entry, at))
+        left[source] -= 1
+        if len(raw[source]) == limit and not left[source]:
             break
     return entries
 
@@ -168,78 +152,76 @@ def _is_wanted(item: Item, wanted: Wanted) -> bool:
     )
 
 
-class _Renderer:
-    """Entries with the records and sessions they mention, read at once."""
+def _rendered(memory: Memory, happened: Sequence[Event | HookEvent]) -> Iterator[Item | None]:
+    """Yield entries for people, None for one without text; the records and sessions they mention are read at once."""
+    ids = {id_ for event in happened if isinstance(event, Event) for id_ in _record_ids(event)}
+    known = {id_: entry.record for id_, entry in records.by_ids(memory.store, ids).items()}
+    project_of = lru_cache(None)(partial(_project_of, memory))
+    for entry in happened:
+        item = _of_event(entry, known, project_of) if isinstance(entry, Event) else _of_activity(entry, project_of)
+        yield replace(item, text=shorten(item.text, LONGEST), detail=_bounded(item.detail)) if item.text else None
 
-    def __init__(self, memory: Memory, happened: Sequence[Event | HookEvent]) -> None:
-        self._memory = memory
-        ids = {id_ for event in happened if isinstance(event, Event) for id_ in _record_ids(event)}
-        self._records = {id_: entry.record for id_, entry in records.by_ids(memory.store, ids).items()}
-        self._sessions: dict[str, Session] = {}
 
-    def item(self, happened: Event | HookEvent) -> Item | None:
-        """Return an entry for people; None if it has no text."""
-        return self._of_event(happened) if isinstance(happened, Event) else self._of_activity(happened)
+def _project_of(memory: Memory, session: str, folder: str = "") -> str:
+    """Return the project of a session, or the one that a folder seems to belong to, before its session is known."""
+    known = sessions.of(memory.store, session) if session else None
+    name = folder.rstrip("/").rpartition("/")[2]
+    guesses = (project for project in memory.store.projects() if project and project.endswith(f"/{name}"))
+    return (known.project if known else "") or (next(guesses, name) if name else "")
 
-    def _session(self, session: str) -> Session:
-        if session not in self._sessions:
-            known = sessions.of(self._memory.store, session) if session else None
-            self._sessions[session] = known or _NO_SESSION
-        return self._sessions[session]
 
-    def _of_activity(self, event: HookEvent) -> Item | None:
-        describe = _DESCRIBE.get(event.event)
-        if describe is None:
-            return None
-        what, text, detail = describe(event)
-        if not text:
-            return None
-        known = self._session(event.session)
-        return Item(
-            at=event.at,
-            what=what,
-            verb=event.tool or event.event,
-            text=shorten(text, LONGEST),
-            detail=_bounded(detail),
-            project=known.project or self._project_of(event.cwd),
-            session=event.session,
-            client=event.client,
-            failed=event.failed,
-        )
+def _of_activity(event: HookEvent, project_of: Callable[[str, str], str]) -> Item:
+    what = _ACTIVITY.get(event.event)
+    text, detail = event.text, event.text if len(event.text) > LONGEST else ""
+    if what == "tool":
+        argument = next((str(event.given[name]) for name in _ARGUMENTS if event.given.get(name)), "")
+        text, detail = f"{event.tool} {argument.removeprefix(event.cwd.rstrip('/') + '/')}".strip(), event.result
+    return Item(
+        at=event.at,
+        what=what or "tool",
+        verb=event.tool or event.event,
+        text=text if what else "",
+        detail=detail,
+        project=project_of(event.session, event.cwd),
+        session=event.session,
+        client=event.client,
+        failed=event.failed,
+    )
 
-    def _project_of(self, folder: str) -> str:
-        """Return the project that a folder seems to belong to, before its session is known."""
-        name = folder.rstrip("/").rpartition("/")[2]
-        return next(
-            (project for project in self._memory.store.projects() if project and project.endswith(f"/{name}")), name
-        )
 
-    def _of_event(self, event: Event) -> Item | None:
-        known = tuple(self._records[id_] for id_ in _record_ids(event) if id_ in self._records)
-        record = known[0] if known and known[0].id == event.about else None
-        session = event.about if event.verb in _OF_SESSION else event.by.session
-        what, text, detail = _described(event, record, known)
-        if not text:
-            return None
-        return Item(
-            at=event.at,
-            what=what,
-            verb=event.verb,
-            text=shorten(text, LONGEST),
-            detail=_bounded(detail),
-            project=record.project if record else self._session(session).project,
-            session=session,
-            client=event.by.name or event.by.kind,
-            records=known[:8],
-            ids=tuple(_record_ids(event)),
-            tokens=_number(event.data.get("tokens")),
-            outcome=text_or_empty(event.data.get("outcome")),
-            failed=event.data.get("outcome") in ("contradicted", "failed", "refuted"),
-        )
+_ACTIVITY: dict[str, What] = {
+    "UserPromptSubmit": "prompt",
+    "Stop": "answer",
+    "PostToolUse": "tool",
+    "PostToolUseFailure": "tool",
+}
+_ARGUMENTS = ("command", "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt")
+
+
+def _of_event(event: Event, known: Mapping[str, Record], project_of: Callable[[str], str]) -> Item:
+    ids = _record_ids(event)
+    found = [known[id_] for id_ in ids if id_ in known]
+    record = found[0] if found and found[0].id == event.about else None
+    session = event.about if event.verb in _OF_SESSION else event.by.session
+    what, text, detail = _described(event, record, " · ".join(record.title for record in found[:3]))
+    return Item(
+        at=event.at,
+        what=what,
+        verb=event.verb,
+        text=text,
+        detail=detail,
+        project=record.project if record else project_of(session),
+        session=session,
+        client=event.by.name or event.by.kind,
+        records=tuple(found[:8]),
+        ids=tuple(ids),
+        tokens=tokens if isinstance(tokens := event.data.get("tokens"), int) else 0,
+        outcome=text_or_empty(event.data.get("outcome")),
+        failed=event.data.get("outcome") in ("contradicted", "failed", "refuted"),
+    )
 
 
 _OF_SESSION = frozenset({"surfaced", "injected", "started", "closed"})
-Described = tuple[What, str, str]
 
 
 def _record_ids(event: Event) -> list[str]:
@@ -250,81 +232,37 @@ def _record_ids(event: Event) -> list[str]:
     return [id_ for id_ in ids if isinstance(id_, str)] if isinstance(ids, list) else []
 
 
-def _described(event: Event, record: Record | None, known: Sequence[Record]) -> Described:
+def _described(event: Event, record: Record | None, titles: str) -> tuple[What, str, str]:
+    """Return what an event is, its text and its detail; `titles` names the records it is about."""
+    data = {name: text_or_empty(value) for name, value in event.data.items()}
+    title, count = record.title if record else event.about, counted(len(_record_ids(event)), "memory")
+    named = data.get("title") or data.get("issue") or ""
     match event.verb:
         case "recorded":
             return _recorded(record)
+        case "surfaced" if data.get("how") == "read":
+            return "asked", titles, "read in full"
         case "surfaced":
-            return _surfaced(event, known)
+            return "asked", data.get("query") or "(no words)", f"{count} returned" if titles else "no match"
         case "injected":
-            return _injected(event, known)
-        case "started" | "closed":
-            return _of_a_session(event)
-        case "used" | "touched" if "withdraws" in event.data:
-            return "change", record.title if record else event.about, "taken back"
+            is_warning, why = data.get("why") == "action site", data.get("why") or "context"
+            return "warning" if is_warning else "receipt", (is_warning and titles) or f"{why}: {count}", ""
+        case "started":
+            return "session", named or "Session started", ""
+        case "closed":
+            return "session", f"Ended: {data.get('type') or 'closed'}", named
+        case "used" | "touched" if "withdraws" in data:
+            return "change", title, "taken back"
         case "used":
-            title = record.title if record else event.about
-            return "use", title, text_or_empty(event.data.get("evidence") or event.data.get("note"))
-    return (
-        "change",
-        record.title if record else event.about,
-        text_or_empty(event.data.get("reason") or event.data.get("note")),
-    )
+            return "use", title, data.get("evidence") or data.get("note") or ""
+    return "change", title, data.get("reason") or data.get("note") or ""
 
 
-def _recorded(record: Record | None) -> Described:
+def _recorded(record: Record | None) -> tuple[What, str, str]:
     if record is None or record.state == "erased":
         return "record", "erased", ""
     what: What = "observation" if record.kind in ("observation", "summary") else "record"
     return what, record.title, "" if record.body.startswith(record.title.rstrip("…")) else record.body
-
-
-def _surfaced(event: Event, known: Sequence[Record]) -> Described:
-    asked, count = text_or_empty(event.data.get("query")), counted(len(_record_ids(event)), "memory")
-    if event.data.get("how") == "read":
-        return "asked", " · ".join(record.title for record in known[:3]), "read in full"
-    return "asked", asked or "(no words)", f"{count} returned" if known else "no match"
-
-
-def _injected(event: Event, known: Sequence[Record]) -> Described:
-    why = text_or_empty(event.data.get("why"))
-    what: What = "warning" if why == "action site" else "receipt"
-    titles = " · ".join(record.title for record in known[:3]) if what == "warning" else ""
-    return what, titles or f"{why or 'context'}: {counted(len(_record_ids(event)), 'memory')}", ""
-
-
-def _of_a_session(event: Event) -> Described:
-    title = text_or_empty(event.data.get("title")) or text_or_empty(event.data.get("issue"))
-    if event.verb == "started":
-        return "session", title or "Session started", ""
-    return "session", f"Ended: {text_or_empty(event.data.get('type')) or 'closed'}", title
-
-
-def _prompt(event: HookEvent) -> Described:
-    return "prompt", event.text, event.text if len(event.text) > LONGEST else ""
-
-
-def _answer(event: HookEvent) -> Described:
-    return "answer", event.text, event.text if len(event.text) > LONGEST else ""
-
-
-def _tool(event: HookEvent) -> Described:
-    arguments = event.given
-    argument = next((str(arguments[name]) for name in _ARGUMENTS if arguments.get(name)), "")
-    return "tool", f"{event.tool} {argument.removeprefix(event.cwd.rstrip('/') + '/')}".strip(), event.result
-
-
-_ARGUMENTS = ("command", "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt")
-_DESCRIBE: dict[str, Any] = {
-    "UserPromptSubmit": _prompt,
-    "Stop": _answer,
-    "PostToolUse": _tool,
-    "PostToolUseFailure": _tool,
-}
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def _bounded(text: str) -> str:

@@ -8,7 +8,7 @@ import click
 from holdfast.hosts.cli.command import command, opened
 from holdfast.hosts.cli.compat import version_option
 from holdfast.surfaces.claude_mem import shapes
-from holdfast.verbs.records.numbers import called
+from holdfast.verbs.records.read import called
 from holdfast.verbs.search.observations import recent
 
 EVENTS = {"session-init": "UserPromptSubmit", "observation": "PostToolUse", "summarize": "Stop"}

@@ -99,7 +99,7 @@ def captured(words: Sequence[str]) -> tuple[str, ...]:
     place = left.index("--") if "--" in left else len(left)
     summary, content = " ".join(left[:place]), " ".join(left[place + 1 :])
     if not summary:
-        raise Invalid("What should be kept?", hint='capture decisions "Chose PostgreSQL" -- "It has row locks."')
+        raise Invalid("The summary is empty.", hint='capture decisions "Chose PostgreSQL" -- "It has row locks."')
     title = ("--title", summary) if content else ()
     return ("remember", "--kind", NAMESPACES.get(namespace, "learning"), *title, "--", content or summary)
 

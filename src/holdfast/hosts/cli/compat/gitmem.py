@@ -9,7 +9,7 @@ from holdfast.compose.settings import name_project
 from holdfast.hosts.cli.command import command
 from holdfast.hosts.cli.compat import run, version_option
 from holdfast.hosts.cli.values import Yes
-from holdfast.hosts.setup.places import project_root
+from holdfast.hosts.setup.machine import project_root
 from holdfast.model.request import Asked
 
 group = click.Group("gitmem", help="The commands of GitMem.", params=[version_option()])

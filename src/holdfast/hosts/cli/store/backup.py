@@ -10,21 +10,19 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from holdfast.compose import open_memory
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import keep_out_of_git, store_folder
 from holdfast.compose.team import grant, move_store
 from holdfast.hosts.cli.command import Result, command, declined, settings
-from holdfast.hosts.cli.render import agreed, console, local, working
+from holdfast.hosts.cli.render import agreed, console, local, page, working
 from holdfast.hosts.cli.values import Yes
 from holdfast.model.errors import Invalid, NotFound, StoreBusy
-from holdfast.model.places import FILE
+from holdfast.model.files import FILE
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
-from holdfast.verbs.upkeep import recovery
-from holdfast.verbs.upkeep.recovery import Saved
+from holdfast.verbs.upkeep import doctor
 
 SHOWN = 10
 File = Annotated[Path | None, Asked("", form="file")]
@@ -50,7 +48,7 @@ def backup_command(
     store = _store(exists=True)
     keep_out_of_git(store.parent)
     with working("copying the store"):
-        made = recovery.back_up_store(store, file, keep=keep, now=_now())
+        made = doctor.back_up_store(store, file, keep=keep, now=_now())
     text = f"{counted(made.mark.events, 'event')} copied to {made.file}, and checked."
     older = f"\n{counted(len(made.removed), 'older backup')} removed." if made.removed else ""
     value = {"backup": str(made.file), **asdict(made.mark), "removed": [str(path) for path in made.removed]}
@@ -66,11 +64,11 @@ def restore_command(file: Annotated[Path, Asked("", form="file")], *, yes: Yes =
     store, file = _store(), file.expanduser()
     if file.exists() and store.exists() and file.samefile(store):
         raise Invalid("That file is the store itself.")
-    mark = recovery.look_at(file)
+    mark = doctor.look_at(file)
     last = f"the last of {local(mark.last_at)}"
     _agree(f"{file} has {counted(mark.events, 'event')}, {last}. Replace {store} by it?", yes=yes)
     with _exclusive(store.parent, "restoring the store"):
-        mark, former = recovery.restore(file, store, now=_now())
+        mark, former = doctor.restore(file, store, now=_now())
     before = f"\nWhat was there before is in {former}." if former else ""
     value = {"restored": str(file), "former": str(former) if former else None, **asdict(mark)}
     return value, f"{counted(mark.events, 'event')} restored and checked.{before}"
@@ -95,37 +93,14 @@ def recover_command(
         raise Invalid("FILE and --output are needed together.", hint="holdfast store recover DAMAGED.db -o NEW.db")
     if file and output:
         with working("reading the damaged store"):
-            saved, damaged = recovery.recover_file(file, output), file
+            saved, damaged = doctor.recover_file(file, output), file
     else:
         store = _store(exists=True)
         _agree(f"Create a new store from what can be read of {store}? The damaged one is kept.", yes=yes)
         with _exclusive(store.parent, "reading the damaged store"):
             keep_out_of_git(store.parent)
-            saved, damaged = recovery.recover_store(store, now=_now())
-    return {"damaged": str(damaged), **asdict(saved)}, lambda: _show(saved, damaged)
-
-
-def _show(saved: Saved, damaged: Path) -> None:
-    out = console()
-    summary = f"{counted(saved.events, 'event')} and {counted(saved.memories, 'memory')} recovered"
-    lost = f"; {counted(saved.lost, 'event')} known to be lost" if saved.lost else "; none known to be lost"
-    out.print(Text.assemble((summary, "bold"), lost))
-    if saved.bad_pages:
-        out.print(f"{counted(saved.bad_pages, 'page')} unreadable.")
-    if not saved.schema_read:
-        out.print("The file's schema is lost: transcripts and activity from hooks could not be recovered.")
-    if saved.refused:
-        altered = "altered since they were written. --json lists their ids."
-        out.print(f"{counted(len(saved.refused), 'event')} rejected: {altered}")
-    hurt = {"lost some of its history": saved.hurt, "may have a changed text: check it": saved.doubtful}
-    for what, ids in hurt.items():
-        for key in ids[:SHOWN]:
-            out.print(Text(f"  {key}  {what}", style="yellow"))
-        if len(ids) > SHOWN:
-            out.print(f"  and {len(ids) - SHOWN} more: --json lists them all")
-    out.print(f"The damaged store is in {damaged}.", markup=False)
-    if saved.lost:
-        out.print("`holdfast sync` restores what replicas contain; `holdfast store import` what an export contains.")
+            saved, damaged = doctor.recover_store(store, now=_now())
+    return {"damaged": str(damaged), **asdict(saved)}, page("recovered", saved, damaged, most=SHOWN)
 
 
 def _store(*, exists: bool = False) -> Path:
@@ -190,7 +165,7 @@ def migrate_command(
         may = "it owns nothing, and sees only what the requesting user may see."
         return {"granted": grant_}, f"{grant_} may run `holdfast server run` now: {may}"
     if bool(to) == bool(from_):
-        raise Invalid("Where to, or where from?", hint="Pass --to or --from with a postgresql:// URL or a folder.")
+        raise Invalid("Pass either --to or --from.", hint="Each takes a postgresql:// URL or a folder.")
     config = settings().config
     with _progress(quiet=as_json) as shown:
         home = store_folder(config, Path.cwd())

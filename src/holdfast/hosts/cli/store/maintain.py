@@ -1,42 +1,36 @@
 """Commands of `holdfast store` that tidy it: maintain, rebuild, scan for secrets, rename scopes, list and move projects."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Literal
 
-from rich.text import Text
-
 from holdfast.compose.adapters import markdown_folder
 from holdfast.compose.settings import make_store
 from holdfast.hosts.cli.command import Result, command, declined, opened
-from holdfast.hosts.cli.render import PERSON, agreed, console, progress, working
+from holdfast.hosts.cli.render import agreed, page, progress, say, working
 from holdfast.hosts.cli.values import DryRun
 from holdfast.model.errors import Conflict, Invalid, NotFound
-from holdfast.model.ids import short
-from holdfast.model.places import list_store, listed_stores
+from holdfast.model.files import list_store, listed_stores
 from holdfast.model.request import Asked
-from holdfast.model.text import counted, filled
-from holdfast.surfaces.core import reports
+from holdfast.model.text import counted
 from holdfast.verbs.exchange.sync import take_from
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import rename_scope
 from holdfast.verbs.records.project import move
 from holdfast.verbs.search.embed import catch_up
-from holdfast.verbs.upkeep.doctor import rebuild_vectors, rebuild_views, status
-from holdfast.verbs.upkeep.maintain import maintain
-from holdfast.verbs.upkeep.overview import projects
+from holdfast.verbs.upkeep.doctor import Upkeep, maintain, rebuild_vectors, rebuild_views, status
+from holdfast.verbs.upkeep.health import projects
 from holdfast.verbs.upkeep.scan import Leak, look_through, redact, scan
 
 SHOWN, FOUND = 10, 1
 
 
-@command(working="maintaining the store")
-def maintain_command(memory: Memory, *, dry_run: DryRun = False) -> Result:
+@command(working="maintaining the store", page="upkeep")
+def maintain_command(memory: Memory, *, dry_run: DryRun = False) -> Upkeep:
     """Retire expired memories, trim the hot set and free space. Nothing is deleted."""
-    report = maintain(memory, dry_run=dry_run)
-    return report, reports.upkeep_of(report, PERSON)
+    return maintain(memory, dry_run=dry_run)
 
 
 @command()
@@ -81,13 +75,7 @@ def _filled(memory: Memory, folder: Path) -> Result:
         replica, sharing = markdown_folder(folder, Path(states), memory)
         with closing(replica):
             done = take_from(memory, replica, sharing)
-    more = len(done.remarks) - SHOWN
-    lines = (
-        f"{counted(done.came, 'memory')} imported from {folder}.",
-        *(f"left alone: {remark.where}: {remark.why}" for remark in done.remarks[:SHOWN]),
-        more > 0 and f"and {more} more: --json lists them all",
-    )
-    return {"records": done.came, "left_alone": done.remarks}, "\n".join(filled(*lines))
+    return {"records": done.came, "left_alone": done.remarks}, page("filled", done, folder, most=SHOWN)
 
 
 @command()
@@ -100,12 +88,8 @@ def rename_scope_command(memory: Memory, old: Annotated[str, Asked("", form="sco
 @command(group=True)
 def project_command(memory: Memory) -> Result:
     """List the projects of the store, or move memories to another one."""
-    known, here = projects(memory), memory.project
-    lines = [
-        f"{'*' if one.name == here else ' '} {one.name or 'every project'}: {counted(sum(count for _, count in one.kinds), 'memory')}"
-        for one in known
-    ]
-    return known, "\n".join(lines) or 'No project has memories yet. Save one: holdfast remember "…"'
+    known = projects(memory)
+    return known, page("projects", known, here=memory.project)
 
 
 @command("move", under=project_command)
@@ -180,21 +164,21 @@ def scan_command(
         looked = look_through(path)
         left = f", {len(looked.skipped)} not read (binary, too large, or unreadable)" if looked.skipped else ""
         footer = f"{looked.files} files read{left}."
-        return looked, lambda: _show(looked.leaks, footer, always=True), FOUND if looked.leaks else 0
+        return looked, _leaks(looked.leaks, footer, always=True), FOUND if looked.leaks else 0
     with opened() as memory:
         with working("searching for secrets"):
             leaks = scan(memory)
         if not masking:
             footer = "`holdfast store scan --redact` masks them."
-            return {"leaks": leaks}, lambda: _show(leaks, footer), FOUND if leaks else 0
+            return {"leaks": leaks}, _leaks(leaks, footer), FOUND if leaks else 0
         if leaks and not yes:
-            _show(leaks, "", error=True)
+            _leaks(leaks, error=True)()
             if not agreed("Mask them in the store, history included? This cannot be undone."):
                 declined()
         done = redact(memory)
     if not done.clean:
         reading = "Another process is reading the store, so its log still contains old pages."
-        console(error=True).print(f"{reading} Close it and run this again.")
+        say(f"{reading} Close it and run this again.", err=True)
     text = (
         f"Masked: {done.events} events of {len(done.records)} memories and their sessions, {sum(done.rows.values())} rows "
         f"outside the journal, {done.files} files.\nThe secret may be stored elsewhere too: rotate it."
@@ -202,15 +186,6 @@ def scan_command(
     return {"leaks": leaks, "redacted": done}, text if leaks else "No secrets found."
 
 
-def _show(leaks: Sequence[Leak], footer: str, *, error: bool = False, always: bool = False) -> None:
-    out, end = console(error=error), f" [dim]{footer}[/]" if footer else ""
-    if not leaks:
-        out.print(f"No secrets found.{end if always else ''}")
-        return
-    wide = max(len(leak.kind) for leak in leaks)
-    for leak in leaks:
-        place = (leak.id if leak.where == "file" else short(leak.id), "cyan")
-        kind, begins = (f"{leak.kind:<{wide}}  ", "bold"), (f"{leak.begins:<24}  ", "yellow")
-        out.print(Text.assemble(kind, begins, f"{leak.where} ", place, (f"  {leak.title}", "dim")), soft_wrap=True)
+def _leaks(leaks: Sequence[Leak], footer: str = "", *, error: bool = False, always: bool = False) -> Callable[[], None]:
     places = len({(leak.where, leak.id) for leak in leaks})
-    out.print(f"\n{len(leaks)} found in {places} places.{end}")
+    return page("leaks", leaks, places, footer, always=always, error=error)

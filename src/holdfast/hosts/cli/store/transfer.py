@@ -2,28 +2,25 @@
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import click
-from rich.text import Text
 
-from holdfast.compose.adapters import IMPORTERS, checkout_of, foreign_items, write_git_notes, write_markdown
+from holdfast.compose.adapters import IMPORTERS, checkout_of, foreign_items, write_foreign
 from holdfast.hosts.cli.command import Result, command
-from holdfast.hosts.cli.render import console, progress, say, working
+from holdfast.hosts.cli.render import page, progress, working
+from holdfast.hosts.cli.setup import say_next
 from holdfast.hosts.cli.values import DryRun, Output
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import escaped, visible
 from holdfast.model.files import lines_in, open_regular
-from holdfast.model.foreign import Remark
-from holdfast.model.ids import short
 from holdfast.model.request import Asked
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import counted
 from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export, export_records, import_lines, records_of
 from holdfast.verbs.memory import Memory
@@ -39,28 +36,42 @@ def export_command(
     memory: Memory,
     place: Path | None = None,
     *,
-    as_: Annotated[Literal["events", "json", "bettermemory", "git-notes"], Asked("The format.")] = "events",
+    as_: Annotated[
+        Literal["events", "json", "gitmem", "memory-mcp", "bettermemory", "claude-mem", "git-notes"],
+        Asked("The format."),
+    ] = "events",
     output: Output = None,
 ) -> Result:
     """Export the store as JSON lines: a header, then an event on each line, nothing left out.
 
-    --as json writes the current memories as an array; --as bettermemory writes a folder of markdown files; --as git-notes
-    appends the memories of a repository (PLACE, or the current one) to its notes as git-notes-memory reads them.
+    --as json writes the current memories as an array. With the name of another system they are written as it reads them:
+    bettermemory and gitmem into a folder, memory-mcp and claude-mem into the database that PLACE is, and git-notes to the
+    notes of a repository (PLACE, or the current one).
     """
     target = place or output
-    if as_ == "bettermemory":
+    if as_ in ("gitmem", "memory-mcp", "bettermemory", "claude-mem"):
         if target is None:
-            raise Invalid("Which folder?", hint="holdfast store export --as bettermemory FOLDER")
-        count = write_markdown(records_of(memory), target)
-        return {"output": str(target), "memories": count}, f"{counted(count, 'file')} written to {target}."
+            raise Invalid(f"--as {as_} needs a folder or database.", hint=f"holdfast store export --as {as_} PLACE")
+        done = write_foreign(as_, records_of(memory), target)
+        text = f"{counted(done.written, 'file' if as_ == 'bettermemory' else 'memory')} written to {target}."
+        if done.known:
+            text += f" {done.known} were there already."
+        if done.left_out:
+            which = "those of sessions" if as_ == "gitmem" else "retired ones"
+            text += f"\n{counted(done.left_out, 'memory')} left out: {as_} has no place for {which}."
+        return {"output": str(target), "memories": done.written, "known": done.known, "left_out": done.left_out}, text
     if as_ == "git-notes":
         project = checkout_of(target).project() if target else memory.project
         own = (record for record in records_of(memory) if record.project == project)
-        added, known, private = write_git_notes(own, target or Path.cwd())
-        text = f"{counted(added, 'entry')} added to refs/notes/mem of {project}; {known} were there already."
-        if private:
-            text += f"\n{private} private memories were left out, since notes are pushed: holdfast share ID first."
-        return {"project": project, "added": added, "known": known, "private": private}, text
+        done = write_foreign(as_, own, target or Path.cwd())
+        text = (
+            f"{counted(done.written, 'entry')} added to refs/notes/mem of {project}; {done.known} were there already."
+        )
+        if done.left_out:
+            text += (
+                f"\n{done.left_out} private memories were left out, since notes are pushed: holdfast share ID first."
+            )
+        return {"project": project, "added": done.written, "known": done.known, "private": done.left_out}, text
     lines = export_records(memory) if as_ == "json" else export(memory)
     if target is None:
         for line in lines:
@@ -116,14 +127,17 @@ def import_command(
         report = take(items, mapped=mapped, dry_run=dry_run, quarantine_as=quarantine_as, progress=moved)
     lagging = status(memory).lagging if memory.embedder and not dry_run else 0
 
+    events = [counted(report.events[verb], name) for verb, name in _EVENTS.items() if verb in report.events]
+    events += [counted(report.transcripts, "transcript")] if report.transcripts else []
+    homes = [(there, here, count) for there, ways in report.projects.items() for here, count in ways.items()]
+    shown: dict[str, Any] = {"events": events, "homes": homes, "dry_run": dry_run, "most": SHOWN}
+    shown["unknown"] = sorted({here for _, here, _ in homes if here and "/" not in here})
+    shown |= {"quarantine": quarantine_as if not dry_run else "", "lagging": lagging if report.taken else 0}
+
     def draw() -> None:
-        show_report(report, dry_run=dry_run)
-        if quarantine_as and not dry_run:
-            accept = f'holdfast review approve "{quarantine_as}"'
-            say(f"They are in quarantine: holdfast review list --sort quarantined, {accept}.")
-        if report.taken and lagging:
-            now = "computed with use, or now with `holdfast store rebuild vectors --missing`."
-            say(f"{lagging} have no vectors yet; they are {now}")
+        page("imported", report, **shown)()
+        if report.taken and memory.store.folder:
+            say_next(memory.store.folder)
 
     return {"dry_run": dry_run, **plain(report)}, draw
 
@@ -137,35 +151,6 @@ def _import_events(memory: Memory, path: Path, quarantine_as: str, *, quiet: boo
     return taken, f"Nothing new: {counted(taken.events, 'event')} read, and all were here already."
 
 
-def show_report(report: Report, *, dry_run: bool) -> None:
-    """Print what an import did, or would do."""
-    out = console()
-    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(item.kind for item in report.taken).most_common())
-    word = "would be imported" if dry_run else "imported"
-    out.print(Text.assemble((f"{len(report.taken)} {word}", "bold"), f" ({kinds})" if kinds else ""))
-    for line in _destinations(report):
-        out.print(Text(f"  {line}"))
-    for count, what in (
-        (report.known, "already known, unchanged"),
-        (report.moved, "of them moved to another project"),
-        (len(report.revised), "revised, because they changed there"),
-        (len(report.merged), "merged into duplicates here"),
-        (report.masked, "with credentials masked or private text dropped"),
-    ):
-        if count:
-            out.print(f"{count} {what}")
-    others = [counted(report.events[verb], name) for verb, name in _EVENTS.items() if verb in report.events]
-    others += [counted(report.transcripts, "transcript")] if report.transcripts else []
-    if others:
-        out.print(f"with {', '.join(others)}")
-    for item in report.merged[:SHOWN]:
-        out.print(Text(f"  {item.key} → {short(item.id)} {shorten(item.title, 80)}", style="dim"))
-    if len(report.merged) > SHOWN:
-        out.print(f"[dim]  and {len(report.merged) - SHOWN} more; --json lists them[/]")
-    _show_remarks("stored with the memory, not searched", report.asides)
-    _show_remarks("skipped", report.skipped)
-
-
 def _asked_homes(memory: "Memory", preview: Report) -> dict[str, str]:
     """Ask for the project of each name that fits no project here; an empty answer keeps the name."""
     homes: dict[str, str] = {}
@@ -176,27 +161,6 @@ def _asked_homes(memory: "Memory", preview: Report) -> dict[str, str]:
                 answer = click.prompt(question, default=here, err=True)
                 homes |= {there: identity_of(memory, answer)} if answer != here else {}
     return homes
-
-
-def _destinations(report: Report) -> Iterable[str]:
-    """Yield where memories went, and what to do about projects that are only a name."""
-    ways = [(there, here, count) for there, homes in report.projects.items() for here, count in homes.items()]
-    for there, here, count in ways:
-        way = there or "every project"
-        if there != here:
-            way = f"{there or 'without a project'} → {here or 'every project'}"
-        yield f"{way} ({count})"
-    for name in sorted({here for _, here, _ in ways if here and "/" not in here}):
-        yield f"{name} is no repository known here. To put it into one: holdfast store project move {name} github.com/OWNER/{name}"
-
-
-def _show_remarks(what: str, remarks: Iterable[Remark]) -> None:
-    reasons: dict[str, list[str]] = {}
-    for remark in remarks:
-        reasons.setdefault(remark.why, []).append(remark.where)
-    for why, places in reasons.items():
-        examples = ", ".join(places[:SHOWN]) + (f" and {len(places) - SHOWN} more" if len(places) > SHOWN else "")
-        console().print(Text.assemble((f"{what}: ", "yellow"), f"{examples}: {why}"))
 
 
 @contextmanager

@@ -19,6 +19,15 @@
     if (field) field.form.requestSubmit();
   });
 
+  // A new memory: only the fields of its kind are shown.
+  const kind = find("[data-kind]");
+  const ofKind = () => {
+    for (const field of all("[data-kinds]")) field.hidden = !field.dataset.kinds.split(" ").includes(kind.value);
+    const fields = find("[data-fields]");
+    fields.hidden = all("[data-kinds]", fields).every((field) => field.hidden);
+  };
+  if (kind) { kind.addEventListener("change", ofKind); ofKind(); }
+
   // Light and dark: the server reads the cookie, so the next page is painted right from the start.
   const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   const switchTheme = () => {
@@ -198,7 +207,7 @@
     const undo = find("[data-undo]");
     const box = marked() && find("[data-select]", marked());
     const does = {
-      "/": () => (q ? (q.focus(), q.select()) : go("/memories")),
+      "/": () => { if (q) { q.focus(); q.select(); } else location.href = `${inProject("/memories")}#q`; },
       j: () => move(1),
       k: () => move(-1),
       g: () => { pending = true; setTimeout(() => { pending = false; }, 1200); },
@@ -270,6 +279,8 @@
     });
   }
 
+  if (location.hash === "#q" && find("[data-q]")) find("[data-q]").focus(); // came by the key that searches
+
   // Days ago as a slider over a date.
   const day = (back) => { const at = new Date(); at.setDate(at.getDate() + back); return `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`; };
   for (const slide of all("[data-slide]")) {
@@ -295,6 +306,18 @@
       const row = find(`#e${at}`);
       if (row) { find("output", label).textContent = find("time", row).textContent; row.scrollIntoView({ block: "nearest" }); }
     });
+  }
+
+  // The page of a running session is drawn again when something happened in it.
+  const running = find("[data-refresh]");
+  if (running) {
+    let waits = 0;
+    const source = new EventSource(running.dataset.refresh);
+    source.addEventListener("happened", () => {
+      clearTimeout(waits);
+      waits = setTimeout(() => htmx.ajax("GET", location.href, { target: "#session", select: "#session", swap: "outerHTML" }), 400);
+    });
+    addEventListener("pagehide", () => source.close());
   }
 
   // Activity: the server says that something happened, the page fetches what is new and puts it on top.

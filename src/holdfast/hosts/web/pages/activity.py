@@ -1,43 +1,50 @@
-"""Activity: everything agents and people did, live, by day and session, with filters; earlier entries load on scrolling."""
+"""Activity: everything agents and people did, live, by day and session; the sessions, and what changed in the memory."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.download import download, is_wanted
 from holdfast.hosts.web.live import look
-from holdfast.hosts.web.viewer import Ask
+from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Ambiguous, Invalid, NotFound
+from holdfast.model.ids import moment_of, short
 from holdfast.model.session import Session
-from holdfast.verbs.sessions.session import find_session, session_agents, sessions_called
+from holdfast.verbs.sessions.receipts import Delivery, deliveries_in
+from holdfast.verbs.sessions.scars import unanswered
+from holdfast.verbs.sessions.session import (
+    contents_of,
+    find_session,
+    list_sessions,
+    saved_in,
+    session_agents,
+    sessions_called,
+)
+from holdfast.verbs.upkeep.digest import digest
 from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, WHATS, Item, Place, Stream, Wanted, newer, older, place_of
 
-LIMIT = 40
-FOLDED = 3  # so many tools in a row are one line
+LIMIT, CHANGES, SESSIONS = 40, 60, 50
+FOLDED = 3  # so many tools, or memories that were not needed, in a row are one line
 NO_SESSION = "-"
-WORDS = {
-    "prompt": "Prompt",
-    "answer": "Answer",
-    "tool": "Tool",
-    "observation": "Observed",
-    "record": "Saved",
-    "change": "Changed",
-    "asked": "Recall",
-    "use": "Outcome",
-    "receipt": "Injected",
-    "warning": "Warned",
-    "session": "Session",
+COLUMNS = ("at", "what", "text", "detail", "outcome", "project", "session", "client")
+SESSION_COLUMNS = ("id", "project", "agent", "title", "issue", "started_at", "closed_at")
+LANES = {
+    "Prompts": ("prompt", "answer"),
+    "Tools": ("tool",),
+    "Injected": ("receipt", "warning", "asked"),
+    "Saved": ("record", "observation", "change"),
+    "Outcomes": ("use",),
 }
-_CHANGES = {"heated": "hot set", "trusted": "trust", "touched": "worked on"}
+LANE = 24.0  # pixels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of the list: a day, a session, a single entry, or several tools in a row."""
+    """One line of the list: a day, a session, a single entry, or several like it in a row."""
 
     day: str = ""
     session: Session | None = None
@@ -46,74 +53,14 @@ class Line:
     items: tuple[Item, ...] = ()
 
 
-def as_file(ask: Ask, name: str, wanted: Wanted) -> Response:
-    """Return the latest entries, as many as are looked through at once, as a file."""
-    at = ask.text("before")
-    found = older(ask.memory, wanted, before=place_of(at) if at else None, limit=MOST_LOOKED_AT)
-    rows = [
-        {
-            "at": item.at,
-            "what": item.what,
-            "text": item.text,
-            "detail": item.detail,
-            "outcome": item.outcome,
-            "project": item.project,
-            "session": item.session,
-            "client": item.client,
-            "memories": item.ids or tuple(record.id for record in item.records),
-            "tokens": item.tokens,
-        }
-        for item in found.items
-    ]
-    return download(ask, name, rows)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One entry of a session in its lane: which one, where, and what it was."""
 
-
-def page(ask: Ask) -> Response:
-    """Return the current activity."""
-    place = look(ask.memory)
-    problem = ""
-    try:
-        wanted = wanted_of(ask)
-    except Ambiguous as unknown:
-        problem, wanted = f"{unknown.message} {unknown.hint}", Wanted(project=ask.project, session=NO_SESSION)
-    at = ask.text("before")
-    if is_wanted(ask):
-        return as_file(ask, "activity", wanted)
-    stream = older(ask.memory, wanted, before=place_of(at) if at else None, limit=LIMIT)
-    return render.page(
-        ask,
-        "activity.html",
-        title="Activity",
-        whats=list(WORDS.items()),
-        wanted=wanted,
-        problem=problem,
-        filtered=bool(wanted.whats or wanted.session or wanted.client),
-        session=ask.text("session"),
-        clients=session_agents(ask.memory, everywhere=ask.everywhere),
-        live=render.address(ask, "/stream", **_kept(wanted)),
-        newer=render.address(ask, "/activity/newer", after=str(place), **_kept(wanted)),
-        in_file=MOST_LOOKED_AT,
-        **_items(ask, wanted, stream),
-    )
-
-
-def older_items(ask: Ask) -> Response:
-    """Return older entries, as a part of the page."""
-    wanted = wanted_of(ask)
-    stream = older(ask.memory, wanted, before=place_of(ask.text("before")), limit=LIMIT)
-    last = (ask.text("day"), ask.text("last"))
-    shown = _items(ask, wanted, stream, last=last)
-    return render.part(ask, "activity_items.html", "Activity", "/activity", **shown)
-
-
-def newer_items(ask: Ask) -> Response:
-    """Return newer entries, as a part of the page; a header has the place to continue from."""
-    wanted, after = wanted_of(ask), place_of(ask.text("after"))
-    stream = newer(ask.memory, wanted, after=after)
-    answer = render.page(ask, "activity_items.html", **_items(ask, wanted, stream, only_new=True))
-    more = str(stream.place or after)
-    answer.headers["x-newer"] = render.address(ask, "/activity/newer", after=more, **_kept(wanted))
-    return answer
+    number: int
+    x: float  # per cent of the width
+    y: float  # pixels
+    item: Item
 
 
 def wanted_of(ask: Ask) -> Wanted:
@@ -131,13 +78,86 @@ def wanted_of(ask: Ask) -> Wanted:
     return Wanted(project=None if session else ask.project, whats=whats, session=session, client=ask.text("client"))
 
 
-def outcome_of(item: Item) -> str:
-    """Return the action or its outcome, in one word."""
-    return item.outcome or _CHANGES.get(item.verb, item.verb)
+def _stream(ask: Ask) -> dict[str, Any]:
+    place, problem = look(ask.memory), ""
+    try:
+        wanted = wanted_of(ask)
+    except Ambiguous as unknown:
+        problem, wanted = f"{unknown.message} {unknown.hint}", Wanted(project=ask.project, session=NO_SESSION)
+    return {
+        "wanted": wanted,
+        "problem": problem,
+        "filtered": bool(wanted.whats or wanted.session or wanted.client),
+        "clients": session_agents(ask.memory, everywhere=ask.everywhere),
+        "live": render.address(ask, "/stream", **_kept(wanted)),
+        "newer": render.address(ask, "/activity/newer", after=str(place), **_kept(wanted)),
+        "in_file": MOST_LOOKED_AT,
+        **_items(ask, wanted, _before(ask, wanted, LIMIT)),
+    }
+
+
+def _older(ask: Ask) -> dict[str, Any]:
+    wanted = wanted_of(ask)
+    stream = older(ask.memory, wanted, before=place_of(ask.text("before")), limit=LIMIT)
+    return _items(ask, wanted, stream, last=(ask.text("day"), ask.text("last")))
+
+
+def newer_items(ask: Ask) -> Response:
+    """Return newer entries, as a part of the page; a header has the place to continue from."""
+    wanted, after = wanted_of(ask), place_of(ask.text("after"))
+    stream = newer(ask.memory, wanted, after=after)
+    answer = render.page(ask, "activity_items.html", **_items(ask, wanted, stream, only_new=True))
+    more = str(stream.place or after)
+    answer.headers["x-newer"] = render.address(ask, "/activity/newer", after=more, **_kept(wanted))
+    return answer
+
+
+def _changes(ask: Ask) -> dict[str, Any]:
+    """Return the digest of a range of time, and what changed in it, latest first."""
+    now = ask.memory.clock.now()
+    since, until = (ask.text(name)[:40] for name in ("since", "until"))
+    start = moment_of(render.start_of_date(ask, since) or "monday", now)
+    end = moment_of(render.end_of_day(ask, until), now) or now
+    found = _before(ask, _changed(ask), CHANGES)
+    items = [item for item in found.items if start <= item.at <= end]
+    goes_on = found.place and found.items and found.items[-1].at >= start
+    return {
+        "digest": cached_until_event(
+            ask,
+            "digest",
+            lambda: digest(ask.memory, start, end, everywhere=ask.everywhere),
+            since,
+            until,
+            str(ask.zone),
+        ),
+        "since": since or "monday",
+        "until": until,
+        "lines": lines_of(ask, items),
+        "more": render.here(ask, before=str(found.place)) if goes_on else "",
+        "in_file": MOST_LOOKED_AT,
+    }
+
+
+def _changed(ask: Ask) -> Wanted:
+    return Wanted(project=ask.project, whats=("record", "change"))
+
+
+def _before(ask: Ask, wanted: Wanted, limit: int) -> Stream:
+    at = ask.text("before")
+    return older(ask.memory, wanted, before=place_of(at) if at else None, limit=limit)
+
+
+def _rows(ask: Ask, wanted: Wanted) -> list[render.Row]:
+    """Return the latest entries, as many as are looked through at once."""
+    return [
+        {name: getattr(item, name) for name in COLUMNS}
+        | {"memories": item.ids or tuple(record.id for record in item.records), "tokens": item.tokens}
+        for item in _before(ask, wanted, MOST_LOOKED_AT).items
+    ]
 
 
 def lines_of(ask: Ask, items: Sequence[Item], last: tuple[str, str] = ("", "")) -> list[Line]:
-    """Return entries with a line before each day and session, and with three or more tools in a row folded into one line."""
+    """Return entries with a line before each day and session; some in a row are folded into one line."""
     known = sessions_called(ask.memory, {item.session for item in items if item.session})
     lines, (day, session) = list[Line](), last
     for (at, of), run in groupby(items, key=lambda item: (_day(ask, item), item.session)):
@@ -148,11 +168,19 @@ def lines_of(ask: Ask, items: Sequence[Item], last: tuple[str, str] = ("", "")) 
             about = known.get(of) or (Session(id=of) if of else None)
             lines.append(Line(session=about, client=group[0].client, project=group[0].project))
         day, session = at, of
-        for is_tool, same in groupby(group, key=lambda item: item.what == "tool"):
-            entries = tuple(same)
-            folded = is_tool and len(entries) >= FOLDED
-            lines += [Line(items=entries)] if folded else [Line(items=(item,)) for item in entries]
+        lines += [Line(items=entries) for entries in folded(group)]
     return lines
+
+
+def folded(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+    """Yield entries one by one, but three or more tools in a row together, and memories that were not needed."""
+    for sort, same in groupby(items, key=lambda item: item.what if item.what == "tool" or _is_ignored(item) else ""):
+        entries = tuple(same)
+        yield from [entries] if sort and len(entries) >= FOLDED else [(item,) for item in entries]
+
+
+def _is_ignored(item: Item) -> bool:
+    return item.what == "use" and item.outcome == "ignored"
 
 
 def _day(ask: Ask, item: Item) -> str:
@@ -168,8 +196,6 @@ def _items(
     return {
         "stream": found,
         "lines": lines_of(ask, found.items, last),
-        "words": WORDS,
-        "outcome": outcome_of,
         "only_new": only_new,
         "older": render.address(ask, "/activity/older", before=str(place), **given, **_kept(wanted)),
         "older_page": render.address(ask, "/activity", before=str(place), **_kept(wanted)),
@@ -178,3 +204,98 @@ def _items(
 
 def _kept(wanted: Wanted) -> dict[str, Any]:
     return {"what": list(wanted.whats), "session": wanted.session, "client": wanted.client}
+
+
+def _listed(ask: Ask, limit: int) -> list[Session]:
+    """Return sessions, latest first."""
+    on = ask.text("on")[:10]
+    return list_sessions(
+        ask.memory,
+        limit=limit,
+        offset=ask.number("offset", 0, 0, 10_000_000),
+        everywhere=ask.everywhere,
+        since=render.start_of_date(ask, on),
+        until=render.end_of_day(ask, on) or "~",
+        agent=ask.text("client"),
+    )
+
+
+def _sessions(ask: Ask) -> dict[str, Any]:
+    found = _listed(ask, SESSIONS + 1)
+    offset, shown = ask.number("offset", 0, 0, 10_000_000), found[:SESSIONS]
+    return {
+        "sessions": shown,
+        "clients": session_agents(ask.memory, everywhere=ask.everywhere),
+        "client": ask.text("client"),
+        "on": ask.text("on")[:10],
+        "saved": saved_in(ask.memory, [one.id for one in shown]),
+        "lasted": lasted,
+        "more": render.here(ask, offset=offset + SESSIONS) if len(found) > SESSIONS else "",
+    }
+
+
+def _session_rows(ask: Ask) -> list[render.Row]:
+    found = _listed(ask, render.MOST_ROWS + 1)
+    saved = saved_in(ask.memory, [one.id for one in found])
+    return [
+        {name: getattr(one, name) for name in SESSION_COLUMNS} | {"memories": saved.get(one.id, 0)} for one in found
+    ]
+
+
+def _session(ask: Ask) -> dict[str, Any]:
+    """Return one session: prompts, actions, the memories it got and why, saved records and its end, in order of time."""
+    look(ask.memory)
+    session = find_session(ask.memory, ask.parts["id"])
+    left = contents_of(ask.memory, session.id)
+    activity = older(ask.memory, Wanted(session=session.id), limit=MOST_LOOKED_AT // 2)
+    items = sorted(activity.items, key=lambda item: (item.at, item.verb != "started"))
+    given: dict[tuple[str, tuple[str, ...]], list[Delivery]] = {}
+    for one in deliveries_in(ask.memory, session.id):
+        given.setdefault((one.at, one.ids), []).append(one)
+    numbers = {id(item): number for number, item in enumerate(items)}
+    return {
+        "title": session.title or f"Session {short(session.id)}",
+        "session": session,
+        "left": left,
+        "items": items,
+        "entries": [(numbers[id(entries[0])], entries) for entries in folded(items)],
+        "given": given,
+        "cut": activity.place is not None,
+        "summary": next((record for record in left.records if record.kind == "summary"), None),
+        "lasted": lasted(session),
+        "unanswered": unanswered(ask.memory, session.id),
+        "live": render.address(ask, "/stream", session=session.id) if session.is_open else "",
+        **_lanes(items),
+    }
+
+
+def lasted(session: Session) -> str:
+    """Return how long a session took, in words; "" while it is open."""
+    if session.is_open or not session.closed_at or not session.started_at:
+        return ""
+    took = datetime.fromisoformat(session.closed_at) - datetime.fromisoformat(session.started_at)
+    minutes = int(took.total_seconds() // 60)
+    if minutes >= 48 * 60:
+        return f"{minutes // (24 * 60)} days"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{max(minutes, 1)} min"
+
+
+def _lanes(items: list[Item]) -> dict[str, Any]:
+    """Return the entries of a session on a time axis, in a lane for each sort."""
+    times = [datetime.fromisoformat(item.at).timestamp() for item in items]
+    start, took = (times[0], max(times) - times[0]) if times else (0.0, 0.0)
+    used = {name: whats for name, whats in LANES.items() if any(item.what in whats for item in items)}
+    marks = []
+    for number, (item, at) in enumerate(zip(items, times, strict=True)):
+        lane = next((place for place, whats in enumerate(used.values()) if item.what in whats), None)
+        if lane is not None:
+            share = (at - start) / took if took else number / max(1, len(items) - 1)
+            marks.append(Mark(number=number, x=100 * share, y=(lane + 0.5) * LANE, item=item))
+    return {"lanes": list(used), "marks": marks, "lane_height": LANE}
+
+
+page = render.Page("activity.html", "Activity", _stream, rows=lambda ask: _rows(ask, wanted_of(ask)))
+older_items = render.Page("activity_items.html", "Activity", _older, back="/activity")
+timeline = render.Page("timeline.html", "Timeline", _changes, rows=lambda ask: _rows(ask, _changed(ask)))
+session_list = render.Page("sessions.html", "Sessions", _sessions, rows=_session_rows)
+session_page = render.Page("session.html", "Session", _session)

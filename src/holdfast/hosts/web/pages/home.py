@@ -3,20 +3,17 @@
 from datetime import timedelta
 from typing import Any
 
-from starlette.responses import Response
-
-from holdfast.hosts.web import plots, render
+from holdfast.hosts.web import render
 from holdfast.hosts.web.live import look
-from holdfast.hosts.web.pages.activity import WORDS, lines_of, outcome_of
+from holdfast.hosts.web.pages.activity import lines_of
 from holdfast.hosts.web.pages.review import urgent
-from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
+from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Invalid
 from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import open_sessions
-from holdfast.verbs.upkeep.health import health
+from holdfast.verbs.upkeep.health import health, projects, saved_by_day
 from holdfast.verbs.upkeep.inbox import SORTS, waiting_counts
-from holdfast.verbs.upkeep.overview import saved_by_day
 from holdfast.verbs.upkeep.stream import Place, Wanted, newer, older, place_of
 
 DAYS, CHANGES, SESSIONS = 90, 12, 6
@@ -25,44 +22,34 @@ SAME_VISIT = timedelta(minutes=30)
 LOOKED = "holdfast-looked"
 
 
-def page(ask: Ask) -> Response:
-    """Return the home page; what takes long in a large project loads after it."""
-    place, later = look(ask.memory), is_large(ask)
+def _home(ask: Ask) -> dict[str, Any]:
+    place, sizes = look(ask.memory), ask.memory.store.projects()
     since, cookie = _visits(ask, place)
-    brief = brief_of(ask.memory)
-    sizes = ask.memory.store.projects()
-    total = sum(sizes.values()) if ask.everywhere else sizes.get(ask.memory.project, 0)
-    answer = render.page(
-        ask,
-        "home.html",
-        title="Home",
-        total=total,
-        later=later,
-        open_sessions=open_sessions(ask.memory, limit=SESSIONS, everywhere=ask.everywhere),
-        brief=brief,
-        words=WORDS,
-        outcome=outcome_of,
-        **_changes(ask, since),
-        **({} if later else _health(ask) | _saved(ask)),
-    )
-    answer.set_cookie(LOOKED, cookie, max_age=31_536_000, httponly=True, samesite="strict", path="/")
-    return answer
+    wanted = Wanted(project=ask.project, whats=NEW)
+    changes = newer(ask.memory, wanted, after=since) if since else older(ask.memory, wanted, limit=CHANGES)
+    return {
+        "total": sum(sizes.values()) if ask.everywhere else sizes.get(ask.memory.project, 0),
+        "open_sessions": open_sessions(ask.memory, limit=SESSIONS, everywhere=ask.everywhere),
+        "brief": brief_of(ask.memory),
+        "changes": lines_of(ask, changes.items[:CHANGES]),
+        "changed": len(changes.items),
+        "first_visit": since is None,
+        "visited": changes.items[-1].at if since and changes.items else "",
+        "cookies": {LOOKED: cookie},
+    }
 
 
-def health_part(ask: Ask) -> Response:
-    """Return the score and what needs you, for a project in which that takes a moment."""
-    return render.part(ask, "home_health.html", "Health", "/", **_health(ask))
-
-
-def saved_part(ask: Ask) -> Response:
-    """Return how many memories were saved by day, for a project in which counting takes a moment."""
-    return render.part(ask, "home_saved.html", "Memories saved", "/", **_saved(ask))
-
-
-def _saved(ask: Ask) -> dict[str, Any]:
-    saved = saved_by_day(ask.memory, days=DAYS, everywhere=ask.everywhere, zone=ask.zone)
-    label = f"Memories saved on each of the last {DAYS} days"
-    return {"line": plots.line(saved, label), "saved": sum(saved.values()), "days": DAYS}
+def _visits(ask: Ask, now: Place) -> tuple[Place | None, str]:
+    """Return where the visit before this one ended, and the cookie: that place, the current one, and when."""
+    at = ask.memory.clock.now()
+    try:
+        before, current, last = ask.looked.split("|")
+        previous = place_of(before) if before else None
+        if render.local(ask, at) - render.local(ask, last) < SAME_VISIT:  # what was new stays listed
+            return previous, f"{before}|{now}|{at}"
+        return place_of(current), f"{current}|{now}|{at}"
+    except (ValueError, Invalid):
+        return None, f"|{now}|{at}"
 
 
 def _health(ask: Ask) -> dict[str, Any]:
@@ -74,25 +61,16 @@ def _health(ask: Ask) -> dict[str, Any]:
     return {"health": report, "word": word_for(report.score), "needs": needs, "waiting": urgent(counts)}
 
 
-def _changes(ask: Ask, since: Place | None) -> dict[str, Any]:
-    """Return what was saved and changed since the last visit, or the latest changes at the first one."""
-    wanted = Wanted(project=ask.project, whats=NEW)
-    if since is None:
-        found = older(ask.memory, wanted, limit=CHANGES).items
-        return {"changes": lines_of(ask, found), "changed": len(found), "first_visit": True}
-    found = newer(ask.memory, wanted, after=since).items
-    return {"changes": lines_of(ask, found[:CHANGES]), "changed": len(found), "first_visit": False}
+def _saved(ask: Ask) -> dict[str, Any]:
+    by_day = saved_by_day(ask.memory, days=DAYS, everywhere=ask.everywhere, zone=ask.zone)
+    return {"by_day": by_day, "saved": sum(by_day.values()), "days": DAYS}
 
 
-def _visits(ask: Ask, now: Place) -> tuple[Place | None, str]:
-    """Return where the visit before this one ended, and the cookie: that place, the current one, and when."""
-    at = ask.memory.clock.now()
-    try:
-        before, current, last = ask.looked.split("|")
-        previous = place_of(before) if before else None
-        recent = render.local(ask, at) - render.local(ask, last) < SAME_VISIT
-        if recent:  # still the same visit: what was new stays listed
-            return previous, f"{before}|{now}|{at}"
-        return place_of(current), f"{current}|{now}|{at}"
-    except (ValueError, Invalid):
-        return None, f"|{now}|{at}"
+health_part = render.Page("home_health.html", "Health", _health, back="/")
+saved_part = render.Page("home_saved.html", "Memories saved", _saved, back="/")
+page = render.Page("home.html", "Home", _home, parts=(health_part, saved_part))
+project_page = render.Page(
+    "projects.html",
+    "Projects",
+    lambda ask: {"found": cached_until_event(ask, "projects", lambda: projects(ask.memory))},
+)

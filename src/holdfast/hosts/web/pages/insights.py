@@ -1,19 +1,25 @@
-"""Insights: memories over time, recall results, token cost, outcomes, and the cost of hooks."""
+"""Insights: memories over time, what recalls and injections cost and bought, the effect of scars, and the brief."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from markupsafe import Markup
-from starlette.responses import Response
-
-from holdfast.hosts.web import plots, render
-from holdfast.hosts.web.download import download, is_wanted
-from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
-from holdfast.verbs.upkeep.overview import Days, day_by_day
+from holdfast.hosts.web import render
+from holdfast.hosts.web.viewer import Ask, cached_until_event
+from holdfast.model.ids import days_before
+from holdfast.verbs.records.hot import vitals_by_id
+from holdfast.verbs.records.read import newest_of_kind
+from holdfast.verbs.sessions.analyze import blind_among, wordings
+from holdfast.verbs.sessions.opening_brief import brief_of
+from holdfast.verbs.sessions.past_briefs import brief_given, compare
+from holdfast.verbs.sessions.scars import Effect, effects
+from holdfast.verbs.upkeep.health import Days, day_by_day
 
 CHOICES = (30, 90, 365)
+LABELS = 7  # dates below a plot, an odd number: a phone leaves out every second
+MOST_SCARS, MOST_LISTED = 100, 500
 FAMILIES = {
     "facts": ("fact", "reference", "preference"),
     "lessons": ("scar", "learning", "pattern", "anti_pattern", "win"),
@@ -24,20 +30,69 @@ FAMILIES = {
 }
 RECALLS, BOUGHT = ("used", "answered", "empty"), ("used", "not used")
 OUTCOMES = ("applied", "succeeded", "acknowledged", "ignored", "contradicted", "refuted")
+EFFECTS = ("applied", "succeeded", "failed", "refuted", "ignored")
+Counts = Mapping[str, Counter[str]]
 
 
-def page(ask: Ask) -> Response:
-    """Return the plots, unless the project is so large that they load later."""
-    later, days = is_large(ask), days_of(ask)
-    if is_wanted(ask):
-        return download(ask, "insights", _rows(_daily(ask, days)))
-    shown = {} if later else _figures(ask, days)
-    return render.page(ask, "insights.html", title="Insights", days=days, choices=CHOICES, later=later, **shown)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """The bar of a day: what it says, where it leads, and its boxes as series, distance from the top and height in per cent."""
+
+    day: str
+    text: str
+    href: str
+    boxes: tuple[tuple[int, float, float], ...]
 
 
-def plots_part(ask: Ask) -> Response:
-    """Return the plots, as a part of the page."""
-    return render.part(ask, "insights_plots.html", "Insights", "/insights", **_figures(ask, days_of(ask)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A stacked bar for each day; with `shares` every bar is as high as the plot, and shows shares in per cent."""
+
+    title: str
+    why: str
+    series: Sequence[str]
+    counts: Counts
+    shares: bool = False
+    of_memories: bool = False  # a day leads to the memories saved on it, else to its sessions
+
+    def label(self) -> str:
+        """Return the plot as a sentence."""
+        total = _total(self.counts)
+        return f"{self.title}: " + ", ".join(f"{name} {total[name]:,}" for name in self.series)
+
+    def top(self, days: Sequence[str]) -> float:
+        """Return the end of the axis; 0 if there is nothing to draw."""
+        none = Counter[str]()
+        most = max((sum(self.counts.get(day, none)[name] for name in self.series) for day in days), default=0)
+        return (100.0 if self.shares else nice(most)) if most else 0.0
+
+    def bars(self, ask: Ask, days: Sequence[str]) -> list[Bar]:
+        """Return the bars of the days on which something happened; each leads to its memories or sessions."""
+        bars, top = list[Bar](), self.top(days)
+        for day in days:
+            own = {name: value for name in self.series if (value := self.counts.get(day, Counter[str]())[name])}
+            total, above, boxes = sum(own.values()), 100.0, list[tuple[int, float, float]]()
+            for name, value in own.items():
+                height = 100 * value / (total if self.shares else top)
+                above -= height
+                boxes.append((self.series.index(name), above, height))
+            said = [
+                f"{name} {value:g}" + (f" ({value / total:.0%})" if self.shares else "") for name, value in own.items()
+            ]
+            after = (date.fromisoformat(day) + timedelta(days=1)).isoformat()
+            sessions = render.address(ask, "/sessions", on=day)
+            href = render.address(ask, "/memories", since=day, until=after) if self.of_memories else sessions
+            bars += [Bar(day=day, text=", ".join(said), href=href, boxes=tuple(boxes))] if boxes else []
+        return bars
+
+
+def nice(most: float) -> float:
+    """Return the next round number for the end of an axis; its half is a whole number."""
+    size = 1.0
+    while size * 10 < most:
+        size *= 10
+    ends = (round(size * step) for step in (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10))
+    return next(end for end in ends if end >= most and end % 2 == 0)
 
 
 def days_of(ask: Ask) -> int:
@@ -45,7 +100,8 @@ def days_of(ask: Ask) -> int:
     return ask.number("days", 90, 7, 365)
 
 
-def _daily(ask: Ask, days: int) -> Days:
+def _daily(ask: Ask) -> Days:
+    days = days_of(ask)
     daily: Days = cached_until_event(
         ask,
         "days",
@@ -56,9 +112,9 @@ def _daily(ask: Ask, days: int) -> Days:
     return daily
 
 
-def _rows(daily: Days) -> list[dict[str, object]]:
+def _rows(ask: Ask) -> list[render.Row]:
     """Return a row for each day with everything that is drawn."""
-    none = Counter[str]()
+    daily, none = _daily(ask), Counter[str]()
     return [
         {
             "day": day,
@@ -73,69 +129,116 @@ def _rows(daily: Days) -> list[dict[str, object]]:
     ]
 
 
-def _figures(ask: Ask, days: int) -> dict[str, Any]:
-    daily = _daily(ask, days)
-    recalls, tokens, outcomes = (_total(one) for one in (daily.recalls, daily.tokens, daily.outcomes))
-    asked, injected = recalls.total(), tokens["injected"] + tokens["used"]
-    return {
-        "kept": sum(one.total() for one in daily.kept.values()),
-        "asked": asked,
-        "answered": 1 - recalls["empty"] / asked if asked else 0.0,
-        "used": recalls["used"] / asked if asked else 0.0,
-        "tokens": tokens,
-        "injected": injected,
-        "bought": tokens["used"] / injected if injected else 0.0,
-        "outcomes": outcomes,
-        "observed": daily.observed,
-        "timings": daily.timings,
-        "plots": _plots(ask, daily),
-    }
-
-
-def _plots(ask: Ask, found: Days) -> list[tuple[str, str, Markup, Markup]]:
+def _figures(ask: Ask) -> dict[str, Any]:
+    daily = _daily(ask)
     families = {
         day: Counter({name: sum(counts[kind] for kind in kinds) for name, kinds in FAMILIES.items()})
-        for day, counts in found.kept.items()
+        for day, counts in daily.kept.items()
     }
-    bought = {day: Counter({"used": one["used"], "not used": one["injected"]}) for day, one in found.tokens.items()}
-    drawn = (
-        ("Memories saved", "by day and family", tuple(FAMILIES), families),
-        (
-            "Recall success",
-            "share of recalls that returned something, and of those whose memories were then used",
-            RECALLS,
-            found.recalls,
+    bought = {day: Counter({"used": one["used"], "not used": one["injected"]}) for day, one in daily.tokens.items()}
+    plots = (
+        Plot(
+            title="Memories saved", why="by day and family", series=tuple(FAMILIES), counts=families, of_memories=True
         ),
-        ("Tokens injected", "and what they bought: whether the memories injected were then used", BOUGHT, bought),
-        ("Tokens returned by recalls", "which agents asked for", ("recalled",), found.tokens),
-        ("Outcomes", "as reported by agents and people", OUTCOMES, found.outcomes),
+        Plot(
+            title="Recall success",
+            why="share of recalls that returned something, and of those whose memories were then used",
+            series=RECALLS,
+            counts=daily.recalls,
+            shares=True,
+        ),
+        Plot(
+            title="Tokens injected",
+            why="and what they bought: whether the memories injected were then used",
+            series=BOUGHT,
+            counts=bought,
+        ),
+        Plot(
+            title="Tokens returned by recalls",
+            why="which agents asked for",
+            series=("recalled",),
+            counts=daily.tokens,
+        ),
+        Plot(title="Outcomes", why="as reported by agents and people", series=OUTCOMES, counts=daily.outcomes),
     )
+    ends = len(daily.days) - 1
+    return {
+        "kept": sum(one.total() for one in daily.kept.values()),
+        "recalls": _total(daily.recalls),
+        "tokens": _total(daily.tokens),
+        "outcomes": _total(daily.outcomes),
+        "observed": daily.observed,
+        "timings": daily.timings,
+        "dates": daily.days,
+        "ticks": dict.fromkeys(daily.days[round(place * ends / (LABELS - 1))] for place in range(LABELS)),
+        "plots": plots,
+    }
+
+
+def _total(counts: Counts) -> Counter[str]:
+    return sum(counts.values(), Counter[str]())
+
+
+def _effects(ask: Ask) -> list[Effect]:
+    days = ask.number("days", 90, 1, 3_650)
+    found: list[Effect] = cached_until_event(ask, "scars", lambda: effects(ask.memory, days=days), days)
+    return found
+
+
+def _scars(ask: Ask) -> dict[str, Any]:
+    days, shown_scars = ask.number("days", 90, 1, 3_650), _effects(ask)
+    seen = {one.scar.id for one in shown_scars}
+    kept = newest_of_kind(ask.memory, "scar", limit=MOST_LISTED)
+    outcomes = sum((Counter(one.outcomes) for one in shown_scars), Counter[str]())
+    return {
+        "days": days,
+        "choices": CHOICES,
+        "effects": shown_scars[:MOST_SCARS],
+        "more": max(0, len(shown_scars) - MOST_SCARS),
+        "shown": sum(one.shown for one in shown_scars),
+        "outcomes": outcomes,
+        "total": len(kept),
+        "most_listed": MOST_LISTED,
+        "never": [record for record in kept if record.id not in seen],
+        "blind": blind_among(shown_scars),
+        "wordings": wordings(ask.memory, days=days),
+    }
+
+
+def _scar_rows(ask: Ask) -> list[render.Row]:
     return [
-        (title, why, _drawn(ask, found, title, series, counts), plots.legend(series))
-        for title, why, series, counts in drawn
+        {
+            "id": effect.scar.id,
+            "title": effect.scar.title,
+            "severity": effect.scar.fields.get("severity", ""),
+            "shown": effect.shown,
+            **{name: effect.outcomes[name] for name in EFFECTS},
+            "weight_left": round(effect.multiplier, 2),
+        }
+        for effect in _effects(ask)
     ]
 
 
-def _drawn(ask: Ask, found: Days, title: str, series: tuple[str, ...], counts: Mapping[str, Counter[str]]) -> Markup:
-    """Draw one plot; a day leads to its memories, or to its sessions."""
-
-    def link(day: str) -> str:
-        if title == "Memories saved":
-            until = (date.fromisoformat(day) + timedelta(days=1)).isoformat()
-            return render.address(ask, "/memories", since=day, until=until)
-        return render.address(ask, "/sessions", on=day)
-
-    shares = title == "Recall success"
-    return plots.stacked(found.days, series, counts, _sentence(title, series, counts), link, shares=shares)
-
-
-def _sentence(title: str, series: tuple[str, ...], counts: Mapping[str, Counter[str]]) -> str:
-    total = _total(counts)
-    return f"{title}: " + ", ".join(f"{name} {total[name]:,}" for name in series)
+def _brief(ask: Ask) -> dict[str, Any]:
+    """Return what a session would get now, what sessions got on two dates, and what changed between them."""
+    made = brief_of(ask.memory)
+    week_ago = render.local(ask, days_before(ask.memory.clock.now(), 7)).date().isoformat()
+    dates = {"from": ask.text("from") or week_ago, "to": ask.text("to")}
+    earlier, later = (brief_given(ask.memory, render.end_of_day(ask, day)) if day else None for day in dates.values())
+    known = vitals_by_id(ask.memory, made.ids)
+    now_in_it = tuple(known[one].record for one in made.ids if one in known)
+    current = now_in_it if not dates["to"] else later.records if later else ()
+    change = compare(earlier.records, current) if earlier else None
+    return {"made": made, "dates": dates, "earlier": earlier, "later": later, "change": change}
 
 
-def _total(counts: Mapping[str, Counter[str]]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for one in counts.values():
-        total.update(one)
-    return total
+plots_part = render.Page("insights_plots.html", "Insights", _figures, back="/insights")
+page = render.Page(
+    "insights.html",
+    "Insights",
+    lambda ask: {"days": days_of(ask), "choices": CHOICES},
+    parts=(plots_part,),
+    rows=_rows,
+)
+scars = render.Page("scars.html", "Scars", _scars, rows=_scar_rows)
+brief = render.Page("brief.html", "Brief", _brief)

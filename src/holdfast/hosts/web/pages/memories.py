@@ -1,41 +1,32 @@
-"""Memories: search as you type with the engine agents use, and a list with filters, order, earlier dates and export."""
+"""Memories: search as you type with the engine agents use, a list with filters, order and export, and the graph."""
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.download import MOST_ROWS, download
 from holdfast.hosts.web.freshness import Badge, badge
-from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
+from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Hit, Mode, Order, Query, Recalled
 from holdfast.model.record import Entry, Record, record_to_json
-from holdfast.verbs.records.browse import browse, facets, known_on, latest, ordered
+from holdfast.verbs.memory import is_reference
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.vitals import Vitals, vitals_of
+from holdfast.verbs.records.hot import Vitals, vitals_of
+from holdfast.verbs.records.read import browse, facets, known_on, latest, ordered
+from holdfast.verbs.records.subgraph import MOST_NODES, subgraph
 from holdfast.verbs.search.recall import recall
 
-LIMIT, PAGE = 30, 40
+LIMIT, PAGE, TITLES = 30, 40, 8
 MOST_SORTED = 500
-COLUMNS = (
-    "id",
-    "kind",
-    "title",
-    "body",
-    "scopes",
-    "tags",
-    "anchors",
-    "state",
-    "confidence",
-    "created_at",
-    "updated_at",
-)
+DEEPEST = 4  # steps of the graph
+COLUMNS = "id kind title body scopes tags anchors state confidence created_at updated_at".split()
 STATES = ("active", "pending", "held", "retired")
 SORTS = {
     "": "Newest",
@@ -48,6 +39,7 @@ SORTS = {
 }
 ORDERS: dict[str, Order] = {"changed": "changed", "used": "applied", "shown": "shown", "title": "title"}
 FILTERS = ("kind", "scope", "tag", "session", "since", "until", "as_of", "mode", "state")
+ONE_VALUE = ("session",)  # a filter that another value replaces
 SAVED, MOST_SAVED, LONGEST_NAME, LONGEST_SEARCH = "holdfast-searches", 12, 40, 240
 PUSH = 0.10  # how far one factor may push
 MEANINGS = {  # what a score is made of; the rest are factors near 1
@@ -91,59 +83,23 @@ class Listed:
     badge: Badge | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """A filter in use: what it says, and the address without it."""
-
-    name: str
-    value: str
-    without: str
-
-
-def page(ask: Ask) -> Response:
-    """Return the page with the results; what a large project consists of is counted after it."""
-    later = is_large(ask)
-    counts = {} if later or ask.everywhere else _counts(ask)
-    return render.page(
-        ask,
-        "memories.html",
-        title="Memories",
-        later=later and not ask.everywhere,
-        counts=counts,
-        searches=saved_searches(ask),
-        **_answer(ask),
-    )
-
-
-def hits(ask: Ask) -> Response:
-    """Return only the results; without scripts as a page."""
-    return render.part(ask, "memories_hits.html", "Memories", "/memories", **_answer(ask))
-
-
-def facets_part(ask: Ask) -> Response:
-    """Return what the project consists of, by kind, scope and tag."""
-    return render.part(ask, "memories_facets.html", "Filters", "/memories", counts=_counts(ask), add=_adder(ask))
-
-
 def export(ask: Ask) -> Response:
     """Return what the list shows as a file, as CSV or JSON, in its order; a list that is too long is refused, never cut."""
     query, state, sort = query_of(ask), _state(ask), ask.text("sort")
     if query.text:
         records = [hit.record for hit in recall(ask.memory, query, surface=False).hits]
     else:
-        wanted = replace(query, limit=MOST_ROWS)
+        wanted = replace(query, limit=render.MOST_ROWS)
         known = (
             known_on(ask.memory, wanted, query.as_of)
             if query.as_of
             else browse(ask.memory, wanted, states=(state,), oldest_first=sort == "oldest")
         )
-        if known.total > MOST_ROWS:
-            hint = "Narrow it with filters; `holdfast store export` writes everything."
-            raise Invalid(f"{known.total:,} memories are too many for one file of {MOST_ROWS:,}.", hint=hint)
+        render.check_rows(known.total)
         entries = ordered(ask.memory, wanted, ORDERS[sort], states=(state,)) if sort in ORDERS else known.entries
         records = [entry.record for entry in entries]
     rows = [{name: getattr(record, name) for name in COLUMNS} for record in records]
-    return download(ask, "memories", rows, [record_to_json(record) for record in records])
+    return render.download(ask, "memories", rows, [record_to_json(record) for record in records])
 
 
 def save_search(ask: Ask) -> Response:
@@ -159,8 +115,7 @@ def save_search(ask: Ask) -> Response:
     kept = dict(list(searches.items())[-MOST_SAVED:])
     answer = RedirectResponse(f"/memories?{search}" if search else render.address(ask, "/memories"), 303)
     value = json.dumps(kept).encode().hex()  # a cookie takes no quotes
-    answer.set_cookie(SAVED, value, max_age=31_536_000, httponly=True, samesite="strict", path="/")
-    return answer
+    return render.with_cookies(answer, {SAVED: value})
 
 
 def saved_searches(ask: Ask) -> dict[str, str]:
@@ -175,8 +130,8 @@ def saved_searches(ask: Ask) -> dict[str, str]:
 
 def query_of(ask: Ask) -> Query:
     """Parse a query; a person gets more results than an agent, and no token budget."""
-    return Query(
-        text=ask.text("q"),
+    return Query.of(
+        ask.text("q"),
         everywhere=ask.everywhere,
         kinds=ask.texts("kind"),
         scopes=ask.texts("scope"),
@@ -186,16 +141,8 @@ def query_of(ask: Ask) -> Query:
         until=render.start_of_date(ask, ask.text("until")),
         as_of=render.end_of_day(ask, ask.text("as_of")),
         limit=LIMIT,
-        mode=mode_of(ask.text("mode")),
+        mode=ask.text("mode")[:40] or None,
     )
-
-
-def mode_of(name: str) -> Mode:
-    """Parse the search mode."""
-    mode: Mode | None = next((one for one in get_args(Mode) if one == (name or "balanced")), None)
-    if mode is None:
-        raise Invalid(f"There is no mode {name[:40]!r}.", hint=f"Use one of {', '.join(get_args(Mode))}.")
-    return mode
 
 
 def signals_of(hit: Hit, most: float) -> tuple[Signal, ...]:
@@ -222,43 +169,29 @@ def signals_of(hit: Hit, most: float) -> tuple[Signal, ...]:
     return (*added, *pushed)
 
 
-def _counts(ask: Ask) -> dict[str, list[tuple[str, int]]]:
-    counts: dict[str, list[tuple[str, int]]] = cached_until_event(ask, "facets", lambda: facets(ask.memory))
-    return counts
+def _counts(ask: Ask) -> dict[str, Any]:
+    """Return what the project consists of, by kind, scope and tag."""
+    return {"counts": {} if ask.everywhere else cached_until_event(ask, "facets", lambda: facets(ask.memory))}
 
 
 def _state(ask: Ask) -> str:
     return ask.text("state") if ask.text("state") in STATES else "active"
 
 
-def _given(ask: Ask) -> dict[str, Any]:
-    """Return the parameters of the list, to be kept in links."""
-    given: dict[str, Any] = {name: list(ask.texts(name)) for name in (*FILTERS, "q", "sort")}
+def _given(ask: Ask, **changed: Any) -> dict[str, Any]:
+    """Return the parameters of the list, to be kept in links, some of them changed."""
+    given = {name: list(ask.texts(name)) for name in (*FILTERS, "q", "sort")} | changed
     return {name: values for name, values in given.items() if values}
 
 
-def _adder(ask: Ask) -> Any:
+def _adder(ask: Ask) -> Callable[[str, str], str]:
     """Return a function that gives the address of the list with one more filter."""
 
     def add(name: str, value: str) -> str:
-        given = _given(ask)
-        chosen = [value] if name == "session" else list(dict.fromkeys([*given.get(name, []), value]))
-        return render.address(ask, "/memories", **given | {name: chosen})
+        others = () if name in ONE_VALUE else ask.texts(name)
+        return render.address(ask, "/memories", **_given(ask, **{name: list(dict.fromkeys([*others, value]))}))
 
     return add
-
-
-def _chosen(ask: Ask) -> list[Chosen]:
-    """Return the filters in use, each with the address without it."""
-    given = _given(ask)
-    chosen = []
-    for name in FILTERS:
-        for value in given.get(name, ()):
-            rest = [other for other in given[name] if other != value]
-            chosen.append(
-                Chosen(name=name, value=value, without=render.address(ask, "/memories", **given | {name: rest}))
-            )
-    return chosen
 
 
 def _answer(ask: Ask) -> dict[str, Any]:
@@ -272,11 +205,16 @@ def _answer(ask: Ask) -> dict[str, Any]:
         "names": list(KINDS),
         "sorts": SORTS,
         "sort": sort,
-        "chosen": _chosen(ask),
+        "chosen": [  # the filters in use, each with the address without it
+            (name, value, render.address(ask, "/memories", **_given(ask, **{name: set(ask.texts(name)) - {value}})))
+            for name in FILTERS
+            for value in ask.texts(name)
+        ],
         "add": _adder(ask),
-        "sorted_by": lambda name: render.address(ask, "/memories", **_given(ask) | {"sort": name}),
+        "sorted_by": lambda name: render.address(ask, "/memories", **_given(ask, sort=name)),
         "exported": lambda form: render.address(ask, "/memories/export", **_given(ask), format=form),
         "given": _given(ask),
+        "searches": saved_searches(ask),
     }
     return shared | (_recalled(ask, query) if query.text else _listed(ask, query, shared["state"], sort))
 
@@ -350,3 +288,60 @@ def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list
         else ""
     )
     return entries[place : place + PAGE], place + PAGE, place + PAGE >= len(entries), note
+
+
+def titles(ask: Ask) -> Response:
+    """Return the memories that fit some words best, as titles with ids: for the palette, and for fields that name a memory."""
+    text = ask.text("q")[:200]
+    query = Query(text=text, everywhere=ask.everywhere, limit=TITLES, words_only=True, mode="exploratory")
+    records = [hit.record for hit in recall(ask.memory, query, surface=False).hits] if query.text else []
+    found = [
+        {"id": one.id, "kind": one.kind, "title": one.title, "url": render.address(ask, f"/r/{one.id}")}
+        for one in records
+    ]
+    return JSONResponse({"found": found})
+
+
+def _graph(ask: Ask) -> dict[str, Any]:
+    """Return linked memories, around one that is found by id or by its title, or in the whole project."""
+    depth, limit, node = (
+        ask.number("depth", 2, 1, DEEPEST),
+        ask.number("limit", MOST_NODES, 1, MOST_NODES),
+        ask.text("node"),
+    )
+    center = node
+    if node and not is_reference(ask.memory, node):
+        hits = recall(ask.memory, Query(text=node, limit=1, everywhere=ask.everywhere), surface=False).hits
+        center = hits[0].record.id if hits else node
+    found = subgraph(ask.memory, center, depth=depth, limit=limit)
+    return {
+        "subgraph": found,
+        "depth": depth,
+        "deepest": DEEPEST,
+        "node": node,
+        "legend": list(dict.fromkeys(one.kind for one in found.records)),
+        "records": {one.id: one for one in found.records},
+        "source": render.address(ask, "/api/graph", node=found.center, depth=depth),
+    }
+
+
+def _links(ask: Ask) -> list[render.Row]:
+    drawn = _graph(ask)
+    return [
+        {
+            "source": arrow.source,
+            "source_title": drawn["records"][arrow.source].title,
+            "relation": arrow.relation,
+            "target": arrow.target,
+            "target_title": drawn["records"][arrow.target].title,
+        }
+        for arrow in drawn["subgraph"].arrows
+    ]
+
+
+facets_part = render.Page(
+    "memories_facets.html", "Filters", lambda ask: _counts(ask) | {"add": _adder(ask)}, back="/memories"
+)
+hits = render.Page("memories_hits.html", "Memories", _answer, back="/memories")
+page = render.Page("memories.html", "Memories", _answer, parts=(facets_part,))
+graph = render.Page("graph.html", "Graph", _graph, rows=_links)

@@ -1,6 +1,7 @@
-"""One memory with everything about it: text, anchors, links, history, use and trust; and the actions on it."""
+"""One memory with everything about it: text, anchors, links, history, use and trust; the actions on it, and a new one."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -13,25 +14,27 @@ from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.event import Event, in_words
 from holdfast.model.fold import fold
 from holdfast.model.kinds import KINDS, SEPARATE
-from holdfast.model.record import CONFIDENCES, RELATIONS, Record
-from holdfast.policy.admission.admit import SecretFound, Waivers
+from holdfast.model.record import CONFIDENCES, RELATIONS, Draft, Record
+from holdfast.model.request import built
+from holdfast.policy.admission.admit import Refused, SecretFound, Waivers
 from holdfast.policy.admission.refusals import explain
 from holdfast.policy.new_value import new_value
 from holdfast.policy.ranking.trust import REASONS
 from holdfast.policy.sessions.triggers import places_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.actions import ACTIONS, act_on
-from holdfast.verbs.records.amend import amend
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.lifecycle import Revision
-from holdfast.verbs.records.read import get, history
-from holdfast.verbs.records.undo import act
-from holdfast.verbs.records.usage_log import uses_of
-from holdfast.verbs.records.vitals import vitals_by_id
+from holdfast.verbs.records.hot import vitals_by_id
+from holdfast.verbs.records.lifecycle import Done, Revision, act, amend
+from holdfast.verbs.records.read import get, history, uses_of
+from holdfast.verbs.records.write import Written, WrittenPending, write
+from holdfast.verbs.sessions.receipts import deliveries_of
 from holdfast.verbs.truth.trust import trust_of
 from holdfast.verbs.truth.verify import can_verify
 
 OUTCOMES = ("applied", "acknowledged", "ignored", "contradicted")
+OFFERED = ("fact", "decision", "learning", "pattern", "preference", "reference", "scar", "win", "anti_pattern")
+TYPED = ("text", "list", "choice")  # types of fields that a form has
 TEXTS = ("title", "body", "kind", "confidence", "visibility", "state")
 MOST_USES = 50
 
@@ -46,6 +49,10 @@ class Version:
     note: str = ""
 
 
+def _record(ask: Ask) -> Record:
+    return get(ask.memory, ask.parts["id"]).record
+
+
 def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", refused: bool = False) -> Response:
     """Return the page of a memory; after a refused action with the reason, and with what was typed in the open form."""
     shown = get(ask.memory, ask.parts["id"])
@@ -56,10 +63,9 @@ def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", refu
     return render.page(
         ask,
         "record.html",
-        status=400 if isinstance(problem, Invalid) else 409 if problem else 200,
+        status=_status(problem),
         title=record.title or record.id,
         shown=shown,
-        record=record,
         body="" if record.body.strip() == record.title.strip() else record.body,
         vitals=near.get(record.id),
         others={one: near[one].record for one in others if one in near},
@@ -73,69 +79,93 @@ def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", refu
         outcomes=OUTCOMES,
         relations=RELATIONS,
         reasons=REASONS,
-        next="",
-        **_choices(record),
         problem=problem,
         open_form=form,
-        can_insist=refused,
-        typed=lambda name, default="": ask.field(name, default) if form else default,
+        **_edited(ask, record, refused=refused, typed=bool(form)),
     )
 
 
-def edit_part(ask: Ask) -> Response:
-    """Return the form that edits a memory; without scripts as a page."""
-    record = get(ask.memory, ask.parts["id"]).record
-    shown = {"record": record, "typed": lambda _name, default="": default, "can_insist": False, **_choices(record)}
-    return render.part(
-        ask, "record_edit.html", f"Edit {record.title}", f"/r/{record.id}", next=ask.text("next"), **shown
-    )
+def _status(problem: HoldfastError | None) -> int:
+    return 400 if isinstance(problem, Invalid) else 409 if problem else 200
 
 
-def _choices(record: Record) -> dict[str, Any]:
-    """Return what the form offers for a kind of memory."""
+def _edited(ask: Ask, record: Record, *, refused: bool = False, typed: bool = False) -> dict[str, Any]:
+    """Return what the form offers for a kind of memory: its values, or what was typed before a refusal."""
     return {
-        "fields": render.fields_of(record),
-        "spec": {one.name: one for one in KINDS[record.kind].fields} if record.kind in KINDS else {},
+        "record": record,
+        "fields": {name: value for name, value in record.fields.items() if value not in ("", [], {}, None)},
+        "spec": {one.name: one for one in KINDS[record.kind].fields if one.type in TYPED}
+        if record.kind in KINDS
+        else {},
         "confidences": CONFIDENCES,
         "kind_names": [name for name in KINDS if (name in SEPARATE) == (record.kind in SEPARATE)],
+        "next": ask.text("next"),
+        "can_insist": refused,
+        "typed": lambda name, default="": ask.field(name, default) if typed else default,
     }
 
 
-def history_part(ask: Ask) -> Response:
-    """Return the events of a memory with their changes; without scripts as a page."""
-    record = get(ask.memory, ask.parts["id"]).record
-    versions = list(reversed(versions_of(history(ask.memory, record.id))))
-    shown = {"versions": versions, "record": record}
-    return render.part(ask, "record_history.html", f"History of {record.title}", f"/r/{record.id}", **shown)
+def _part(name: str, title: str, values: Callable[[Ask, Record], dict[str, Any]]) -> render.Page:
+    def shown(ask: Ask) -> dict[str, Any]:
+        record = _record(ask)
+        own = {"title": f"{title} {record.title}", "back": f"/r/{record.id}", "record": record}
+        return own | values(ask, record)
+
+    return render.Page(f"record_{name}.html", title, shown)
 
 
-def anchors_part(ask: Ask) -> Response:
-    """Return the cited code, then and now; without scripts as a page."""
-    record = get(ask.memory, ask.parts["id"]).record
-    shown = {"cited": cited_by(home_of(ask, record), record), "record": record}
-    return render.part(ask, "record_anchors.html", f"Code cited by {record.title}", f"/r/{record.id}", **shown)
+edit_part = _part("edit", "Edit", _edited)
+history_part = _part(
+    "history",
+    "History of",
+    lambda ask, record: {"versions": list(reversed(versions_of(history(ask.memory, record.id))))},
+)
+anchors_part = _part("anchors", "Code cited by", lambda ask, record: {"cited": cited_by(home_of(ask, record), record)})
+
+
+shown_part = _part(
+    "shown", "When agents got", lambda ask, record: {"deliveries": deliveries_of(home_of(ask, record), record)}
+)
 
 
 def edit(ask: Ask) -> Response:
     """Save a new text of a memory; a refusal is explained next to the form and can be overruled."""
-    record = get(ask.memory, ask.parts["id"]).record
-    waivers = Waivers(duplicate=True, transient=True, scope=True) if ask.field("anyway") else Waivers()
-    home = home_of(ask, record)
-    revised = "Saved. The previous text is in the history."
+    record = _record(ask)
+    said = "Saved. The previous text is in the history."
+    return _saved(
+        ask,
+        lambda waivers: act(
+            home_of(ask, record),
+            lambda acting: (said, amend(acting, record.id, revision_of(ask, record), waivers=waivers)),
+        ),
+        lambda _: "/review" if ask.field("next") == "/review" else f"/r/{record.id}",
+        lambda problem, refused: page(ask, problem=problem, form="edit", refused=refused),
+    )
+
+
+def _saved(
+    ask: Ask,
+    save: Callable[[Waivers], Done],
+    where: Callable[[Any], str],
+    again: Callable[[HoldfastError, bool], Response],
+) -> Response:
+    """Save what a form has and go to `where` it is; if it is refused, show the form `again` with the reason."""
+    insists = bool(ask.field("anyway"))
     try:
-        done = act(home, lambda acting: (revised, amend(acting, record.id, revision_of(ask, record), waivers=waivers)))
+        done = save(Waivers(duplicate=insists, transient=insists, scope=insists))
     except (Invalid, Conflict) as wrong:
-        return page(ask, problem=wrong, form="edit")
-    if isinstance(outcome := done.result, Record):
-        return render.moved(ask, "/review" if ask.field("next") == "/review" else f"/r/{record.id}", done)
-    refusal = explain(outcome)
+        return again(wrong, False)
+    if isinstance(done.result, Record | Written | WrittenPending):
+        return render.moved(ask, where(done.result), done)
+    refused: Refused = done.result
+    refusal = explain(refused)
     problem = Conflict(f"Not saved: {refusal.reason}", hint=refusal.hint)
-    return page(ask, problem=problem, form="edit", refused=not isinstance(outcome, SecretFound))
+    return again(problem, not isinstance(refused, SecretFound))
 
 
 def act_on_one(ask: Ask) -> Response:
     """Run one action on a memory; if it is refused, the page says why."""
-    record, what = get(ask.memory, ask.parts["id"]).record, ask.parts["what"]
+    record, what = _record(ask), ask.parts["what"]
     try:
         done = act_on(ask.memory, record.id, what, ask.fields)
     except (Invalid, Conflict) as problem:
@@ -145,36 +175,68 @@ def act_on_one(ask: Ask) -> Response:
     return render.moved(ask, "/memories" if what == "erase" else f"/r/{record.id}", done)
 
 
-def revision_of(ask: Ask, record: Record) -> Revision:
-    """Parse a form into a revision; a field that is not in the form stays as it is."""
+def remember_page(ask: Ask, problem: HoldfastError | None = None, refused: bool = False) -> Response:
+    """Return the form for a new memory; after a refusal with the reason, and with what was typed."""
+    every = [(spec, name) for name in OFFERED for spec in KINDS[name].fields if spec.type in TYPED]
+    specs = sorted(every, key=lambda pair: pair[0].required)  # a field that some kind requires counts as required
+    return render.page(
+        ask,
+        "remember.html",
+        status=_status(problem),
+        title="Remember",
+        problem=problem,
+        can_insist=refused,
+        names=OFFERED,
+        spec={spec.name: spec for spec, _ in specs},
+        kinds_with=lambda field: " ".join(kind for spec, kind in specs if spec.name == field),
+        typed=ask.field,
+    )
+
+
+def remember(ask: Ask) -> Response:
+    """Save a memory; a refusal is explained next to the form and can be overruled."""
+
+    def save(waivers: Waivers) -> Done:
+        values = _values(ask) | {"kind": ask.field("kind") or "fact"}
+        severity = {"severity": "medium"} if values["kind"] == "scar" else {}
+        draft = Draft.of(**values | {"body": ask.field("body"), "fields": severity | _fields(ask, values["kind"], {})})
+        done = act(ask.memory, lambda acting: ("Saved.", write(acting, draft, waivers=waivers)))
+        pending = isinstance(done.result, WrittenPending)
+        return replace(done, message="Saved. It is used once it is approved.") if pending else done
+
+    return _saved(ask, save, lambda outcome: f"/r/{outcome.record.id}", lambda *why: remember_page(ask, *why))
+
+
+def _values(ask: Ask) -> dict[str, Any]:
+    """Return the parts of a memory that are in a form: scopes and tags are words, anchors and triggers lines."""
     values: dict[str, Any] = {
         name: ask.field(name) for name in ("body", "title", "kind", "confidence") if name in ask.form
     }
-    for name in ("scopes", "tags"):
-        if name in ask.form:
-            values[name] = tuple(part for part in ask.field(name).replace(",", " ").split() if part)
-    for name in ("anchors", "triggers"):
-        if name in ask.form:
-            values[name] = tuple(part.strip() for part in ask.field(name).splitlines() if part.strip())
+    values |= {name: ask.field(name).replace(",", " ").split() for name in ("scopes", "tags") if name in ask.form}
+    return values | {name: _lines(ask.field(name)) for name in ("anchors", "triggers") if name in ask.form}
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def revision_of(ask: Ask, record: Record) -> Revision:
+    """Parse a form into a revision; a field that is not in the form stays as it is."""
+    values: dict[str, Any] = _values(ask)
     if values.get("title") == record.title and values.get("body", record.body) != record.body:
         values.pop("title")  # it was not typed: a title that came from the text follows it
-    fields = _fields(ask, record)
-    return Revision(**values, fields=fields if fields != dict(record.fields) else None)
+    fields = _fields(ask, ask.field("kind") or record.kind, record.fields)
+    return built(Revision, values | {"fields": fields if fields != dict(record.fields) else None})
 
 
-def _fields(ask: Ask, record: Record) -> dict[str, Any]:
-    kind = KINDS.get(ask.field("kind") or record.kind)
-    fields = dict(record.fields)
-    for spec in kind.fields if kind else ():
-        name = f"field.{spec.name}"
-        if name not in ask.form or spec.type not in ("text", "list", "choice"):
-            continue
-        text = ask.field(name)
-        value: Any = [line.strip() for line in text.splitlines() if line.strip()] if spec.type == "list" else text
-        fields = (
-            {**fields, spec.name: value} if value else {key: kept for key, kept in fields.items() if key != spec.name}
-        )
-    return fields
+def _fields(ask: Ask, kind: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a kind with what a form has for them; an empty one is removed."""
+    typed = {
+        spec.name: _lines(ask.field(f"field.{spec.name}")) if spec.type == "list" else ask.field(f"field.{spec.name}")
+        for spec in (KINDS[kind].fields if kind in KINDS else ())
+        if f"field.{spec.name}" in ask.form and spec.type in TYPED
+    }
+    return {name: value for name, value in (dict(known) | typed).items() if value or name not in typed}
 
 
 def versions_of(events: list[Event]) -> list[Version]:

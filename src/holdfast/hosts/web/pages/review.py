@@ -1,5 +1,6 @@
-"""Review: one inbox for everything that waits for a person, with the reason, the changed code, buttons and keys."""
+"""Review: one inbox for everything that needs a decision, with the reason, the changed code, buttons and keys."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,60 +8,66 @@ from typing import Any
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.download import MOST_ROWS, download, is_wanted
-from holdfast.hosts.web.flash import keep_undo, run_undo, undo_of
 from holdfast.hosts.web.freshness import Cited, cited_by
 from holdfast.hosts.web.pages.record import home_of
-from holdfast.hosts.web.viewer import Ask, cached_until_event, is_large
+from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
+from holdfast.model.ids import days_before
 from holdfast.model.record import Record
 from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.memory import find
-from holdfast.verbs.records.undo import Done
+from holdfast.verbs.records.lifecycle import Done
 from holdfast.verbs.upkeep.health import Health, health
 from holdfast.verbs.upkeep.inbox import (
     SORTS,
     Given,
     Item,
-    Waiting,
     awaited,
-    compared,
     decide,
     waiting,
     waiting_counts,
 )
 
-PAGE, FEW, MOST_MARKED = 20, 3, 200
+PAGE, MOST_MARKED = 20, 200
 BULK = {"approve": "kept or approved", "reject": "retired or rejected"}
-SLOW = tuple(
-    name for name, sort in SORTS.items() if sort.compare
-)  # found by comparing many texts: loaded after the page
+
+
+_REMOVED, _WORD = re.compile(r"<del>(.*?)</del>", re.DOTALL), re.compile(r"\w*\d\w*|\w{4,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One item as it is displayed: with the cited code that changed."""
+    """One item as it is displayed: with the cited code that changed, and the words that left it and stand in the text."""
 
     item: Item
     cited: tuple[Cited, ...] = ()
+    gone: tuple[str, ...] = ()
+    until: str = ""  # when it is no longer offered
 
 
-def page(ask: Ask) -> Response:
-    """Return the inbox; in a large project its list and counts load after the page."""
-    show = _show(ask)
-    if is_wanted(ask):
-        return download(ask, "review", _export(ask, show))
-    later = is_large(ask)
-    shown: dict[str, Any] = {"show": show, "sorts": SORTS, "later": later, "slow": SLOW}
-    if not later:
-        shown |= {"counts": _counts(ask), **_rows(ask, show)}
-    return render.page(ask, "review.html", title="Review", **shown)
+def _inbox(ask: Ask) -> dict[str, Any]:
+    return {"show": _show(ask), "sorts": SORTS}
 
 
-def _export(ask: Ask, show: str | None) -> list[dict[str, object]]:
+def _items(ask: Ask) -> dict[str, Any]:
+    """Return a page of the inbox, the address of the next one, and how many older memories were not checked."""
+    show, start, left_out = _show(ask), ask.number("from", 0, 0, 10**6), 0
+    if show:
+        found = waiting(ask.memory, show, limit=PAGE, offset=start)
+        items, total, left_out = found.items, found.total or 0, found.not_looked_at
+    else:
+        counts = _counts(ask)
+        total, items = urgent(counts), _urgent(ask, counts, start)
+    after = start + PAGE
+    more = render.address(ask, "/review/items", show=show, **{"from": after}) if total > after else ""
+    shown = {"rows": [_row(ask, item) for item in items], "more": more, "left_out": left_out, "continues": start}
+    return _inbox(ask) | shown
+
+
+def _rows(ask: Ask) -> list[render.Row]:
     """Return a row for each item that waits for one reason, or for all urgent ones."""
-    sorts = [show] if show else [name for name, sort in SORTS.items() if sort.urgent]
+    show = _show(ask)
     return [
         {
             "reason": SORTS[item.sort].title,
@@ -70,36 +77,14 @@ def _export(ask: Ask, show: str | None) -> list[dict[str, object]]:
             "title": item.record.title,
             "others": tuple(other.id for other in item.others),
         }
-        for sort in sorts
-        for item in waiting(ask.memory, sort, limit=MOST_ROWS).items
+        for sort in ([show] if show else [name for name, sort in SORTS.items() if sort.urgent])
+        for item in waiting(ask.memory, sort, limit=render.MOST_ROWS).items
     ]
 
 
-def items_part(ask: Ask) -> Response:
-    """Return items of the inbox; without scripts as a page."""
-    show = _show(ask)
-    if show in SLOW and ask.text("by") == "rule":
-        return _by_rule(ask, show)
-    shown = {"show": show, "sorts": SORTS, "continues": ask.number("from", 0, 0, 10**6), **_rows(ask, show)}
-    return render.part(ask, "review_items.html", "Review", "/review", **shown)
-
-
-def chips_part(ask: Ask) -> Response:
-    """Return the counts of the inbox."""
-    shown = {"show": _show(ask), "sorts": SORTS, "counts": _counts(ask)}
-    return render.part(ask, "review_chips.html", "Review", "/review", **shown)
-
-
-def count_part(ask: Ask) -> Response:
-    """Return how many things wait, for the badge of the navigation."""
-    return render.part(ask, "review_count.html", "Review", "/review", waiting=urgent(_counts(ask)))
-
-
-def score_part(ask: Ask) -> Response:
-    """Return the health score and what it is made of."""
+def _score(ask: Ask) -> dict[str, Any]:
     report: Health = cached_until_event(ask, "health", lambda: health(ask.memory))
-    shown = {"health": report, "word": word_for(report.score)}
-    return render.part(ask, "review_score.html", "The health score", "/review", **shown)
+    return {"health": report, "word": word_for(report.score)}
 
 
 def urgent(counts: Mapping[str, int | None]) -> int:
@@ -110,27 +95,13 @@ def urgent(counts: Mapping[str, int | None]) -> int:
 def _show(ask: Ask, name: str = "") -> str | None:
     show = name or ask.text("show")
     if show and show not in SORTS:
-        raise Invalid(f"Nothing waits for the reason {show[:40]!r}.", hint=f"Use {', '.join(SORTS)}.")
+        raise Invalid(f"There is no sort {show[:40]!r}.", hint=f"Use {', '.join(SORTS)}.")
     return show or None
 
 
 def _counts(ask: Ask) -> dict[str, int | None]:
     counts: dict[str, int | None] = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory))
     return counts
-
-
-def _rows(ask: Ask, show: str | None) -> dict[str, Any]:
-    """Return a page of the inbox, the address of the next one, and how many older memories were not checked."""
-    start, left_out = ask.number("from", 0, 0, 10**6), 0
-    if show:
-        found = waiting(ask.memory, show, limit=PAGE, offset=start)
-        items, total, left_out = found.items, found.total or 0, found.not_looked_at
-    else:
-        counts = _counts(ask)
-        total, items = urgent(counts), _urgent(ask, counts, start)
-    after = start + PAGE
-    more = render.address(ask, "/review/items", show=show, **{"from": after}) if total > after else ""
-    return {"rows": [_row(ask, item) for item in items], "more": more, "left_out": left_out}
 
 
 def _urgent(ask: Ask, counts: Mapping[str, int | None], start: int) -> tuple[Item, ...]:
@@ -147,17 +118,14 @@ def _urgent(ask: Ask, counts: Mapping[str, int | None], start: int) -> tuple[Ite
 
 def _row(ask: Ask, item: Item) -> Row:
     if item.judged is None or not item.judged.problems:
-        return Row(item=item)
+        waits = item.record.state == "pending" and item.sort == "pending"
+        until = days_before(item.record.created_at, -ask.memory.config.pending_days) if waits else ""
+        return Row(item=item, until=until)
     cited = cited_by(home_of(ask, item.record), item.record)
-    return Row(item=item, cited=tuple(one for one in cited if one.state in ("changed", "missing")))
-
-
-def _by_rule(ask: Ask, show: str) -> Response:
-    """Return what comparing texts found: contradictions that no one marked, or near-duplicates."""
-    found: Waiting = cached_until_event(ask, show, lambda: compared(ask.memory, show, limit=PAGE))
-    items = found.items[:FEW] if ask.text("few") else found.items
-    shown = {"rows": [Row(item=item) for item in items], "found": found, "sorts": SORTS, "show": show}
-    return render.part(ask, "review_compared.html", SORTS[show].title, "/review", **shown)
+    shown = tuple(one for one in cited if one.state in ("changed", "missing"))
+    removed = (word for one in shown for text in _REMOVED.findall(one.difference or "") for word in _WORD.findall(text))
+    stands = set(_WORD.findall(item.record.text))
+    return Row(item=item, cited=shown, gone=tuple(dict.fromkeys(word for word in removed if word in stands)))
 
 
 def act_on_one(ask: Ask) -> Response:
@@ -199,7 +167,7 @@ def _reason(record: Record) -> str:
 
 def undo_one(ask: Ask) -> Response:
     """Take the last action back; the message says what stands again."""
-    message = run_undo(ask.viewer.undos, ask.field("undo"), ask.memory)
+    message = ask.viewer.run_undo(ask.field("undo"), ask.memory)
     path = ask.field("next")
     if not ask.fragment or not path.startswith("/review"):
         return render.moved(ask, path if path.startswith("/") and path[1:2] not in ("/", "\\") else "/", message)
@@ -211,18 +179,27 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
     back = ask.field("next") or "/review"
     if not ask.fragment:
         return render.moved(ask, back if back.startswith("/review") else "/review", done)
-    undo = keep_undo(ask.viewer.undos, undo_of(done))
     counts = _counts(ask)
-    show = back.partition("show=")[2].partition("&")[0]
-    shown: dict[str, Any] = {
-        "text": done.message,
-        "undo": undo,
-        "next": back,
-        "counts": counts,
-        "sorts": SORTS,
-        "show": show,
-    }
-    answer = render.page(ask, "review_done.html", waiting=urgent(counts), **shown)
+    answer = render.page(
+        ask,
+        "review_done.html",
+        text=done.message,
+        undo=ask.viewer.keep_undo(done),
+        next=back,
+        counts=counts,
+        sorts=SORTS,
+        show=back.partition("show=")[2].partition("&")[0],
+        waiting=urgent(counts),
+    )
     if everything:
         answer.headers["hx-trigger"] = "inbox"
     return answer
+
+
+items_part = render.Page("review_items.html", "Review", _items, back="/review")
+chips_part = render.Page(
+    "review_chips.html", "Review", lambda ask: _inbox(ask) | {"counts": _counts(ask)}, back="/review"
+)
+count_part = render.Page("review_count.html", "Review", lambda ask: {"waiting": urgent(_counts(ask))}, back="/review")
+score_part = render.Page("review_score.html", "The health score", _score, back="/review")
+page = render.Page("review.html", "Review", _inbox, parts=(chips_part, items_part), rows=_rows)

@@ -1,7 +1,6 @@
 """Settings: what each means and where it comes from, and a preview of the brief before new ones are saved."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.model.files import read_regular
 from holdfast.policy.ranking.retention import CAPS, DAYS
-from holdfast.policy.sessions.session_brief import POLICIES, Prepared, budget_for
+from holdfast.policy.sessions.session_brief import POLICIES, budget_for
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.opening_brief import brief_of
 
@@ -30,34 +29,32 @@ CHANGEABLE = frozenset(name for _, names in GROUPS for name in names)
 HIDDEN = ("embedder_key", "observer_key", "http_token", "database")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """One setting: its value, what it means, where it comes from, and whether it can be changed here."""
-
-    name: str
-    value: Any
-    help: str
-    source: str
-    open: bool
-
-
-def page(ask: Ask) -> Response:
-    """Return the settings and the brief they make."""
-    every = {one.name: one for one in _settings(ask)}
-    return render.page(
-        ask,
-        "settings.html",
-        title="Settings",
-        groups=[(title, [every[name] for name in names]) for title, names in GROUPS],
-        others=[one for one in every.values() if one.name not in CHANGEABLE],
-        policies=POLICIES,
-        file=_short(user_file()),
-        retention=[(kind, days, CAPS.get(kind)) for kind, days in DAYS.items()],
-        **_previewed(ask, brief_of(ask.memory)),
-    )
+def _page(ask: Ask) -> dict[str, Any]:
+    config, sources = ask.viewer.settings.config, ask.viewer.settings.sources
+    every = {
+        spec.name: {
+            "name": spec.name,
+            "value": ("set" if getattr(config, spec.name) else "")
+            if spec.name in HIDDEN
+            else getattr(config, spec.name),
+            "help": spec.metadata["help"],
+            "source": sources[spec.name],
+            "open": spec.name in CHANGEABLE and sources[spec.name] in ("default", str(user_file())),
+        }
+        for spec in fields(Config)
+    }
+    file, home = user_file(), Path.home()
+    return {
+        "groups": [(title, [every[name] for name in names]) for title, names in GROUPS],
+        "others": [one for name, one in every.items() if name not in CHANGEABLE],
+        "policies": POLICIES,
+        "file": f"~/{file.relative_to(home)}" if file.is_relative_to(home) else str(file),
+        "retention": [(kind, days, CAPS.get(kind)) for kind, days in DAYS.items()],
+        **_previewed(ask, ask.memory.config),
+    }
 
 
-def preview(ask: Ask) -> Response:
+def _preview(ask: Ask) -> dict[str, Any]:
     """Return the brief a session would get with other settings; nothing is saved."""
     now = ask.memory.config
     config = replace(
@@ -66,8 +63,13 @@ def preview(ask: Ask) -> Response:
         brief_budget=ask.number("brief_budget", now.brief_budget, 0, 100_000),
         hot_capacity=ask.number("hot_capacity", now.hot_capacity, 0, 1_000),
     )
-    shown = brief_of(replace(ask.memory, config=config))
-    return render.page(ask, "settings_preview.html", **_previewed(ask, shown, config))
+    return _previewed(ask, config)
+
+
+def _previewed(ask: Ask, config: Config) -> dict[str, Any]:
+    size = ask.memory.store.size((ask.memory.store.project_number(ask.memory.project),))
+    made = brief_of(replace(ask.memory, config=config))
+    return {"made": made, "budget": budget_for(size, fixed=config.brief_budget)}
 
 
 def save(ask: Ask) -> Response:
@@ -77,7 +79,12 @@ def save(ask: Ask) -> Response:
     changed = {name: value for name, value in given.items() if str(value).lower() != str(getattr(now, name)).lower()}
     if not changed:
         return render.moved(ask, "/settings", "Nothing changed.")
-    _check(changed)
+    if changed.get("inject", "off") not in POLICIES:  # it would fail only when the next session begins
+        hint = f"Use one of {', '.join(POLICIES)}."
+        raise Invalid(f"There is no inject policy {changed['inject'][:40]!r}.", hint=hint)
+    for name, value in changed.items():
+        if str(value).startswith("-") or (name == "recall_limit" and str(value) == "0"):
+            raise Invalid(f"{name} must be more than that.")
     before = read_regular(user_file()) if user_file().exists() else None
     file = keep_settings(changed)
     after = read_regular(file)
@@ -98,42 +105,10 @@ def _use_again(viewer: Viewer) -> None:
     viewer.memory = replace(viewer.memory, config=config)
 
 
-def _check(changed: Mapping[str, Any]) -> None:
-    """Reject values that would fail only when the next session begins."""
-    if changed.get("inject", "off") not in POLICIES:
-        raise Invalid(
-            f"There is no inject policy {changed['inject'][:40]!r}.", hint=f"Use one of {', '.join(POLICIES)}."
-        )
-    for name, value in changed.items():
-        if str(value).startswith("-") or (name == "recall_limit" and str(value) == "0"):
-            raise Invalid(f"{name} must be more than that.")
-
-
-def _short(path: Path) -> str:
-    """Return a path relative to the home folder where possible."""
-    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
-
-
 def _given(ask: Ask, name: str) -> Any:
     default = next(spec.default for spec in fields(Config) if spec.name == name)
     return "true" if ask.field(name) == "true" else "false" if isinstance(default, bool) else ask.field(name)
 
 
-def _settings(ask: Ask) -> list[Setting]:
-    config, sources = ask.viewer.settings.config, ask.viewer.settings.sources
-    own = ("default", str(user_file()))
-    return [
-        Setting(
-            name=spec.name,
-            value=("set" if getattr(config, spec.name) else "") if spec.name in HIDDEN else getattr(config, spec.name),
-            help=spec.metadata["help"],
-            source=sources[spec.name],
-            open=spec.name in CHANGEABLE and sources[spec.name] in own,
-        )
-        for spec in fields(Config)
-    ]
-
-
-def _previewed(ask: Ask, made: Prepared, config: Config | None = None) -> dict[str, Any]:
-    size = ask.memory.store.size((ask.memory.store.project_number(ask.memory.project),))
-    return {"made": made, "budget": budget_for(size, fixed=(config or ask.memory.config).brief_budget)}
+page = render.Page("settings.html", "Settings", _page)
+preview = render.Page("settings_preview.html", "Settings", _preview)

@@ -2,25 +2,26 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.download import MOST_ROWS, download, is_wanted
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.policy.admission.refusals import explain
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.undo import act
-from holdfast.verbs.sessions.suggest import dismiss, promote, suggestions
+from holdfast.verbs.records.lifecycle import act
 from holdfast.verbs.sessions.thread import (
     Known,
     Opened,
-    Thread,
+    dismiss,
     open_thread,
+    promote,
     reopen,
     resolve,
     resolved_threads,
+    suggestions,
     touch,
     triage,
 )
@@ -35,36 +36,34 @@ LANES = (
 MOST_SHOWN = 6  # in a lane; the others are folded
 
 
-def page(ask: Ask) -> Response:
-    """Return the board."""
-    stages = triage(ask.memory)
-    if is_wanted(ask):
-        resolved = resolved_threads(ask.memory, limit=MOST_ROWS)
-        opened = (thread for name, _ in LANES for thread in stages[name])
-        return download(ask, "threads", [_row(thread) for thread in (*opened, *resolved)])
-    return render.page(
-        ask,
-        "threads.html",
-        title="Threads",
-        lanes=LANES,
-        stages=stages,
-        most=MOST_SHOWN,
-        resolved=resolved_threads(ask.memory, limit=20),
-        suggested=suggestions(ask.memory),
-    )
-
-
-def _row(thread: Thread) -> dict[str, object]:
-    record = thread.record
+def _board(ask: Ask) -> dict[str, Any]:
     return {
-        "id": record.id,
-        "title": record.title,
-        "stage": thread.stage,
-        "touches": thread.touches,
-        "touched_at": thread.touched_at,
-        "created_at": record.created_at,
-        "note": record.reason,
+        "lanes": LANES,
+        "stages": triage(ask.memory),
+        "most": MOST_SHOWN,
+        "resolved": resolved_threads(ask.memory, limit=20),
+        "suggested": suggestions(ask.memory),
     }
+
+
+def _rows(ask: Ask) -> list[render.Row]:
+    stages = triage(ask.memory)
+    opened = (thread for name, _ in LANES for thread in stages[name])
+    return [
+        {
+            "id": thread.record.id,
+            "title": thread.record.title,
+            "stage": thread.stage,
+            "touches": thread.touches,
+            "touched_at": thread.touched_at,
+            "created_at": thread.record.created_at,
+            "note": thread.record.reason,
+        }
+        for thread in (*opened, *resolved_threads(ask.memory, limit=render.MOST_ROWS))
+    ]
+
+
+page = render.Page("threads.html", "Threads", _board, rows=_rows)
 
 
 def open_one(ask: Ask) -> Response:

@@ -1,1 +1,0 @@
-"""Write the file formats of other systems."""

@@ -1,0 +1,268 @@
+"""Views of what happened to records besides their use: work on threads, changes of trust, the hot set, and steps between results.
+
+They are counted from events, each of which the store passes once.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from holdfast.engine.database import Database, Params, insert, query_each, value
+from holdfast.engine.journal import Journal
+from holdfast.engine.views import Batch, view_of
+from holdfast.engine.views.records import within
+from holdfast.model.event import Event
+from holdfast.model.fold import HEATED_BECAUSE
+
+
+class Touched(NamedTuple):
+    """How often a record was worked on after it was created, and when last."""
+
+    times: int = 0
+    last_at: str = ""
+
+
+class TrustChange(NamedTuple):
+    """One change of how far a record is believed; its note stays in the event."""
+
+    event: str
+    id: str
+    at: str
+    reason: str
+    delta: float
+
+
+class HotEntry(NamedTuple):
+    """A record of the hot set: its number, whether it is pinned, since when and why."""
+
+    id: str
+    number: int
+    pinned: bool
+    at: str
+    why: str
+
+
+class Step(NamedTuple):
+    """A record that was the top result after another one, how often and when last."""
+
+    target: str
+    times: int
+    last_at: str
+
+
+@view_of(
+    "touches",
+    1,
+    """
+create table touches (
+    id text primary key,
+    touches integer not null,
+    last_at text not null
+);
+""",
+)
+def touches(db: Database, batch: Batch) -> None:
+    """Count how often each thread was worked on, and when last."""
+    events = batch.verbs("touched")
+    db.many(_TOUCH, [{"id": event.about, "at": event.at} for event in events if "withdraws" not in event.data])
+    taken_back = [event for event in events if "withdraws" in event.data]
+    db.many(
+        _WITHDRAW,
+        [{"id": one.about, **{key: str(one.data.get(key, "")) for key in ("at", "last_at")}} for one in taken_back],
+    )
+
+
+_TOUCH = """
+insert into touches (id, touches, last_at) values (:id, 1, :at)
+on conflict (id) do update set
+    touches = touches.touches + 1,
+    last_at = case when excluded.last_at > touches.last_at then excluded.last_at else touches.last_at end
+"""
+_WITHDRAW = """
+update touches set touches = touches - 1, last_at = case when last_at = :at then :last_at else last_at end where id = :id
+"""
+
+
+def touched(store: Journal, ids: Iterable[str]) -> dict[str, Touched]:
+    """Return the touches by record id; a record that was never touched is left out."""
+    sql = "select id, touches, last_at from touches where id in (select value from json_each(:ids))"
+    return {row[0]: Touched(row[1], row[2]) for row in store.db.query(sql, {"ids": list(ids)})}
+
+
+@view_of(
+    "trusts",
+    2,
+    """
+create table trusts (
+    event text primary key,
+    id text not null,
+    at text not null,
+    reason text not null,
+    delta real not null
+);
+create index trusts_id on trusts (id, event);
+""",
+)
+def trusts(db: Database, batch: Batch) -> None:
+    """Store the changes of trust, and delete those of erased records."""
+    db.many("delete from trusts where id = :id", [{"id": entry.record.id} for entry in batch.erased])
+    rows = []
+    for event in batch.verbs("trusted"):
+        reason, delta = str(event.data.get("reason", "")), event.data.get("delta")
+        if isinstance(delta, int | float):
+            rows.append({"event": event.id, "id": event.about, "at": event.at, "reason": reason, "delta": float(delta)})
+    insert(db, "trusts", rows, keeping="event")
+
+
+def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, list[TrustChange]]:
+    """Return the changes of trust by record id, in order; a record without changes is left out."""
+    changes: dict[str, list[TrustChange]] = {}
+    for row in store.db.query(_TRUSTS, {"ids": list(ids)}):
+        changes.setdefault(row[1], []).append(TrustChange(*row))
+    return changes
+
+
+_TRUSTS = """
+select event, id, at, reason, delta from trusts where id in (select value from json_each(:ids)) order by id, event
+"""
+
+
+@view_of(
+    "heat",
+    1,
+    """
+create table heat (
+    id text primary key,
+    hot integer not null,
+    pinned integer not null,
+    at text not null,
+    why text not null,
+    event text not null
+);
+create index heat_hot on heat (hot) where hot = 1;
+create table heat_counts (
+    name text primary key,
+    value integer not null
+);
+""",
+)
+def heat(db: Database, batch: Batch) -> None:
+    """Update the hot set and how often it was hit; free-text reasons of erased records are cleared."""
+    reasons = ", ".join(f"'{reason}'" for reason in HEATED_BECAUSE)
+    erased = [{"id": entry.record.id} for entry in batch.erased]
+    db.many(f"update heat set why = '' where id = :id and why not in ({reasons})", erased)
+    heated, counts = batch.verbs("heated"), Counter[str]()
+    db.many(_HEAT, [_heat_row(event) for event in heated])
+    for event in heated:
+        otherwise = "promotions" if event.data.get("hot") is True else "demotions"
+        counts[_MOVES.get(str(event.data.get("why", "")), otherwise)] += 1
+    for event in batch.verbs("surfaced"):
+        if isinstance(event.data.get("hot"), int):
+            shown, hits = event.data.get("ids"), int(event.data["hot"])
+            counts["hits"] += hits
+            counts["misses"] += max(0, (len(shown) if isinstance(shown, list) else 0) - hits)
+    db.many(_COUNT_HEAT, [{"name": name, "number": number} for name, number in counts.items() if name and number])
+
+
+def _heat_row(event: Event) -> Params:
+    row = {"id": event.about, "at": event.at, "why": str(event.data.get("why", "")), "event": event.id}
+    hot, pinned = int(event.data.get("hot") is True), int(event.data.get("pinned") is True)
+    return {**row, "hot": hot, "pinned": pinned if hot else 0}
+
+
+_MOVES = {
+    "evicted": "evictions",
+    "stale": "demotions",
+    "unpin": "",
+    "pin": "",
+}  # counted under these names, "" not at all
+# Events may arrive in any order: the one with the highest id counts.
+_HEAT = """
+insert into heat (id, hot, pinned, at, why, event) values (:id, :hot, :pinned, :at, :why, :event)
+on conflict (id) do update set
+    hot = excluded.hot, pinned = excluded.pinned, at = excluded.at, why = excluded.why, event = excluded.event
+where excluded.event > heat.event
+"""
+_COUNT_HEAT = """
+insert into heat_counts (name, value) values (:name, :number)
+on conflict (name) do update set value = heat_counts.value + excluded.value
+"""
+
+
+def last_heated(store: Journal, record_id: str) -> str:
+    """Return the id of the last event that added a record to the hot set or removed it; empty if there is none."""
+    return str(value(store.db, "select event from heat where id = :id", {"id": record_id}, ""))
+
+
+def hot(store: Journal, projects: Sequence[int]) -> list[HotEntry]:
+    """Return the active records of these projects that are in the hot set."""
+    rows = [row for some in query_each(store.db, _HOT, [within(project) for project in projects]) for row in some]
+    return [HotEntry(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
+
+
+_HOT = """
+select heat.id, records.number, pinned, heat.at, heat.why from heat join records on records.id = heat.id
+where hot = 1 and state = 'active' and source <> 'starter' and records.number between :low and :high order by records.number
+"""
+
+
+def heat_counts(store: Journal) -> dict[str, int]:
+    """Return the hits and misses of the hot set, and its promotions, demotions and evictions."""
+    known = {row[0]: row[1] for row in store.db.query("select name, value from heat_counts")}
+    return {name: known.get(name, 0) for name in ("hits", "misses", "promotions", "demotions", "evictions")}
+
+
+@view_of(
+    "steps",
+    1,
+    """
+create table steps (
+    source text not null,
+    target text not null,
+    times integer not null,
+    last_at text not null,
+    primary key (source, target)
+);
+create table last_steps (
+    session text primary key,
+    id text not null
+);
+""",
+)
+def steps(db: Database, batch: Batch) -> None:
+    """Count how often the top result of one recall was followed by that of the next in the same session."""
+    for event in batch.verbs("surfaced"):
+        ids = event.data.get("ids")
+        if isinstance(ids, list) and ids and isinstance(ids[0], str) and ids[0]:
+            top = {"session": event.about, "id": ids[0]}
+            db.execute(_STEP, {**top, "at": event.at})
+            insert(db, "last_steps", [top], replacing="session")
+
+
+_STEP = """
+insert into steps (source, target, times, last_at)
+select last_steps.id, :id, 1, :at from last_steps where session = :session and last_steps.id <> :id
+on conflict (source, target) do update set
+    times = steps.times + 1,
+    last_at = case when excluded.last_at > steps.last_at then excluded.last_at else steps.last_at end
+"""
+
+
+def steps_after(store: Journal, record_id: str) -> list[Step]:
+    """Return the steps from a record, most frequent first."""
+    sql = "select target, times, last_at from steps where source = :id order by times desc, target"
+    return [Step(*row) for row in store.db.query(sql, {"id": record_id})]
+
+
+def most_steps(store: Journal, least: int, limit: int) -> list[tuple[str, Step]]:
+    """Return the steps taken at least `least` times with the record they start from, most frequent first."""
+    sql = """
+    select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit
+    """
+    return [(row[0], Step(row[1], row[2], row[3])) for row in store.db.query(sql, {"least": least, "limit": limit})]
+
+
+def steps_counted(store: Journal) -> tuple[int, int]:
+    """Return the number of distinct steps, and how often all of them together were taken."""
+    row = store.db.query("select count(*), coalesce(sum(times), 0) from steps")[0]
+    return int(row[0]), int(row[1])

@@ -1,0 +1,152 @@
+"""Prepare the answers of hooks for one checkout, with its own settings and project.
+
+The worker does it for every folder that sessions worked in. A hook that finds its answers outdated runs this module as a
+small process of its own: `python -m holdfast.hosts.preparing HOME FOLDER SESSION`.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holdfast.compose import open_memory
+from holdfast.compose.locks import turn
+from holdfast.compose.settings import load_settings, settings_files
+from holdfast.hosts.hooks.places import (
+    OF_A_SESSION,
+    checkout_root,
+    handover_file,
+    head_files,
+    prepared_file,
+    remotes_of,
+    session_settings,
+)
+from holdfast.model.errors import HoldfastError
+from holdfast.model.files import FILE, read_regular, state_of
+from holdfast.model.foreign_json import parse_json
+from holdfast.verbs.capture.prepare import prepare, write_handover
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.freshness import note_tips
+from holdfast.verbs.sessions.opening_brief import SessionBrief
+
+HANDOVER_TOKENS = 1_200
+log = logging.getLogger(__name__)
+
+
+class Place(NamedTuple):
+    """A checkout by its root, and the project that a session's shell names for it, if any."""
+
+    root: str
+    project: str = ""
+
+
+@dataclass(slots=True)
+class Places:
+    """The places to process, each with the settings of the session that last worked there."""
+
+    flags: Mapping[str, Any]
+    environment: Mapping[str, str]
+    home: str
+    first: Place
+    given: Mapping[str, Any]  # settings of the command line, for the folder it was started in
+    settings: dict[Place, Mapping[str, Any]]
+    active: set[Place] = field(default_factory=set)  # places whose settings came with activity of this run
+
+    @classmethod
+    def of(cls, flags: Mapping[str, Any], home: Path, folder: Path, environment: Mapping[str, str]) -> "Places":
+        """Return the places of a store, beginning with the folder that a process was started in."""
+        own = {name: value for name, value in flags.items() if name in OF_A_SESSION and value is not None}
+        names = {f"HOLDFAST_{name.upper()}" for name in OF_A_SESSION}
+        settings = session_settings(environment)
+        first = Place(checkout_root(str(folder)), str((settings | own).get("project", "")))
+        return cls(
+            flags={name: value for name, value in flags.items() if name not in OF_A_SESSION} | {"home": str(home)},
+            environment={name: value for name, value in environment.items() if name not in names},
+            home=str(home),
+            first=first,
+            given=own,
+            settings={first: settings},
+        )
+
+    def opened(self, place: Place) -> Memory:
+        """Open the memory of a place. For a folder that is gone, the prepared file has its project."""
+        folder, prepared = Path(place.root), self._prepared_for(place)
+        own = {**self.settings.get(place, {}), **(self.given if place == self.first else {})}
+        if not folder.is_dir() and (project := prepared.get("project")):
+            own["project"] = project
+        preset = "" if place in self.active else str(prepared.get("preset", ""))
+        flags = {**self.flags, **own}
+        settings = load_settings(folder=folder, environment=self.environment, flags=flags, preset=preset)
+        return open_memory(settings, folder=folder)
+
+    @contextmanager
+    def prepared(self, place: Place, session: str = "") -> Iterator[tuple[Memory, SessionBrief]]:
+        """Prepare the answers for a place; yield the memory they come from, and the brief.
+
+        A session that is about to continue first gets where it stands.
+        """
+        # Their states come first: what changes from here on is noticed at the next comparison.
+        watched = {path: state_of(path) for path in (*head_files(place.root), *settings_files(Path(place.root)))}
+        before = {} if place in self.active else self._prepared_for(place).get("settings", {})
+        with self.opened(place) as memory:
+            if session:
+                _hand_over(memory, Path(handover_file(self.home, session)), session)
+            note_tips(memory)
+            yield (
+                memory,
+                prepare(
+                    memory,
+                    Path(prepared_file(self.home, place.root, place.project)),
+                    path=place.root,
+                    remotes=remotes_of(place.root),
+                    settings={name: before[name] for name in before if name == "preset"}
+                    | dict(self.settings.get(place, {})),
+                    watched=watched,
+                ),
+            )
+
+    def _prepared_for(self, place: Place) -> dict[str, Any]:
+        try:
+            prepared = parse_json(read_regular(prepared_file(self.home, place.root, place.project)))
+        except (OSError, ValueError):
+            return {}
+        return prepared if isinstance(prepared, dict) and prepared.get("path") == place.root else {}
+
+
+def next_session(home: Path, folder: Path) -> SessionBrief | None:
+    """Prepare what the next session in a folder will get, and return it; None if no client has our hooks, or it failed."""
+    is_set_up = (home / "setup.json").exists() and (home / FILE).exists()
+    if not is_set_up and not (home / "prepared").is_dir():
+        return None
+    places = Places.of({}, home, folder, os.environ)
+    try:
+        with places.prepared(places.first) as (_, brief):
+            return brief
+    except (HoldfastError, OSError) as problem:  # a hook that needs it tries again
+        log.warning("what the next session gets is not prepared: %s", problem)
+        return None
+
+
+def _hand_over(memory: Memory, file: Path, session: str) -> None:
+    """Write where a session stands, from what hooks noted so far, unless the worker has done it."""
+    from holdfast.policy.activity.session_summary import handover  # noqa: PLC0415  only after a compaction
+    from holdfast.verbs.capture.trail import activity_of, drain  # noqa: PLC0415
+
+    with turn(memory.store.folder, shared=True):  # so that an erasure in between is not undone
+        drain(memory, file.parent.parent / "spool")
+        text = handover(activity_of(memory, session), HANDOVER_TOKENS)
+        if not file.exists():
+            write_handover(file, text)
+
+
+if __name__ == "__main__":
+    try:
+        started_for = Places.of({}, Path(sys.argv[1]), Path(sys.argv[2]), os.environ)
+        with started_for.prepared(started_for.first, *sys.argv[3:]):
+            pass
+    except (HoldfastError, OSError) as problem:  # the hook answers without it, and `holdfast doctor` reports the cause
+        log.warning("%s", problem)

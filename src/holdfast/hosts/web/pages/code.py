@@ -1,0 +1,287 @@
+"""The code: a treemap of the repository coloured by whether what is known still holds, and each file with its memories."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from holdfast.hosts.web import render
+from holdfast.hosts.web.viewer import Ask, cached_until_event
+from holdfast.model.errors import NotFound
+from holdfast.model.files import read_inside
+from holdfast.policy.secrets.find import mask_secrets
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.freshness import Citation, Knowledge, citations_of, is_here, knowledge, worst
+
+WIDTH, HEIGHT, HEAD = 1000.0, 560.0, 20.0
+LEAST_LABEL = (44.0, 16.0)  # a smaller tile has no text
+MOST_LISTED, MOST_OPEN = 100, 15
+SIZES = ("files", "memories")
+LEGEND = {  # states of what is known, the best first
+    "fresh": "fresh",
+    "exists": "only known to exist",
+    "unverified": "never verified",
+    "unknown": "cannot be checked here",
+    "changed": "changed",
+    "missing": "missing",
+    "uncited": "nothing known",
+}
+MOST_LINES, MOST_BYTES, WIDEST = 3_000, 400_000, 400
+NEAR, SHORT = 8, 60  # lines shown around what is cited; a file shorter than that is shown whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A folder or file: how many files it has, and what cites it."""
+
+    path: str
+    files: int
+    citations: tuple[Citation, ...] = ()
+    is_file: bool = False
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rpartition("/")[2] or self.path
+
+    @property
+    def state(self) -> str:
+        """The worst state of what cites it."""
+        return worst(self.citations) if self.citations else "uncited"
+
+    @property
+    def memories(self) -> int:
+        """How many memories cite it."""
+        return len({one.record.id for one in self.citations})
+
+    @property
+    def cited(self) -> list[Citation]:
+        """What cites it, each memory once with its worst state, the worst first."""
+        rank = list(LEGEND).index
+        chosen: dict[str, Citation] = {}
+        for one in sorted(self.citations, key=lambda one: rank(one.state)):
+            chosen[one.record.id] = one
+        return sorted(chosen.values(), key=lambda one: -rank(one.state))
+
+    @property
+    def states(self) -> list[tuple[str, int]]:
+        """How many memories are in each state, the worst first."""
+        counts = Counter[str](one.state for one in self.cited)
+        return [(state, counts[state]) for state in reversed(list(LEGEND)) if counts[state]]
+
+    def size(self, by: str) -> float:
+        """Return how large its tile is."""
+        return float(self.memories if by == "memories" else max(self.files, 1) ** 0.7)
+
+
+class Tile(NamedTuple):
+    """A rectangle of the map: a folder or file, and whether there is room for its name."""
+
+    folder: Folder
+    x: float
+    y: float
+    width: float
+    height: float
+    inner: bool = False
+
+    @property
+    def labelled(self) -> bool:
+        """True if its name fits."""
+        return self.width >= LEAST_LABEL[0] and self.height >= LEAST_LABEL[1]
+
+    @property
+    def roomy(self) -> bool:
+        """True if what is inside it is drawn too."""
+        return self.width > 3 * LEAST_LABEL[0] and self.height > 4 * HEAD and not self.folder.is_file and not self.inner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of source, the citations that begin there, and the state of the citation it belongs to."""
+
+    number: int
+    text: str
+    citations: tuple[Citation, ...] = ()
+    state: str = ""
+    near: bool = True  # to what is cited
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Consecutive lines, folded if nothing cites what is near them."""
+
+    folded: bool
+    lines: tuple[Line, ...]
+
+
+def _known(ask: Ask) -> Knowledge:
+    instant = render.end_of_day(ask, ask.text("as_of")[:10])
+    known: Knowledge = cached_until_event(ask, "knowledge", lambda: knowledge(ask.memory, instant), instant)
+    return known
+
+
+def _rows(ask: Ask) -> list[render.Row]:
+    """Return a row for each citation inside the folder."""
+    cited = (one for folder in folders_in(_known(ask), ask.text("folder").strip("/")) for one in folder.citations)
+    return [{"anchor": one.anchor, "state": one.state, "id": one.record.id, "title": one.record.title} for one in cited]
+
+
+def _map(ask: Ask) -> dict[str, Any]:
+    at, known = ask.text("folder").strip("/"), _known(ask)
+    size = ask.text("size") if ask.text("size") in SIZES else "files" if known.files is not None else "memories"
+    folders = folders_in(known, at)
+    citations = tuple(one for folder in folders for one in folder.citations)
+    here = Folder(path=at, files=sum(folder.files for folder in folders), citations=citations)
+    parts = at.split("/") if at else []
+    tiles = list(treemap(folders, size, 0, 0, WIDTH, HEIGHT))
+    return {
+        "known": known,
+        "as_of": ask.text("as_of")[:10],
+        "folder": here,
+        "parents": [("/".join(parts[: place + 1]), part) for place, part in enumerate(parts)],
+        "size": size,
+        "sizes": SIZES,
+        "tiles": [one for tile in tiles for one in (tile, *_inside(known, tile, size))],
+        "width": WIDTH,
+        "height": HEIGHT,
+        "legend": LEGEND,
+        "most": MOST_OPEN,
+        "folders": sorted(folders, key=lambda one: (-one.memories, one.path))[:MOST_LISTED],
+        "not_listed": max(0, len(folders) - MOST_LISTED),
+        "cited": here.cited[:MOST_LISTED],
+    }
+
+
+def folders_in(known: Knowledge, at: str) -> list[Folder]:
+    """Return what is inside a folder, with everything that cites it; a folder with one folder in it stands for that one."""
+    found = []
+    for folder in _direct(known, at):
+        while not folder.is_file and len(inside := _direct(known, folder.path)) == 1 and not inside[0].is_file:
+            folder = inside[0]  # noqa: PLW2901
+        found.append(folder)
+    return found
+
+
+def _direct(known: Knowledge, at: str) -> list[Folder]:
+    """Return the folders and files directly inside a folder."""
+    start = f"{at}/" if at else ""
+    files, cited, leaves = Counter[str](), dict[str, list[Citation]](), set[str]()
+    every = (*((path, (), 1) for path in known.files or ()), *((path, some, 0) for path, some in known.cited.items()))
+    for path, citations, count in every:
+        if path.startswith(start):
+            name = path[len(start) :].partition("/")[0]
+            leaves |= {name} if start + name == path else set()
+            files[name] += count
+            cited.setdefault(name, []).extend(citations)
+    return [
+        Folder(path=start + name, files=files[name], citations=tuple(cited[name]), is_file=name in leaves)
+        for name in sorted(cited)
+    ]
+
+
+def treemap(folders: Sequence[Folder], size: str, x: float, y: float, width: float, height: float) -> Iterator[Tile]:
+    """Yield a tile for each folder with a size, in a rectangle (squarified: Bruls, Huizing and van Wijk)."""
+    areas = {place: area for place, folder in enumerate(folders) if (area := folder.size(size)) > 0}
+    scale = width * height / sum(areas.values()) if areas else 0
+    row: list[tuple[int, float]] = []
+
+    def worst_ratio(row: Sequence[tuple[int, float]], side: float) -> float:
+        total = sum(area for _, area in row)
+        return max(max(side**2 * area / total**2, total**2 / (side**2 * area)) for _, area in row)
+
+    def placed(row: Sequence[tuple[int, float]]) -> Iterator[Tile]:
+        """Yield the tiles of a row along the shorter side, and shrink the rectangle by it."""
+        nonlocal x, y, width, height
+        total, along = sum(area for _, area in row), 0.0
+        upright = width >= height
+        thick = total / (height if upright else width)
+        for place, area in row:
+            box = (x, y + along, thick, area / thick) if upright else (x + along, y, area / thick, thick)
+            yield Tile(folders[place], *box)
+            along += area / thick
+        if upright:
+            x, width = x + thick, width - thick
+        else:
+            y, height = y + thick, height - thick
+
+    for place in sorted(areas, key=lambda place: -areas[place]):
+        longer = [*row, (place, areas[place] * scale)]
+        side = min(width, height)
+        if row and worst_ratio(longer, side) > worst_ratio(row, side):
+            yield from placed(row)
+            longer = longer[-1:]
+        row = longer
+    yield from placed(row) if row else ()
+
+
+def _inside(known: Knowledge, tile: Tile, size: str) -> Iterable[Tile]:
+    """Return the tiles of what is directly inside a folder, where there is room."""
+    if not tile.roomy:
+        return ()
+    room = (tile.x + 3, tile.y + HEAD, tile.width - 6, tile.height - HEAD - 3)
+    return (one._replace(inner=True) for one in treemap(folders_in(known, tile.folder.path), size, *room))
+
+
+def _file(ask: Ask) -> dict[str, Any]:
+    path = ask.text("path").strip("/")
+    cited = citations_of(ask.memory, path)
+    lines, problem = source_of(ask.memory, path)
+    folder, _, name = path.rpartition("/")
+    shown = {"path": path, "folder": folder, "parts": parts_of(lines, cited), "problem": problem, "cited": cited}
+    return shown | {"title": name or "File"}
+
+
+def source_of(memory: Memory, path: str) -> tuple[list[str], str]:
+    """Return the lines of a tracked file, with secrets masked, or the reason why they cannot be shown."""
+    if not is_here(memory, memory.project):
+        return [], "The checkout of this project is not here; only what cites the file is known."
+    tracked = memory.checkout.files()
+    top = memory.checkout.top().resolve()
+    file = (top / path).resolve()
+    if not path or not file.is_relative_to(top) or (tracked is not None and path not in tracked):
+        hint = "The map under Memories lists the files of the checkout."
+        raise NotFound(f"{path or 'This'} is no tracked file of the checkout.", hint=hint)
+    if tracked is None and not any(True for _ in citations_of(memory, path)):
+        raise NotFound(f"No memory cites {path}.", hint="Outside git only files that a memory cites are shown.")
+    try:
+        text = read_inside(top, path, MOST_BYTES).decode(errors="replace")
+    except OSError as problem:
+        return [], f"The file cannot be shown: {problem.strerror}."
+    if "\0" in text:
+        return [], "It is a binary file."
+    lines = mask_secrets(text).split("\n")
+    shown = [line if len(line) <= WIDEST else line[: WIDEST - 1] + "…" for line in lines[:MOST_LINES]]
+    return shown, f"The first {MOST_LINES:,} of {len(lines):,} lines are shown." if len(lines) > MOST_LINES else ""
+
+
+def parts_of(lines: list[str], cited: list[Citation]) -> list[Part]:
+    """Return the lines of a file in parts, those far from everything that is cited folded.
+
+    Citations of the whole file, or of lines that are gone, begin at the first line.
+    """
+    begin: dict[int, list[Citation]] = {}
+    inside: dict[int, str] = {}
+    for one in cited:
+        begin.setdefault(one.first if 0 < one.first <= len(lines) else 1, []).append(one)
+        for number in range(one.first, one.last + 1) if one.first else ():
+            inside.setdefault(number, one.state)
+    marked = {*begin, *inside}
+    near = {number for at in marked for number in range(at - NEAR, at + NEAR + 1)}
+    whole = not cited or len(lines) <= SHORT
+    numbered = (
+        Line(
+            number=number,
+            text=text,
+            citations=tuple(begin.get(number, ())),
+            state=inside.get(number, ""),
+            near=whole or number in near,
+        )
+        for number, text in enumerate(lines, start=1)
+    )
+    return [Part(folded=not near, lines=tuple(ones)) for near, ones in groupby(numbered, key=lambda line: line.near)]
+
+
+map_part = render.Page("map_drawn.html", "Map", _map, back="/map")
+map_page = render.Page("map.html", "Map", lambda ask: {"date": ask.text("as_of")[:10]}, parts=(map_part,), rows=_rows)
+file_page = render.Page("file.html", "File", _file)

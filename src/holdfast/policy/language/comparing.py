@@ -1,0 +1,119 @@
+"""Compare two texts by their words: which sentences face each other, whether one says something else, and both as one text.
+
+Whether two statements conflict or say the same, the classifier judges (`reading.SentenceReader.relation`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import product
+
+from holdfast.model.patterns import lazy
+from holdfast.policy.language.overlap import words
+from holdfast.policy.language.reading import sentences
+
+NEGATION = lazy(
+    r"\b(?:not?|never|none|nor|without|cannot|\w+n['’]?t|nicht|nie(?:mals)?|kein\w*|ohne|ne|pas|jamais|sans|nunca|sin|não|sem|non|mai"
+    r"|senza|niet|geen|nooit|zonder|не|нет|нельзя|никогда|без)\b|ない|ません|禁止|不|没|沒|别|无|안 |않|없|못|금지",
+)
+_NUMBER = lazy(r"\b\w*\d\w*")
+_ORDER = lazy(
+    r"\b(?:before|after|than|from|vor|nach|als|avant|après|antes|después|depois|prima|dopo|до|после)\b(?! *\d)"
+)
+MOST_SENTENCES = 12  # of each text
+COVERED = 0.75  # share of a sentence's words from which it adds nothing
+ALIKE = 0.8  # of two spellings of one word
+
+
+def denials(text: str) -> int:
+    """Return how many words of a text deny something."""
+    return len(NEGATION.findall(text.lower()))
+
+
+def says_otherwise(first: str, second: str) -> bool:
+    """True if two texts that share most words differ in a number, a negation, or a word that stands in another's place."""
+    if denials(first) != denials(second) or other_numbers(first, second):
+        return True
+    left, right = words(first), words(second)
+    own, other = (
+        [word for word in mine - theirs if not any(_is_spelling(word, near) for near in theirs - mine)]
+        for mine, theirs in ((left, right), (right, left))
+    )
+    return bool(own and other)
+
+
+def other_numbers(first: str, second: str) -> int:
+    """Return how many numbers each of two texts has that the other lacks."""
+    own, others = (frozenset(_NUMBER.findall(text.lower())) for text in (first, second))
+    return min(len(own - others), len(others - own))
+
+
+def same_words(first: str, second: str) -> bool:
+    """True if two sentences have the same words in any order, and none of them is about an order."""
+    return words(first) == words(second) and not says_otherwise(first, second) and not _ORDER.search(first.lower())
+
+
+def _is_spelling(word: str, other: str) -> bool:
+    if any(character.isdigit() for character in word + other):
+        return False
+    return min(len(word), len(other)) >= 4 and SequenceMatcher(None, word, other).ratio() >= ALIKE
+
+
+def facing(first: str, second: str, most: int = 1) -> list[tuple[str, str]]:
+    """Return pairs of sentences, one of each text, that have most words in common; each sentence is in one pair."""
+    left, right = ([text for text, *_ in sentences(side)][:MOST_SENTENCES] or [side] for side in (first, second))
+
+    def shared(pair: tuple[str, str]) -> float:
+        own, other = map(words, pair)
+        return len(own & other) / (len(own) + len(other) + 1)
+
+    pairs, found = sorted(product(left, right), key=shared, reverse=True), list[tuple[str, str]]()
+    for pair in pairs:
+        if len(found) < most and not any(pair[0] == one or pair[1] == other for one, other in found):
+            found.append(pair)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A sentence and the version it comes from."""
+
+    id: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """One text for several: the version it is based on, and the sentences added from others."""
+
+    text: str
+    base: str
+    added: tuple[Part, ...] = ()
+
+
+def merge(versions: Sequence[tuple[str, str]]) -> Merged:
+    """Return one text for several that say nearly the same, given as (id, text), oldest first.
+
+    The text with most words stays as it is; sentences of others that say more follow.
+    """
+    base, text = max(reversed(versions), key=lambda version: len(words(version[1])))
+    known, added = [sentence for sentence, *_ in sentences(text)], list[Part]()
+    for id_, other in reversed(versions):
+        for sentence, *_ in sentences(other) if id_ != base else ():
+            if not any(_covers(each, sentence) for each in known):
+                added.append(Part(id=id_, sentence=sentence))
+                known.append(sentence)
+    separator = "\n" if "\n" in text.strip() else " "
+    start = text.strip()
+    start += "." if added and separator == " " and start[-1:].isalnum() else ""
+    bullet = "- " if text.lstrip().startswith("- ") else ""
+    return Merged(
+        text=separator.join([start, *(f"{bullet}{part.sentence}" for part in added)]), base=base, added=tuple(added)
+    )
+
+
+def _covers(known: str, sentence: str) -> bool:
+    """True if a sentence adds no word, number or negation of weight to a known one."""
+    own = words(sentence)
+    has_numbers = set(_NUMBER.findall(sentence)) <= set(_NUMBER.findall(known))
+    return len(own & words(known)) >= COVERED * len(own) and has_numbers and denials(known) == denials(sentence)

@@ -1,0 +1,196 @@
+"""Compare each new or changed memory once with its nearest ones: the classifier judges whether they conflict or say the same.
+
+The worker does it, so no write waits for it. A conflict becomes a `contradicts` link, which recalls, briefs and the review
+use. Two that say the same are noted by their ids for the review of duplicates.
+"""
+
+import json
+import logging
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from holdfast.engine.search.similar import similar
+from holdfast.engine.views import Entry, links, records, vectors
+from holdfast.engine.views.records import span
+from holdfast.model.errors import Conflict, EmbedderError, NotFound, StoreError
+from holdfast.model.event import Actor
+from holdfast.model.foreign_json import parse_json
+from holdfast.model.kinds import SEPARATE
+from holdfast.model.record import GLOBAL, Record
+from holdfast.policy.language.comparing import facing, other_numbers, same_words
+from holdfast.policy.language.overlap import words
+from holdfast.policy.language.reading import SentenceReader
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.conflicts import claim_of, in_order, is_comparable, settled_among
+from holdfast.verbs.records.lifecycle import link, unlink
+
+log = logging.getLogger(__name__)
+BY = Actor(kind="rule", name="comparison")
+# Measured on pairs of another hand (`python3 dev.py bench classifier`): from here on two memories conflict, or say the same.
+CONFLICT, MAYBE, SAME = 0.7, 0.4, 0.5
+BY_WORDS, LEAST_SHARE, BY_MEANING, LEAST_COSINE = 5, 0.15, 6, 0.5  # what is compared: the nearest of each sort
+MOST_CONFLICTS = 3  # of one memory: if more seem to conflict, they are numbered alike, and all hold
+MOST_FACED = 3  # pairs of sentences of two memories that are judged: those that share most words
+OTHER_THINGS = 2  # numbers in which sentences about different things differ: “Shard 3 is on db3”
+ALIKE = 0.5  # share of common words from which texts of several sentences may say the same
+MOST_PAIRS, BATCH = 2_000, 10
+PATIENCE = 5.0  # seconds of comparing when someone asks what was found
+PROGRESS = "comparison"  # setting: the last event compared, by which classifier, and pairs that say the same
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A memory near another one: how likely they conflict or say the same, and the sentences compared."""
+
+    record: Record
+    conflict: float
+    same: float
+    older: str
+    newer: str
+
+
+def compare(memory: Memory, *, seconds: float = math.inf, team: bool = False) -> int:
+    """Compare what changed since the last time, in about so many seconds; return how many memories were compared.
+
+    On a server (`team`) only what all members see is compared.
+    """
+    if memory.classifier is None or memory.store.is_guarded or memory.role == "read":
+        return 0
+    progress, done, until = _progress(memory), 0, time.monotonic() + seconds
+    while time.monotonic() < until and (changed := memory.store.changed_after(progress["seq"], BATCH)):
+        same = [pair for pair in progress["same"] if not changed.keys() & set(pair)]
+        for entry in records.by_ids(memory.store, changed).values():
+            is_seen = entry.record.visibility == "team" or not team
+            if is_seen and entry.record.state == "active" and entry.record.kind not in SEPARATE:
+                here = memory.acting(actor=BY, project=entry.record.project or memory.project)
+                with suppress(NotFound, Conflict):  # another process changed it meanwhile: that is compared next
+                    same += _noted(here, entry, team=team)
+                done += 1
+        progress |= {"seq": max(changed.values()), "same": same[-MOST_PAIRS:]}
+        memory.store.note(PROGRESS, json.dumps(progress))
+    return done
+
+
+def compare_now(memory: Memory) -> None:
+    """Compare what is new for some seconds, for someone who asks; a store that cannot be written is shown as it is."""
+    try:
+        compare(memory, seconds=PATIENCE)
+    except (EmbedderError, StoreError) as problem:
+        log.warning("new memories are not compared: %s", problem)
+
+
+def _noted(memory: Memory, entry: Entry, *, team: bool) -> list[list[str]]:
+    """Link a memory with what it conflicts with, and unlink what no longer does; return the pairs that say the same."""
+    record = entry.record
+    near = [one for one in judged(memory, entry) if one.record.visibility == "team" or not team]
+    clashes = [one for one in near if one.conflict >= CONFLICT]
+    clashes = clashes if len(clashes) <= MOST_CONFLICTS else []
+    still = {record.id, *(one.record.id for one in clashes)}
+    outdated = [arrow for arrow in contradicting(memory, record.id) if not {arrow.source, arrow.target} <= still]
+    with memory.store.transaction():
+        for one in clashes:
+            older, newer = in_order(record, one.record)
+            link(memory, newer.id, "contradicts", older.id)
+        for arrow in outdated:
+            made = memory.store.events_about(arrow.source)
+            if any(event.by == BY and event.data.get("target") == arrow.target for event in made):
+                unlink(memory, arrow.source, "contradicts", arrow.target)
+    alike = [one for one in near if one.same >= SAME and one not in clashes]
+    return [sorted((record.id, one.record.id)) for one in alike]
+
+
+def judged(memory: Memory, entry: Entry) -> Iterator[Judged]:
+    """Yield the nearest memories of the same project, or of all projects, as the classifier judges each."""
+    near = nearest(memory, entry)
+    settled = settled_among(memory, [entry.record.id, *(record.id for record in near)])
+    for record in near:
+        if settled.covers(entry.record.id, record.id):
+            continue
+        older, newer = map(claim_of, in_order(entry.record, record))
+        faced = facing(older, newer, MOST_FACED)
+        chances = [relation(memory.reader, *pair) for pair in faced]
+        clash, shown = max(((each.get("conflict", 0.0), pair) for each, pair in zip(chances, faced, strict=True)))
+        alike = len(faced) == 1 or _overlap(older, newer) >= ALIKE
+        same = max(map(_sameness, chances, faced)) if alike else 0.0
+        yield Judged(record=record, conflict=clash, same=same, older=shown[0], newer=shown[1])
+
+
+def relation(reader: SentenceReader, older: str, newer: str) -> Mapping[str, float]:
+    """Return the chances of each relation of two sentences. With two other numbers they are about different things."""
+    if same_words(older, newer):
+        return {"same": 1.0}
+    chances = dict(reader.relation(older, newer))
+    if other_numbers(older, newer) >= OTHER_THINGS:
+        return chances | {"conflict": 0.0}
+    if chances.get("conflict", 0.0) >= MAYBE:  # read in both orders, fewer look-alikes pass for conflicts
+        chances["conflict"] = (chances["conflict"] + reader.relation(newer, older)["conflict"]) / 2
+    return chances
+
+
+def _sameness(chances: Mapping[str, float], pair: tuple[str, str]) -> float:
+    """Return the chance that one text could replace two sentences: they say the same, or one says more in the same words."""
+    return chances.get("same", 0.0) + (chances.get("refines", 0.0) if _overlap(*pair) >= ALIKE else 0.0)
+
+
+def _overlap(first: str, second: str) -> float:
+    left, right = words(first), words(second)
+    return len(left & right) / (len(left | right) or 1)
+
+
+def nearest(memory: Memory, entry: Entry) -> list[Record]:
+    """Return what a memory is compared with: the nearest by words and by vectors, and what it is said to contradict."""
+    record, number = entry.record, entry.number
+    homes = dict.fromkeys((record.project, memory.project if record.project == GLOBAL else GLOBAL))
+    by_words = (near for home in homes for near in similar(memory.store, replace(record, project=home)))
+    close = sorted((one for one in by_words if one[1] >= LEAST_SHARE), key=lambda one: -one[1])[:BY_WORDS]
+    found = {other.id: other for other, _ in close}
+    marked = {end for arrow in contradicting(memory, record.id) for end in (arrow.source, arrow.target)}
+    found |= {id_: other.record for id_, other in records.by_ids(memory.store, marked).items()}
+    if (stored := vectors.of(memory.store, [number]) if memory.embedder else []) and memory.embedder is not None:
+        import numpy as np  # noqa: PLC0415  importing numpy takes a tenth of a second
+
+        from holdfast.verbs.search.embed import usable  # noqa: PLC0415
+
+        least = memory.embedder.floor + LEAST_COSINE * (memory.embedder.ceiling - memory.embedder.floor)
+        vector = np.frombuffer(stored[0][1], dtype=np.float16).astype(np.float32)
+        spans = [span(home) for home in map(memory.store.project_number, homes) if home >= 0]
+        close_by = {} if usable(memory) else memory.codes.nearest(vector, spans, most=BY_MEANING)
+        numbers = [other for other, cosine in close_by.items() if cosine >= least]
+        found |= {other.id: other for other in records.by_numbers(memory.store, numbers).values()}
+    replaced = links.superseded(memory.store, [record.id, *found])
+    return [
+        other
+        for other in found.values()
+        if other.id != record.id
+        and other.state == "active"
+        and is_comparable(record, other)
+        and not {record.id, other.id} & replaced.keys()
+    ]
+
+
+def contradicting(memory: Memory, record_id: str) -> list[links.Arrow]:
+    """Return the links of a record with those it contradicts, in either direction."""
+    return [arrow for arrow in links.around(memory.store, record_id) if arrow.relation == "contradicts"]
+
+
+def same_pairs(memory: Memory) -> list[tuple[str, str]]:
+    """Return the ids of memories that say the same, as far as they were compared, latest first."""
+    return [(first, second) for first, second in reversed(_progress(memory)["same"])]
+
+
+def waiting(memory: Memory) -> int:
+    """Return how many memories changed since they were last compared, at most a thousand."""
+    if memory.classifier is None or memory.store.is_guarded:
+        return 0
+    return len(memory.store.changed_after(_progress(memory)["seq"], 1_000))
+
+
+def _progress(memory: Memory) -> dict[str, Any]:
+    """Return how far memories were compared; with another classifier everything is compared again."""
+    name = memory.classifier.name if memory.classifier else ""
+    known: dict[str, Any] = parse_json(memory.store.setting(PROGRESS) or "{}")
+    return known if known.get("by") == name else {"seq": 0, "by": name, "same": []}

@@ -1,0 +1,153 @@
+"""A session begins with what is true now: whatever changed by another process is known, late and marked as such, or left out."""
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import present
+from holdfast.hosts.hooks import hook as hooks
+from holdfast.hosts.hooks.answers import LATE
+from holdfast.hosts.preparing import Places
+from tests.hosts.running import answer, hold_worker, runner
+
+pytestmark = pytest.mark.embedded
+
+
+class Shop(present.Shop):
+    """The shop of the benchmark, with commands in processes that are forked and hooks in this one."""
+
+    def holdfast(self, *arguments: str) -> Any:
+        run = runner(self.checkout, self.folder / "home")
+        return answer(run(*arguments, "--json", HOLDFAST_HOME=str(self.home), HOLDFAST_STARTERS="false"))
+
+    def hook(self, event: str, session: str, **given: Any) -> str:
+        told = {"session_id": session, "cwd": str(self.checkout), "hook_event_name": event, **given}
+        out = io.StringIO()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(told).encode())))
+            patch.setattr(sys, "stdout", out)
+            hooks.main([event, "--home", str(self.home)])
+        return str(json.loads(out.getvalue() or "{}").get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    shop = Shop(folder=tmp_path_factory.mktemp("present"))
+    hold_worker(shop.home)
+    return shop
+
+
+def at_once(command: list[str], _: str, variables: dict[str, str] | None = None, wait: float = 0.0) -> None:
+    """Prepare in this process, however long it takes."""
+    assert wait
+    if "holdfast.hosts.preparing" in command:
+        home, folder, *session = command[4:]
+        places = Places.of({}, Path(home), Path(folder), variables or {})
+        with places.prepared(places.first, *session):
+            pass
+
+
+def never(*_: Any, **__: Any) -> None:
+    """Start nothing, as on a machine that is too busy."""
+
+
+def fits(given: str, wanted: present.Wanted) -> bool:
+    return all(present._fits(given, text, how) for text, how in wanted.items())
+
+
+@pytest.mark.parametrize("kind", present.KINDS)
+def test_a_change_by_another_process_is_known_at_once_or_with_the_first_prompt(
+    kind: str, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.number += 1
+    change, wanted = present.KINDS[kind](shop, shop.number)
+    shop.prepare()
+    before = shop.folder / "before"
+    shutil.copytree(shop.home / "prepared", before)
+    change()
+    shutil.rmtree(shop.home / "prepared", ignore_errors=True)
+    before.rename(shop.home / "prepared")  # as if nothing had been prepared after the change
+    monkeypatch.setattr(hooks, "start", never)
+    start = shop.hook("SessionStart", f"{kind} late", source="startup")
+    assert [
+        text for text, how in wanted.items() if how in (False, present.MARK) and text in start and how is False
+    ] == []
+    assert [text for text, how in wanted.items() if how == present.MARK and not fits(start, {text: how})] == []
+    monkeypatch.setattr(hooks, "start", at_once)
+    prompt = shop.hook("UserPromptSubmit", f"{kind} late", prompt="What is known about the shop?")
+    assert fits(f"{prompt}\n{start}", wanted)
+    assert fits(start, wanted) or LATE in prompt
+    assert shop.hook("UserPromptSubmit", f"{kind} late", prompt="And now?") == ""
+    assert fits(shop.hook("SessionStart", f"{kind} in time", source="startup"), wanted)
+    if kind == "scar with trigger":
+        given = {"tool_name": "Bash", "tool_input": {"command": f"bake-{shop.number} now"}}
+        assert "burned the whole batch" in shop.hook("PreToolUse", f"{kind} in time", **given)
+    shop.git("checkout", "-q", "main")
+
+
+def test_a_trigger_holds_from_the_moment_it_is_saved(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "start", at_once)
+    shop.prepare()
+    kept = (shop.home / "prepared").rename(shop.folder / "kept")
+    id_ = shop.remember("Running wipe at noon lost the orders.", *present.SCAR, "--trigger", "wipe *")
+    kept.rename(shop.home / "prepared")
+    given = {"tool_name": "Bash", "tool_input": {"command": "wipe all"}}
+    assert "lost the orders" in shop.hook("PreToolUse", "working", **given)
+    kept = (shop.home / "prepared").rename(shop.folder / "kept")
+    shop.holdfast("forget", id_, "--reason", "fixed")
+    kept.rename(shop.home / "prepared")
+    monkeypatch.setattr(hooks, "start", never)
+    assert shop.hook("PreToolUse", "another", **given) == ""
+
+
+def test_what_changed_between_start_and_first_prompt_is_told_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "start", at_once)
+    old = shop.remember("The cellar floods in spring.")
+    assert "The cellar floods" in shop.hook("SessionStart", "waiting", source="startup")
+    shop.holdfast("forget", old, "--reason", "drained")
+    shop.remember("The attic is full of sugar.")
+    prompt = shop.hook("UserPromptSubmit", "waiting", prompt="Hello?")
+    assert "Changed since this session began:" in prompt
+    assert "The attic is full of sugar." in prompt
+    assert f"Withdrawn, do not rely on: {old[-8:]}." in prompt
+    assert "The shop sells marzipan." not in prompt
+    assert shop.hook("UserPromptSubmit", "waiting", prompt="Go on.") == ""
+
+
+@pytest.mark.parametrize("comes", ["at the start", "with the prompt"])
+def test_after_a_compaction_that_ends_at_once_the_session_knows_where_it_stood(
+    comes: str, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "start", at_once)
+    session = f"long {comes}"
+    shop.hook("SessionStart", session, source="startup")
+    shop.hook("UserPromptSubmit", session, prompt="Rename the oven to stove, but leave the invoices alone.")
+    monkeypatch.setattr(hooks, "start", never if comes == "with the prompt" else at_once)
+    shop.hook("PreCompact", session, trigger="auto")
+    start = shop.hook("SessionStart", session, source="compact")
+    monkeypatch.setattr(hooks, "start", at_once)
+    prompt = shop.hook("UserPromptSubmit", session, prompt="Go on.")
+    assert ["Rename the oven" in text for text in (start, prompt)] == [comes == "at the start", comes != "at the start"]
+
+
+def test_a_first_session_is_told_in_two_lines_what_this_is(
+    shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "start", at_once)
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    monkeypatch.setattr(shop, "checkout", tmp_path)
+    text = shop.hook("SessionStart", "first", source="startup")
+    assert len(text.splitlines()) == 4
+    assert "nothing is known about this one yet" in text
+    assert "holdfast ingest bootstrap" in text
+
+
+def test_a_small_slice_of_the_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    present.run(rounds=1, delays=(0,), kinds=("forget",), compactions=1)
+    assert "untrue: 0" in capsys.readouterr().out
