@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.measure import table
-from bench.stage import ADA, QUESTION, SCAR, Stage, staged
+from bench.stage import ADA, QUESTION, Stage, staged
 from holdfast.model.event import Actor, Event
 from holdfast.model.query import Query
 from holdfast.model.text import counted
@@ -328,7 +328,7 @@ def _escaped(stage: Stage, *dangers: str) -> Outcome:
 
 
 def _scar_is_gone(stage: Stage) -> str:
-    hits = [hit.record.id for hit in recall(stage.memory, Query(text=f"{QUESTION} {SCAR}"), surface=False).hits]
+    hits = [hit.record.id for hit in recall(stage.memory, Query(text=QUESTION), surface=False).hits]
     blocks = any(one["id"] == stage.scar.id and one.get("block") for one in stage.triggers())
     gone = [
         what

@@ -3,6 +3,7 @@
 Whether two statements conflict or say the same, the classifier judges (`reading.SentenceReader.relation`).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -44,8 +45,8 @@ def says_otherwise(first: str, second: str) -> bool:
 
 def other_numbers(first: str, second: str) -> int:
     """Return how many numbers each of two texts has that the other lacks."""
-    own, others = (frozenset(_NUMBER.findall(text.lower())) for text in (first, second))
-    return min(len(own - others), len(others - own))
+    own, others = (Counter(_NUMBER.findall(text.lower())) for text in (first, second))
+    return min((own - others).total(), (others - own).total())
 
 
 def same_words(first: str, second: str) -> bool:
