@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 from holdfast.engine.views import records
 from holdfast.hosts.hooks.activity import activity_of
 from holdfast.hosts.hooks.answers import respond
