@@ -1,33 +1,28 @@
 """Simulate a session: what hooks would inject at its start, and at a prompt, a command or a file, and why."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import open_store
-from holdfast.engine.views import records
 from holdfast.hosts.hooks.activity import activity_of
 from holdfast.hosts.hooks.answers import respond
 from holdfast.model.errors import Invalid
-from holdfast.model.files import FILE
-from holdfast.model.ids import Clock
+from holdfast.model.files import read_regular
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.ports import Checkout
 from holdfast.model.record import Origin
 from holdfast.model.text import tokens_of
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import is_here
+from holdfast.verbs.records.hot import vitals_by_id
+from holdfast.verbs.sessions.past_briefs import known_at
 from holdfast.verbs.sessions.receipts import Delivery, delivered
 
 START = "start"
 OCCASIONS = ("prompt", "command", "file")
-MOST_REPLAYED = 100_000  # events: a store with more cannot be taken back to a date while someone waits
 LONGEST = 20_000  # characters of what is simulated
 SESSION = "simulated"
 
@@ -72,10 +67,10 @@ def simulate(
         memory = replace(memory, checkout=cast("Checkout", OnBranch(memory.checkout, branch)))
     with TemporaryDirectory(prefix="holdfast-simulated-") as home:
         if at:
-            memory = _known_at(memory, Path(home), at)
+            memory = known_at(memory, Path(home), at)
         file = Path(home) / "prepared" / "answers.json"
         prepare(memory, file)
-        prepared = json.loads(file.read_text(encoding="utf-8")) | {"late": False}
+        prepared = parse_json(read_regular(file)) | {"late": False}
         folder = str(memory.checkout.top()) if is_here(memory, memory.project) else home
         events: dict[str, tuple[str, dict[str, Any]]] = {
             START: ("SessionStart", {}),
@@ -98,7 +93,7 @@ def _step(memory: Memory, occasion: str, text: str, answer: dict[str, Any]) -> S
     if not answer:
         return Step(occasion=occasion, nothing=_why_nothing(memory, occasion))
     ids = tuple(answer["ids"])
-    known = records.by_ids(memory.store, ids)
+    known = vitals_by_id(memory, ids)
     got = (
         delivered(known[id_].record, ids, answer["why"], text, answer["text"], session="", at=memory.clock.now())
         for id_ in ids
@@ -121,14 +116,3 @@ def _why_nothing(memory: Memory, occasion: str) -> str:
         return "Prompts get nothing after the brief: the setting `prompt_hints` is off."
     no_match = "No memory shares two of its distinctive words." if occasion == "prompt" else "No trigger matches."
     return "Nothing is known about this project yet." if occasion == START else no_match
-
-
-def _known_at(memory: Memory, folder: Path, at: str) -> Memory:
-    """Return a memory with what was known at an instant, in a store of its own."""
-    events = list(islice((event for _, event in memory.store.journal() if event.at <= at), MOST_REPLAYED + 1))
-    if len(events) > MOST_REPLAYED:
-        raise Invalid(f"More than {MOST_REPLAYED:,} events would have to be replayed.", hint="Simulate without a date.")
-    store = open_store(SQLite(folder / FILE))
-    store.commit(events)
-    seconds = datetime.fromisoformat(at).timestamp()
-    return replace(memory, store=store, embedder=None, clock=Clock(lambda: seconds))

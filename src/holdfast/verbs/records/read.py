@@ -26,6 +26,14 @@ MOST_LISTED, MOST_FACETS = 1_000, 12
 GLOBAL_FROM = 2_000_000_000
 _WITHIN = (1 << PROJECT_BITS) - 1
 _LARGEST = 1 << 63
+MOST_LINKS, MOST_SIBLINGS = 1_000, 200  # links of a project, and records of a session
+REVERSE = {  # relations that have another name from the other end
+    "depends_on": "needed by",
+    "supersedes": "superseded by",
+    "refines": "refined by",
+    "elaborates": "elaborated by",
+    "mentions": "mentioned by",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +147,23 @@ def uses_of(memory: Memory, reference: str, *, limit: int = 50) -> list[Recorded
         for use in uses
         if (event := events.get(use.event))
     ]
+
+
+def neighbours(memory: Memory, record: Record) -> dict[str, list[Record]]:
+    """Return the records that a record is linked to, by the relation as read from it, and those of its session."""
+    found = dict[str, list[Record]]()
+    for arrow, other in links.others(memory.store, [record.id])[record.id]:
+        words = arrow.relation.replace("_", " ")
+        label = words if arrow.source == record.id else REVERSE.get(arrow.relation, words)
+        found.setdefault(label, []).extend([other] if other and other.state != "erased" else [])
+    session = records.of_session(memory.store, record.by.session, limit=MOST_SIBLINGS) if record.by.session else []
+    siblings = [one.record for one in session if one.record.id != record.id and one.record.state == "active"]
+    return found | {"from the same session": siblings}
+
+
+def links_here(memory: Memory) -> list[Arrow]:
+    """Return the links of the project's records, those of the latest first."""
+    return links.of_project(memory.store, memory.here, MOST_LINKS)
 
 
 def note_reading(memory: Memory, ids: Sequence[str]) -> None:

@@ -1,14 +1,23 @@
 """Briefs that sessions were given in the past: which memories were in them on a date, and what came and went between two."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
 
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 from holdfast.engine.views import records, sessions
+from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
+from holdfast.model.files import FILE
+from holdfast.model.ids import Clock
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory
 
 MOST_LOOKED_AT = 5_000
+MOST_REPLAYED = 100_000  # events: a store with more cannot be taken back to a date while someone waits
 WHY = ("brief", "session start", "start")
 
 
@@ -60,3 +69,14 @@ def compare(earlier: Sequence[Record], later: Sequence[Record]) -> BriefChange:
 def _is_of(memory: Memory, event: Event) -> bool:
     session = sessions.of(memory.store, event.about)
     return session is not None and session.project == memory.project
+
+
+def known_at(memory: Memory, folder: Path, at: str) -> Memory:
+    """Return a memory with what was known at an instant, in a store of its own in a folder; its clock stands there."""
+    events = list(islice((event for _, event in memory.store.journal() if event.at <= at), MOST_REPLAYED + 1))
+    if len(events) > MOST_REPLAYED:
+        raise Invalid(f"More than {MOST_REPLAYED:,} events would have to be replayed.", hint="Leave the date out.")
+    store = open_store(SQLite(folder / FILE))
+    store.commit(events)
+    seconds = datetime.fromisoformat(at).timestamp()
+    return replace(memory, store=store, embedder=None, clock=Clock(lambda: seconds))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from holdfast.engine.views import links, records
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.anchor import parse_anchor
@@ -18,6 +17,8 @@ from holdfast.policy.freshness import places_of
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.freshness import Citation, Knowledge, citations_of, is_here, knowledge, worst
+from holdfast.verbs.records.hot import vitals_by_id
+from holdfast.verbs.records.read import links_here, neighbours
 from holdfast.verbs.search.recall import recall
 
 WIDTH, HEIGHT, HEAD = 1000.0, 560.0, 20.0
@@ -34,14 +35,7 @@ LEGEND = {  # states of what is known, the best first
     "uncited": "nothing known",
 }
 MOST_LINES, MOST_BYTES, WIDEST = 3_000, 400_000, 400
-MOST_NEAR, MOST_SIBLINGS, MOST_ARROWS = 12, 200, 1_000  # neighbours of a sort, memories of a session, links
-REVERSE = {  # relations whose name is another one from the other end
-    "depends_on": "needed by",
-    "supersedes": "superseded by",
-    "refines": "refined by",
-    "elaborates": "elaborated by",
-    "mentions": "mentioned by",
-}
+MOST_NEAR = 12  # neighbours of a sort
 NEAR, SHORT = 8, 60  # lines shown around what is cited; a file shorter than that is shown whole
 
 
@@ -317,8 +311,8 @@ def _near(ask: Ask) -> dict[str, Any]:
         hits = () if is_reference(ask.memory, node) else recall(ask.memory, wanted, surface=False).hits
         center = find(ask.memory, hits[0].record.id if hits else node).record
         return shown | {"center": center, "branches": _around_record(ask.memory, known, center)}
-    ends = Counter(end for arrow in _arrows(ask) for end in (arrow.source, arrow.target))
-    hubs = [entry.record for entry in records.by_ids(ask.memory.store, dict(ends.most_common(MOST_NEAR))).values()]
+    ends = Counter(end for arrow in links_here(ask.memory) for end in (arrow.source, arrow.target))
+    hubs = [one.record for one in vitals_by_id(ask.memory, dict(ends.most_common(MOST_NEAR))).values()]
     files = Counter({path: len({one.record.id for one in ones}) for path, ones in known.cited.items()})
     return shown | {"hubs": hubs, "files": [path for path, _ in files.most_common(MOST_NEAR)]}
 
@@ -339,29 +333,17 @@ def _around_file(known: Knowledge, path: str) -> list[Branch]:
 
 
 def _around_record(memory: Memory, known: Knowledge, center: Record) -> list[Branch]:
-    """Return the memories that a memory is linked to, by relation, those that cite the same files, and of its session."""
-    ends = dict[str, list[Record]]()
-    for arrow, other in links.others(memory.store, [center.id])[center.id]:
-        words = arrow.relation.replace("_", " ")
-        label = words if arrow.source == center.id else REVERSE.get(arrow.relation, words)
-        ends.setdefault(label, []).extend([other] if other and other.state != "erased" else [])
-    branches = [Branch(label=label, records=tuple(some)) for label, some in ends.items()]
+    """Return the memories that a memory is linked to, by relation, those of its session, and those that cite the same files."""
+    branches = [Branch(label=label, records=tuple(some)) for label, some in neighbours(memory, center).items()]
     for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(center)):
         others = {one.record.id: one.record for one in known.cited.get(path, ()) if one.record.id != center.id}
         branches += [Branch(label="cites", path=path, records=tuple(others.values()))] if path else []
-    session = records.of_session(memory.store, center.by.session, limit=MOST_SIBLINGS) if center.by.session else []
-    siblings = (entry.record for entry in session if entry.record.id != center.id)
-    return [
-        *branches,
-        Branch(label="from the same session", records=tuple(one for one in siblings if one.state == "active")),
-    ]
+    return branches
 
 
-def _arrows(ask: Ask) -> list[links.Arrow]:
-    return links.of_project(ask.memory.store, ask.memory.here, MOST_ARROWS)
-
-
-graph = render.Page("graph.html", "Graph", _near, rows=lambda ask: render.table(_arrows(ask), "source relation target"))
+graph = render.Page(
+    "graph.html", "Graph", _near, rows=lambda ask: render.table(links_here(ask.memory), "source relation target")
+)
 map_part = render.Page("map_drawn.html", "Map", _map, back="/map")
 map_page = render.Page("map.html", "Map", lambda ask: {"date": ask.text("as_of")[:10]}, parts=(map_part,), rows=_rows)
 file_page = render.Page("file.html", "File", _file)
