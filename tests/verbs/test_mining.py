@@ -18,15 +18,7 @@ from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.policy.admission.admit import Duplicate
 from holdfast.verbs.capture import mining
-from holdfast.verbs.capture.mining import (
-    approve,
-    drop_outputs,
-    log_output,
-    mine_outputs,
-    mined,
-    output_status,
-    reject,
-)
+from holdfast.verbs.capture.mining import approve, drop_outputs, log_output, mine_outputs, mined, output_status, reject
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.lifecycle import retire
@@ -255,10 +247,7 @@ def test_judging_a_held_memory_decides_on_what_was_mined(memory: Memory) -> None
     said(memory, f"{PLAIN}\n\n{other}")
     ids = {record.body: record.id for record in mine_outputs(memory).offered}
     assert {record.id for record in waiting_records(memory)} == set(ids.values())
-    told = judge(
-        memory,
-        [Answer(scar=ids[PLAIN], decision="confirmed"), Answer(scar=ids[other], decision="cancelled")],
-    )
+    told = judge(memory, [Answer(scar=ids[PLAIN], decision="confirmed"), Answer(scar=ids[other], decision="cancelled")])
     assert told.problems == ()
     said(memory, f"{PLAIN}\n\n{other}", "s2", "s3")
     assert mine_outputs(memory).offered == ()

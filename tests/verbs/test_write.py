@@ -11,14 +11,7 @@ from holdfast.model.event import Actor
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link
-from holdfast.policy.admission.admit import (
-    Duplicate,
-    PreviouslyRemoved,
-    ScopeMismatch,
-    SecretFound,
-    Transient,
-    Waivers,
-)
+from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, ScopeMismatch, SecretFound, Transient, Waivers
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.records.read import get, history, list_records, list_scopes

@@ -152,13 +152,7 @@ def observation(memory: Memory, reference: str) -> Entry:
 
 
 def timeline_of(
-    memory: Memory,
-    *,
-    anchor: str = "",
-    question: str = "",
-    before: int = 3,
-    after: int = 3,
-    project: str | None = "",
+    memory: Memory, *, anchor: str = "", question: str = "", before: int = 3, after: int = 3, project: str | None = ""
 ) -> Around:
     """Return the records around an observation (its number), an instant (ISO time) or the best hit of a question.
 

@@ -20,13 +20,7 @@ def timeline(memory: Memory, about: str, *, before: int = 5, after: int = 5) -> 
 
 
 def around(
-    memory: Memory,
-    center: Entry | str,
-    *,
-    before: int,
-    after: int,
-    kinds: Sequence[str] = (),
-    everywhere: bool = False,
+    memory: Memory, center: Entry | str, *, before: int, after: int, kinds: Sequence[str] = (), everywhere: bool = False
 ) -> list[Entry]:
     """Return a record and those made just before and after it, or those around an instant, oldest first."""
     entry = None if isinstance(center, str) else center
