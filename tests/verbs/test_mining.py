@@ -150,7 +150,7 @@ def test_an_offer_that_was_not_made_before_a_crash_is_made_later(
     anywhere: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said(anywhere, PLAIN)
-    monkeypatch.setattr(mining, "_offer_due", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(outputs, "due", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         mine_outputs(anywhere)
     monkeypatch.undo()
