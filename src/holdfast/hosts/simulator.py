@@ -18,8 +18,7 @@ from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import is_here
 from holdfast.verbs.records.hot import vitals_by_id
-from holdfast.verbs.sessions.past_briefs import known_at
-from holdfast.verbs.sessions.receipts import Delivery, delivered
+from holdfast.verbs.sessions.receipts import Delivery, delivered, known_at
 
 START = "start"
 OCCASIONS = ("prompt", "command", "file")

@@ -1,7 +1,7 @@
 """Follow the links of a record, and query the graph of a project's records and sessions."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from holdfast.engine.views import links, records, sessions
 from holdfast.engine.views.links import Arrow
@@ -29,6 +29,14 @@ from holdfast.verbs.search.brief import LESSONS
 MOST = 200
 MOST_RECORDS, MOST_SESSIONS = 5_000, 1_000  # of a project: its graph is built from these, newest first
 DEEPEST = 10
+MOST_LINKS, MOST_SIBLINGS = 1_000, 200  # links of a project, and records of a session
+REVERSE = {  # relations that have another name from the other end
+    "depends_on": "needed by",
+    "supersedes": "superseded by",
+    "refines": "refined by",
+    "elaborates": "elaborated by",
+    "mentions": "mentioned by",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,82 +63,87 @@ class Traversal:
 
 def connected(memory: Memory, reference: str, *, depth: int = 2) -> Neighbourhood:
     """Return the records and links within `depth` steps of a record, in either direction."""
-    center, store = find(memory, reference).record, memory.store
-    arrows: dict[Arrow, None] = {}
-    reached, edge = {center.id}, [center.id]
-    for _ in range(depth):
-        fresh = [arrow for one in edge for arrow in links.around(store, one) if arrow not in arrows]
-        arrows |= dict.fromkeys(fresh)
-        edge = [
-            one
-            for one in dict.fromkeys(end for arrow in fresh for end in (arrow.source, arrow.target))
-            if one not in reached
-        ]
-        reached |= set(edge)
-        if not edge or len(arrows) >= MOST:
-            break
-    found = records.by_ids(store, reached - {center.id})
+    center = find(memory, reference).record
+    arrows, reached = _reached(memory, center.id, depth, MOST)
+    found = records.by_ids(memory.store, reached - {center.id})
     return Neighbourhood(
         center=center, arrows=tuple(arrows)[:MOST], records=tuple(entry.record for entry in found.values())
     )
+
+
+def _reached(memory: Memory, center: str, depth: int, most: int) -> tuple[list[Arrow], set[str]]:
+    """Return the links within `depth` steps of a record and what they lead to, until that are `most` or more."""
+    arrows, reached, edge = dict[Arrow, None](), {center}, [center]
+    for _ in range(depth):
+        fresh = [arrow for node in edge for arrow in links.around(memory.store, node) if arrow not in arrows]
+        arrows |= dict.fromkeys(fresh)
+        edge = [node for node in _ends(fresh) if node not in reached]
+        reached |= set(edge)
+        if not edge or len(reached) >= most:
+            break
+    return list(arrows), reached
 
 
 def traverse(
     memory: Memory, lens: str, node: str = "", *, predicate: str = "", depth: int = 3, limit: int = 50
 ) -> Traversal:
     """Query the graph of this project through one of four lenses; a node is a label, an id, an issue or a name."""
-    _check(lens, predicate)
+    for what, value, known in (("lens", lens, LENSES), ("predicate", predicate, (*PREDICATES, "demonstrates"))):
+        if value not in known and (value or what == "lens"):
+            listed = LENSES if what == "lens" else PREDICATES
+            raise Invalid(f"There is no {what} {value!r}.", hint=f"Use one of {', '.join(listed)}.")
     triples = _graph(memory)
     if lens == "stats":
         return Traversal(lens=lens, stats=stats_of(triples), scanned=len(triples))
-    nodes = _nodes(memory, triples, node)
+    if not node.strip():
+        raise Invalid("Which node?", hint="Name an issue, an agent, a title or an id; only stats needs none.")
+    nodes = nodes_called(triples, label(find(memory, node).record) if is_reference(memory, node) else node)
+    found = Traversal(lens=lens, nodes=tuple(nodes), scanned=len(triples))
     if lens == "provenance":
         hops = provenance(triples, nodes, min(depth, DEEPEST), predicate)
-        return Traversal(
-            lens=lens, nodes=tuple(nodes), hops=tuple(hops[:limit]), scanned=len(triples), cut=len(hops[limit:])
-        )
+        return replace(found, hops=tuple(hops[:limit]), cut=len(hops[limit:]))
     look = connected_to if lens == "connected_to" else produced_by
-    found = look(triples, nodes, predicate)
-    return Traversal(
-        lens=lens, nodes=tuple(nodes), triples=tuple(found[:limit]), scanned=len(triples), cut=len(found[limit:])
-    )
-
-
-def _check(lens: str, predicate: str) -> None:
-    if lens not in LENSES:
-        raise Invalid(f"There is no lens {lens!r}.", hint=f"Use one of {', '.join(LENSES)}.")
-    if predicate and predicate not in (*PREDICATES, "demonstrates"):
-        raise Invalid(f"There is no predicate {predicate!r}.", hint=f"Use one of {', '.join(PREDICATES)}.")
+    reached = look(triples, nodes, predicate)
+    return replace(found, triples=tuple(reached[:limit]), cut=len(reached[limit:]))
 
 
 def _graph(memory: Memory) -> list[Triple]:
     """Compute the triples of this project from its records and sessions; none are stored."""
-    store, here = memory.store, memory.store.project_number(memory.project)
+    store, here = memory.store, memory.here
     kept = records.page(store, Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
     done = records.page(store, Filter(projects=(here,), kinds=("thread",), states=("retired",)), limit=MOST_RECORDS)
     known = {entry.record.id: entry.record for entry in (*kept, *done)}
-    linked = known | _retired_ends(memory, known)
-    found = [triple for record in known.values() for triple in of_record(record, linked, _resolved_in(memory, record))]
-    worked = sessions.page(store, memory.project, limit=MOST_SESSIONS)
-    return [*found, *(triple for session in worked for triple in of_session(session))]
-
-
-def _retired_ends(memory: Memory, known: Mapping[str, Record]) -> dict[str, Record]:
-    """Return the retired records of this project that links lead to, such as those a newer one supersedes."""
+    # Links also lead to retired records of this project, such as those a newer one supersedes.
     named = {link.target for record in known.values() for link in record.links} - known.keys()
-    found = [entry.record for entry in records.by_ids(memory.store, named).values()]
-    return {record.id: record for record in found if (record.state, record.project) == ("retired", memory.project)}
+    ends = [entry.record for entry in records.by_ids(store, named).values()]
+    linked = known | {end.id: end for end in ends if (end.state, end.project) == ("retired", memory.project)}
+    triples = list[Triple]()
+    for record in known.values():
+        resolved_in = ""  # the session that resolved a thread
+        if record.kind == "thread" and record.state == "retired":
+            retired = [event for event in store.events_about(record.id) if event.verb == "retired"]
+            resolved_in = retired[-1].by.session if retired else ""
+        triples += of_record(record, linked, resolved_in)
+    worked = sessions.page(store, memory.project, limit=MOST_SESSIONS)
+    return [*triples, *(triple for session in worked for triple in of_session(session))]
 
 
-def _resolved_in(memory: Memory, record: Record) -> str:
-    """Return the session that resolved a thread, or an empty string."""
-    if record.kind != "thread" or record.state != "retired":
-        return ""
-    ends = [event for event in memory.store.events_about(record.id) if event.verb == "retired"]
-    return ends[-1].by.session if ends else ""
+def neighbours(memory: Memory, record: Record) -> dict[str, list[Record]]:
+    """Return the records that a record is linked to, by the relation as read from it, and those of its session."""
+    found = dict[str, list[Record]]()
+    for arrow, other in links.others(memory.store, [record.id])[record.id]:
+        words = arrow.relation.replace("_", " ")
+        label = words if arrow.source == record.id else REVERSE.get(arrow.relation, words)
+        found.setdefault(label, []).extend([other] if other and other.state != "erased" else [])
+    session = records.of_session(memory.store, record.by.session, limit=MOST_SIBLINGS) if record.by.session else []
+    siblings = [one.record for one in session if one.record.id != record.id and one.record.state == "active"]
+    return found | {"from the same session": siblings}
 
 
-def _nodes(memory: Memory, triples: Sequence[Triple], node: str) -> list[str]:
-    if not node.strip():
-        raise Invalid("Which node?", hint="Name an issue, an agent, a title or an id; only stats needs none.")
-    return nodes_called(triples, label(find(memory, node).record) if is_reference(memory, node) else node)
+def links_here(memory: Memory) -> list[Arrow]:
+    """Return the links of the project's records, those of the latest first."""
+    return links.of_project(memory.store, memory.here, MOST_LINKS)
+
+
+def _ends(arrows: Iterable[Arrow]) -> list[str]:
+    return list(dict.fromkeys(end for arrow in arrows for end in (arrow.source, arrow.target)))

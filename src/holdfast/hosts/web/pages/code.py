@@ -18,7 +18,7 @@ from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.freshness import Citation, Knowledge, citations_of, is_here, knowledge, worst
 from holdfast.verbs.records.hot import vitals_by_id
-from holdfast.verbs.records.read import links_here, neighbours
+from holdfast.verbs.search.graph import links_here, neighbours
 from holdfast.verbs.search.recall import recall
 
 WIDTH, HEIGHT, HEAD = 1000.0, 560.0, 20.0
