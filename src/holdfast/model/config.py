@@ -1,10 +1,11 @@
 """Every setting with its meaning and default; `compose` reads them once, nothing changes them afterwards."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from holdfast.model.foreign_json import parse_json
 
 
 def _setting(default: Any, help: str) -> Any:  # noqa: A002
@@ -109,7 +110,7 @@ class Preset:
 
 _ALL = {  # by name; that of Holdfast itself has none
     name: Preset(**row | {"guide": tuple(row.get("guide", ()))})
-    for name, row in json.loads((Path(__file__).parent / "presets.json").read_text(encoding="utf-8")).items()
+    for name, row in parse_json((Path(__file__).parent / "presets.json").read_text(encoding="utf-8")).items()
 }
 PRESETS: Mapping[str, Preset] = {name: preset for name, preset in _ALL.items() if name}
 
