@@ -232,7 +232,7 @@ def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:
         while part := os.read(ours, 4096):
             said += part
     os.close(ours)
-    assert done.wait(timeout=60) == 0
+    assert done.wait(timeout=300) == 0
     assert "foo (2 memories): project here" in said.decode()
     [row] = place.tools("claude-mem")("search", query="gateway limit", format="json")["observations"]
     assert row["project"] == "github.com/me/foo"

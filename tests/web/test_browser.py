@@ -64,7 +64,7 @@ class Seen:
         """Give a browser of its own that came by the link."""
         context = self.browser.new_context(viewport={"width": 1280, "height": 860}, **given)
         context.set_default_timeout(60_000)
-        expect.set_options(timeout=60_000)  # the first page of a fresh machine loads the models
+        expect.set_options(timeout=180_000)  # the first page of a fresh machine loads the models
         page = context.new_page()
         page.goto(self.viewer.link)
         page.close()
