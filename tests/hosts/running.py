@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -209,6 +210,14 @@ def hooked(
 def injected(reply: Any) -> str:
     """Return the text that a hook's answer gives the agent."""
     return str((reply or {}).get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+def wait_for(check: Any, seconds: float = 300.0) -> None:
+    """Wait until something is so."""
+    until = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < until, "it did not come to be"
+        time.sleep(0.05)
 
 
 _HELD: dict[Path, int] = {}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from holdfast.compose.settings import load_settings
-from tests.hosts.running import Run, answer, held_worker, hooked, injected, kept
+from tests.hosts.running import Run, answer, held_worker, hooked, injected, kept, wait_for
 from tests.replicas.seats import commit, git
 from tests.rows import each
 
@@ -349,7 +349,7 @@ def test_prepared_files_say_whose_they_are(tmp_path: Path, alpha: Path, store: P
     edited = next(path for path in (store / "prepared").glob("*.json") if json.loads(path.read_text())["worktree"])
     edited.write_text(json.dumps(json.loads(edited.read_text()) | {"path": str(alpha)}))
     fire(store, tree, "SessionStart", "s9", source="startup")
-    assert json.loads(edited.read_text())["path"] == str(tree)  # one that names another folder is made again
+    wait_for(lambda: json.loads(edited.read_text())["path"] == str(tree))  # one that names another is made again
 
 
 @pytest.mark.embedded

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,11 +67,3 @@ def chromium() -> Iterator[Browser]:
         )
         yield browser
         browser.close()
-
-
-def wait_for(check: Any, seconds: float = 300.0) -> None:
-    """Wait until something is so."""
-    until = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < until, "it did not come to be"
-        time.sleep(0.05)

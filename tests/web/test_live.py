@@ -14,7 +14,8 @@ import pytest
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from tests.conftest import keep
-from tests.web.running import Viewer, checkout, hook, wait_for
+from tests.hosts.running import wait_for
+from tests.web.running import Viewer, checkout, hook
 
 
 @pytest.fixture(scope="module")

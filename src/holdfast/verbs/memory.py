@@ -26,8 +26,7 @@ from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.feedback import SessionFeedback
 
 if TYPE_CHECKING:
-    from holdfast.engine.search.postgres_vectors import Neighbours
-    from holdfast.engine.search.sqlite_vectors import Codes
+    from holdfast.engine.search.vectors import Codes, Neighbours
     from holdfast.model.observer import Observing
     from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
     from holdfast.policy.language.reading import SentenceReader
@@ -92,7 +91,7 @@ class Caches:
     @cached_property
     def codes(self) -> "Codes | Neighbours":
         """The vector search: codes of the projects searched so far on SQLite, or queries to PostgreSQL."""
-        from holdfast.engine.search.postgres_vectors import vector_search  # noqa: PLC0415  numpy takes a tenth of a second to import
+        from holdfast.engine.search.vectors import vector_search  # noqa: PLC0415  numpy takes a tenth of a second to import
 
         return vector_search(self.store, self.embedder.center if self.embedder else 0.0)
 
@@ -203,13 +202,18 @@ class Memory:
         return self.acting(actor=Actor(kind="user", name=name))
 
     def event(
-        self, verb: Verb, about: str = "", *, data: Mapping[str, Any] | None = None, after: str = "", at: str = ""
+        self,
+        verb: Verb,
+        about: str = "",
+        *,
+        data: Mapping[str, Any] | None = None,
+        after: str = "",
+        at: str = "",
+        by: Actor | None = None,
     ) -> Event:
         """Return a new event, with an id later than `after`; without `about` it starts a record."""
-        event_id = self.clock.tick(after)
-        return Event(
-            id=event_id, about=about or event_id, verb=verb, at=at or self.clock.now(), by=self.actor, data=data or {}
-        )
+        id_, at = self.clock.tick(after), at or self.clock.now()
+        return Event(id=id_, about=about or id_, verb=verb, at=at, by=by or self.actor, data=data or {})
 
     def commit(self, events: Sequence[Event | Clean]) -> list[Entry]:
         """Store events with credentials masked; return the records that changed.
