@@ -41,17 +41,7 @@ def test_three_layers(ask: Tools) -> None:
     assert f"#{number}" in index
     assert f"#{number}" in ask.text("timeline", anchor=str(number), depth_before=3, depth_after=3)
     [row] = ask("get_observations", ids=[number])
-    assert {
-        "type",
-        "title",
-        "subtitle",
-        "facts",
-        "narrative",
-        "concepts",
-        "files_read",
-        "prompt_number",
-        "created_at",
-    } <= set(row)
+    assert set("type title subtitle facts narrative concepts files_read prompt_number created_at".split()) <= set(row)
     assert (row["type"], row["title"]) == ("bugfix", "Gateway limit raised")
 
 

@@ -108,18 +108,7 @@ exec(open({str(CLIENT)!r}).read(), {{"__name__": "__main__", "__file__": {str(CL
         *(f"holdfast.model{part}" for part in ("", ".files", ".foreign_json", ".patterns")),
         *(f"holdfast.hosts.hooks.{name}" for name in used),
     }
-    heavy = (
-        "typing",
-        "dataclasses",
-        "inspect",
-        "pathlib",
-        "subprocess",
-        "sqlite3",
-        "datetime",
-        "logging",
-        "hashlib",
-        "fnmatch",
-    )
+    heavy = tuple("typing dataclasses inspect pathlib subprocess sqlite3 datetime logging hashlib fnmatch".split())
     assert {*heavy} & set(shown) == set()
 
 

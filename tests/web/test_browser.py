@@ -29,25 +29,9 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium"),
 ]
-PAGES = (
-    "/",
-    "/activity",
-    "/sessions",
-    "/memories",
-    "/memories?q=ledger",
-    "/map",
-    "/graph",
-    "/timeline",
-    "/file?path=ledger.py",
-    "/review",
-    "/review?show=unused",
-    "/threads",
-    "/insights",
-    "/scars",
-    "/brief",
-    "/remember",
-    "/settings",
-    "/projects",
+PAGES = tuple(
+    """/ /activity /sessions /memories /memories?q=ledger /map /graph /timeline /file?path=ledger.py /review
+/review?show=unused /threads /insights /scars /brief /remember /settings /projects""".split()
 )
 SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
 ATTACK = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
