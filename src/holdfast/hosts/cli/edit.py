@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from holdfast.hosts.cli.command import Result, command, declined
 from holdfast.hosts.cli.memories import done, refusal_of
 from holdfast.hosts.cli.render import agreed, page, say, steps_of
-from holdfast.hosts.cli.values import Id, Relation, fields_of, from_top, stdin_text, teaching_fields
+from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_fields
 from holdfast.model.errors import Invalid
 from holdfast.model.event import event_to_json
 from holdfast.model.record import Record
-from holdfast.model.request import Asked, Fields
+from holdfast.model.request import Fields
 from holdfast.model.text import counted, shorten
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, undo_last, unlink
@@ -28,11 +28,7 @@ _PLURALS = {
 
 @command()
 def revise_command(
-    memory: Memory,
-    id: Id,  # noqa: A002
-    *,
-    redact: Annotated[bool, Asked("Mask secrets instead of rejecting.")] = False,
-    **asked: Annotated[Any, Fields(Revision, REVISED)],
+    memory: Memory, id: str, *, redact: bool = False, **asked: Annotated[Any, Fields(Revision, REVISED)]
 ) -> Result:
     """Change a memory's text, title, kind or labels. The old ones stay in its history."""
     if asked["body"] == "-":
@@ -47,31 +43,23 @@ def revise_command(
 
 
 @command(page="undone")
-def undo_command(memory: Memory, id: Id = "") -> list[Record]:  # noqa: A002
-    """Take back your last change, or your last change of one memory: saved, revised, retired, decided, linked, judged.
-
-    The twenty latest commands that changed something can be taken back, one after the other. The history keeps both.
-    """
+def undo_command(memory: Memory, id: str = "") -> list[Record]:
+    """Take back your last change, or your last change of one memory: saved, revised, retired, decided, linked, judged."""
     return undo_last(memory, id)
 
 
 @command()
 def forget_command(
     memory: Memory,
-    id: Id,  # noqa: A002
+    id: str,
     *,
-    reason: Annotated[str, Asked("Why (required unless --erase); printed if something similar is written again.")] = "",
-    erase: Annotated[bool, Asked("Delete its text permanently, history included. Cannot be undone.")] = False,
-    backups: Annotated[bool, Asked("With --erase: also rewrite backups that contain it.")] = False,
-    yes: Annotated[bool, Asked("Do not ask before erasing.")] = False,
+    reason: str = "",
+    erase: bool = False,
+    backups: bool = False,
+    yes: bool = False,
     as_json: bool = False,
 ) -> Result:
-    """Retire a memory, or erase it permanently.
-
-    A retired memory keeps its history and can be restored; an erased one is deleted from the store and from every copy on this
-    machine. Backups are listed, and rewritten on request; the command reports what it cannot reach. Run it again to finish an
-    interrupted erasure, or to rewrite backups later.
-    """
+    """Retire a memory, or erase it permanently."""
     if erase:
         title = shorten(find(memory, id).record.title or "its remains", 60) if not yes else ""
         if not yes and not agreed(f"Erase “{title}” and its whole history for good?"):
@@ -113,7 +101,7 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool, asks: bool) -> 
 
 
 @command()
-def restore_command(memory: Memory, id: Id) -> Result:  # noqa: A002
+def restore_command(memory: Memory, id: str) -> Result:
     """Bring back a retired memory. `holdfast store restore` restores a backup."""
     if Path(id).suffix or Path(id).is_file():
         raise Invalid(f"{id} is a file.", hint=f"To replace the store by a backup: holdfast store restore {id}")
@@ -121,22 +109,19 @@ def restore_command(memory: Memory, id: Id) -> Result:  # noqa: A002
 
 
 @command()
-def history_command(memory: Memory, id: Id) -> Result:  # noqa: A002
+def history_command(memory: Memory, id: str) -> Result:
     """Show all events of a memory, oldest first."""
     events = history(memory, id)
     return [event_to_json(event) for event in events], page("history", steps_of(events))
 
 
 @command()
-def link_command(memory: Memory, source: Id, relation: Relation, target: Id) -> Result:
-    """Link a memory to another.
-
-    RELATION is relates_to, depends_on, supersedes, refines, contradicts, elaborates or mentions.
-    """
+def link_command(memory: Memory, source: str, relation: str, target: str) -> Result:
+    """Link a memory to another."""
     return done("linked", link(memory, source, relation, target))
 
 
 @command()
-def unlink_command(memory: Memory, source: Id, relation: Relation, target: Id) -> Result:
+def unlink_command(memory: Memory, source: str, relation: str, target: str) -> Result:
     """Remove a link between two memories."""
     return done("unlinked", unlink(memory, source, relation, target))

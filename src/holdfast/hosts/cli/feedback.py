@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Annotated
 
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Command, Result, command
 from holdfast.hosts.cli.render import PERSON, page
-from holdfast.hosts.cli.values import Id, Ids
 from holdfast.model.errors import Conflict
 from holdfast.model.ids import short
 from holdfast.model.request import Asked
@@ -21,17 +20,13 @@ from holdfast.verbs.truth.trust import Trust, change_trust, trust_of
 @command(in_session=True)
 def judge_command(
     memory: Memory,
-    verdict: Annotated[str, Asked("", metavar="VERDICT", choices=VERDICTS)],
-    ids: Ids = (),
+    verdict: Annotated[str, Asked("", choices=VERDICTS)],
+    ids: tuple[str, ...] = (),
     *,
-    evidence: Annotated[str, Asked("What was observed, done or checked.", flag="--evidence --note")] = "",
-    session: Annotated[str | None, Asked("Session in which the scars were surfaced.")] = None,
+    evidence: str = "",
+    session: str | None = None,
 ) -> Result:
-    """Report whether memories helped, or answer a scar.
-
-    A scar is answered with APPLYING, N_A or REFUTED. applied, ignored, contradicted and corrected report the outcome of any memory
-    that was shown; verified marks it as checked; confirmed and cancelled approve and reject a pending one.
-    """
+    """Report whether memories helped, or answer a scar."""
     del session  # the memory acts in it
     judged = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
     lines = texts.answered(judged, PERSON)
@@ -42,12 +37,12 @@ def judge_command(
 @command(page="trust")
 def trust_command(
     memory: Memory,
-    id: Id,  # noqa: A002
+    id: str,
     *,
-    raises: Annotated[bool | None, Asked("Raise or lower the trust.", flag="--raise/--lower")] = None,
+    raises: bool | None = None,
     reason: Annotated[str, Asked(f"One of {', '.join(REASONS)}.")] = "",
-    delta: Annotated[float | None, Asked("By how much; default: by the reason.", flag="--by")] = None,
-    note: Annotated[str, Asked("What was observed.")] = "",
+    delta: float | None = None,
+    note: str = "",
 ) -> Trust:
     """Show the trust in a memory and its reasons; with --raise or --lower, change it."""
     if raises is None and not reason:
@@ -58,32 +53,30 @@ def trust_command(
     return trust
 
 
-@command(group=True)
+@command()
 def hot_command(memory: Memory) -> Result:
     """Show the hot set: the few memories that matter most; or add and remove memories."""
     members = hot.hot_set(memory)
     return members, page("hot", texts.clusters(members), len(members))
 
 
-@command("suggest", under=hot_command, page="hot_suggestions")
+@command(page="hot_suggestions")
 def suggest_command(memory: Memory) -> list[hot.Vitals]:
     """Show memories that are used but not in the set, and why."""
     return hot.suggested(memory)
 
 
-def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str, meaning: str) -> None:
-    """Add a command to `hot` that applies a verb to a memory and prints what was done."""
+def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str) -> Command:
+    """Return the command that applies a verb to a memory of the hot set, and prints what was done."""
 
-    def act(memory: Memory, id: Id) -> Result:  # noqa: A002
+    @command()
+    def act(memory: Memory, id: str) -> Result:
         members, record = verb(memory, id), find(memory, id).record
         size = f"{counted(len(members), 'memory')} in the hot set" if members else "the hot set is empty"
         return members, f"{short(record.id)}  {word}: {record.title} ({size})"
 
-    act.__doc__ = meaning
-    command(verb.__name__, under=hot_command)(act)
+    return act
 
 
-_hot_action(hot.promote, "added", "Add a memory.")
-_hot_action(hot.demote, "removed", "Remove a memory.")
-_hot_action(hot.pin, "pinned", "Keep a memory in the set always.")
-_hot_action(hot.unpin, "unpinned", "Unpin a memory.")
+promote_command, demote_command = _hot_action(hot.promote, "added"), _hot_action(hot.demote, "removed")
+pin_command, unpin_command = _hot_action(hot.pin, "pinned"), _hot_action(hot.unpin, "unpinned")
