@@ -20,7 +20,7 @@ from holdfast.verbs.sessions.session import contents_of, only_open
 from holdfast.verbs.sessions.session import start as start_session
 from holdfast.verbs.sessions.thread import Known, Opened, dismiss
 from holdfast.verbs.sessions.thread import open_thread as open_one
-from holdfast.verbs.sessions.transcript import Transcript, save_transcript
+from holdfast.verbs.sessions.transcript import save_transcript
 from holdfast.verbs.truth.compare import compare_now
 from holdfast.verbs.truth.consolidate import Proposals, proposals
 from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
@@ -58,7 +58,7 @@ def show_session(memory: Memory, session: str) -> str:
     return page("session", left=contents_of(memory, session), topics=topics_of(memory, session))
 
 
-def save(memory: Memory, session: str, text: str) -> Transcript:
+def save(memory: Memory, session: str, text: str) -> Any:
     """Save a transcript, in the form that its beginning shows."""
     form = "json" if text.lstrip().startswith("{") else "markdown"
     return save_transcript(memory, text, session=session, form=form)
