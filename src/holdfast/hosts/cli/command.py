@@ -76,14 +76,13 @@ def built(entry: Entry, **settings: Any) -> click.Command:
         from holdfast.hosts.cli.compat import alias
 
         return alias(entry)
-    module = import_module(f"holdfast.hosts.cli.{entry.module.removeprefix('+')}")
-    words = entry.path.replace("-", "_").split()
-    names = ["_".join([*words[start:], "command"]) for start in range(len(words))]  # the longest there is
-    defined: Command = next(found for name in names if (found := getattr(module, name, None)))
+    defined = _defined(entry)
     if isinstance(defined, click.Command):
         defined.help, defined.epilog = settings["help"], settings["epilog"]
         return defined
     taken = {one.name: one for one in parameters_of(defined.function) if one.name != "memory"}
+    if entry.page:
+        taken = {name: taken[name] for name in entry.parameters}
 
     def run(**given: Any) -> None:
         context = click.get_current_context()
@@ -98,15 +97,36 @@ def built(entry: Entry, **settings: Any) -> click.Command:
     return click.Command(entry.path.split()[-1], callback=run, params=options + [_JSON] * defined.json, **settings)
 
 
+def _defined(entry: Entry) -> Command | click.Command:
+    """Return the verb that a command is, or the function of its module: the one with the longest part of its path in its name."""
+    if entry.page:
+        module, _, name = entry.module.removeprefix("=").rpartition(".")
+        page, working = (*entry.page, "")[:2]
+        return command(page=page, working=working)(getattr(import_module(f"holdfast.verbs.{module}"), name))
+    own = import_module(f"holdfast.hosts.cli.{entry.module.removeprefix('+')}")
+    words = entry.path.replace("-", "_").split()
+    names = ("_".join([*words[start:], "command"]) for start in range(len(words)))
+    found: Command | click.Command = next(getattr(own, name) for name in names if hasattr(own, name))
+    return found
+
+
 def _explained(parameter: Parameter, entry: Entry) -> Parameter:
     """Return a parameter with what the table says of it: flags, range, what completes it, how it is shown, and what it means."""
     row = entry.parameters.get(parameter.name) or ("" if parameter.asked.help else COMMON.get(parameter.name, ""))
     words, _, meaning = row.partition("  ")
     told: dict[str, Any] = {"help": meaning} if meaning else {}
+    changed: dict[str, Any] = {}
     for word in words.split()[1:]:
         match word[0]:
             case "-":
                 told["flag"] = f"{told.get('flag', '')} {word}"
+                changed["positional"] = False
+            case "=":
+                changed["default"] = int(word[1:]) if word[1:].isdecimal() else word[1:]
+            case "i":
+                changed["type"] = int
+            case "{":
+                told["choices"] = tuple(word[1:-1].split("|"))
             case "@":
                 told["form"] = word[1:].replace("-", " ")
             case "<":
@@ -114,7 +134,7 @@ def _explained(parameter: Parameter, entry: Entry) -> Parameter:
             case _:
                 least, most = word.split("..")
                 told |= {"least": int(least) if least else None, "most": int(most) if most else None}
-    return replace(parameter, asked=replace(parameter.asked, **told))
+    return replace(parameter, asked=replace(parameter.asked, **told), **changed)
 
 
 def present(result: Any, *, as_json: bool) -> None:

@@ -13,7 +13,10 @@ class Entry:
 
     path: str
     line: str  # for the overview
-    module: str  # + makes it a group
+    module: str  # + makes it a group, = a verb
+    page: list[str] = field(
+        default_factory=list
+    )  # of a verb: the page that shows its result, and a label while it runs
     help: list[str] = field(default_factory=list)  # paragraphs
     parameters: dict[str, str] = field(default_factory=dict)
     synonyms: list[str] = field(default_factory=list)
@@ -34,11 +37,10 @@ def read(file: Path) -> dict[str, dict[str, Entry]]:
     """Return the commands of a table under its headings."""
     headings: dict[str, dict[str, Entry]] = {}
     entries, entry = dict[str, Entry](), Entry(path="", line="", module="")
-    for row in filter(None, file.read_text(encoding="utf-8").splitlines()):
+    rows = (row for row in file.read_text(encoding="utf-8").splitlines() if row and not row.startswith("#"))
+    for row in rows:
         sign, text = row.strip()[0], row.strip()[2:]
-        match sign if row.startswith((" ", "[", "#", ":")) else "":
-            case "#":
-                pass
+        match sign if row.startswith((" ", "[", ":")) else "":
             case "[":
                 entries = headings[row.strip("[]")] = {}
             case ":":
@@ -51,6 +53,8 @@ def read(file: Path) -> dict[str, dict[str, Entry]]:
                 entry.help[-1] += f"\n{text[2:]}"
             case "|":
                 entry.help.append(text)
+            case ">":
+                entry.page.extend(text.split("  "))
             case "~":
                 entry.synonyms.extend(text.split())
             case "":

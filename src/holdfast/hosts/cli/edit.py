@@ -15,7 +15,7 @@ from holdfast.model.record import Record
 from holdfast.model.request import Fields
 from holdfast.model.text import counted, shorten
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, undo_last, unlink
+from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, unlink
 from holdfast.verbs.records.read import history
 
 REVISED = "body title kind fields anchors triggers scopes tags confidence visibility"
@@ -40,12 +40,6 @@ def revise_command(
         # A text that was passed is checked, even an empty one.
         revised = revise(memory, id, replace(revision, body=asked["body"], title=asked["title"]), redact=redact)
     return done("revised", revised) if isinstance(revised, Record) else refusal_of(revised)
-
-
-@command(page="undone")
-def undo_command(memory: Memory, id: str = "") -> list[Record]:
-    """Take back your last change, or your last change of one memory: saved, revised, retired, decided, linked, judged."""
-    return undo_last(memory, id)
 
 
 @command()

@@ -60,12 +60,6 @@ def hot_command(memory: Memory) -> Result:
     return members, page("hot", texts.clusters(members), len(members))
 
 
-@command(page="hot_suggestions")
-def suggest_command(memory: Memory) -> list[hot.Vitals]:
-    """Show memories that are used but not in the set, and why."""
-    return hot.suggested(memory)
-
-
 def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str) -> Command:
     """Return the command that applies a verb to a memory of the hot set, and prints what was done."""
 

@@ -13,7 +13,7 @@ from holdfast.model.record import Draft
 from holdfast.model.text import counted
 from holdfast.surfaces.memory_mcp.memory_types import TYPES, draft_of
 from holdfast.verbs.capture.learn import LIMIT, Learned, learn
-from holdfast.verbs.capture.mining import OutputStatus, Run, drop_outputs, log_output, mine_outputs, output_status
+from holdfast.verbs.capture.mining import drop_outputs, log_output
 from holdfast.verbs.exchange import demo
 from holdfast.verbs.exchange.bootstrap import Seeded, bootstrap, seed_file
 from holdfast.verbs.memory import Memory
@@ -103,18 +103,6 @@ def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = ""
     """Store output for mining; without words, or with -, it is read from stdin."""
     stored = log_output(memory, text_or_stdin(text), session)
     return {"characters": stored}, f"Stored {stored:,} characters." if stored else "Too short to store."
-
-
-@command(working="mining", page="mining")
-def run_command(memory: Memory) -> Run:
-    """Mine what was logged since the last run."""
-    return mine_outputs(memory)
-
-
-@command(page="outputs")
-def status_command(memory: Memory) -> OutputStatus:
-    """Show how much output is stored, its limits, and how much was mined."""
-    return output_status(memory)
 
 
 @command()

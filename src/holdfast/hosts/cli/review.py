@@ -22,7 +22,7 @@ from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.quarantine import authors
 from holdfast.verbs.truth.compare import compare_now
 from holdfast.verbs.truth.consolidate import Proposals, consolidate, proposal_of, proposals, split
-from holdfast.verbs.truth.contradictions import Dispute, How, Resolved, conflicts, mark, open_contradictions, resolve
+from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
 from holdfast.verbs.upkeep import inbox
 from holdfast.verbs.upkeep.inbox import (
     MOST,
@@ -107,20 +107,6 @@ def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> 
     found = open_contradictions(memory, limit=limit)
     shown = replace(found, found=found.found[:limit])
     return shown, page("disputes", shown)
-
-
-@command(page="dispute")
-def mark_command(memory: Memory, first: str, second: str, *, note: str = "") -> Dispute:
-    """Mark two memories as contradicting each other."""
-    return mark(memory, first, second, note=note)
-
-
-@command(page="resolved")
-def review_resolve_command(
-    memory: Memory, first: str, second: str, *, how: How = "supersede", keep: str = "", note: str = ""
-) -> Resolved:
-    """Decide between two memories: one supersedes, weakens or retires the other, or both are true."""
-    return resolve(memory, first, second, how, keep=keep, note=note)
 
 
 @command(working="comparing memories", page="proposals")

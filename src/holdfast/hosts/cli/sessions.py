@@ -13,12 +13,11 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.brief import brief
 from holdfast.verbs.sessions import thread as threads
 from holdfast.verbs.sessions import transcript as transcripts
-from holdfast.verbs.sessions.analyze import Patterns, patterns, topics_of
+from holdfast.verbs.sessions.analyze import topics_of
 from holdfast.verbs.sessions.close import LONGEST_PAYLOAD, NotClosed, close, payload_file
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.scars import unanswered
 from holdfast.verbs.sessions.session import Opening, contents_of, find_session, list_sessions, only_open, refresh, start
-from holdfast.verbs.sessions.thread import Thread
 
 
 @command()
@@ -79,12 +78,6 @@ def session_show_command(memory: Memory, id: str | None = None) -> Result:
     session = id or only_open(memory).id
     left, topics = contents_of(memory, session), topics_of(memory, session)
     return {"left": left, "topics": topics}, page("session", left, topics)
-
-
-@command(page="patterns")
-def patterns_command(memory: Memory, *, days: int = 30, least: int = 2) -> Patterns:
-    """Show memories and topics that recur across sessions."""
-    return patterns(memory, days=days, least=least)
 
 
 @command(in_session=True)
@@ -170,12 +163,6 @@ def thread_list_command(memory: Memory, *, archived: bool = False, resolved: boo
     listed = threads.resolved_threads(memory) if resolved else threads.open_threads(memory, archived=archived)
     nothing = "No resolved threads." if resolved else 'No open threads. Open one: holdfast thread open "…"'
     return listed, page("threads", listed, nothing, head=False)
-
-
-@command(page="triage")
-def triage_command(memory: Memory) -> dict[str, list[Thread]]:
-    """Show all open threads by stage."""
-    return threads.triage(memory)
 
 
 @command()

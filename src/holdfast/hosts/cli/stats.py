@@ -10,17 +10,15 @@ from holdfast.model.ids import days_before
 from holdfast.model.query import Query
 from holdfast.model.request import Fields
 from holdfast.surfaces.core.actions import analytics
-from holdfast.verbs.capture.observer import ObserverStatus, observer_status
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import list_records
 from holdfast.verbs.search.graph import Traversal, traverse
 from holdfast.verbs.search.predict import Prediction, predict, warm
 from holdfast.verbs.sessions.analyze import blind_spots, reflections, wordings
 from holdfast.verbs.sessions.close import LEARNINGS
-from holdfast.verbs.sessions.receipts import Receipt, receipts
 from holdfast.verbs.sessions.scars import effects
 from holdfast.verbs.upkeep.doctor import audit
-from holdfast.verbs.upkeep.health import Metrics, health, metrics, quality
+from holdfast.verbs.upkeep.health import health, quality
 
 
 @command(working="looking at every memory")
@@ -36,12 +34,6 @@ def quality_command(memory: Memory, *, days: int = 30) -> Result:
     """Show the cost and success of recent recalls."""
     report = quality(memory, days=days)
     return report, page("quality", report, days)
-
-
-@command(page="receipts")
-def receipts_command(memory: Memory, *, days: int = 7, limit: int = 20) -> list[Receipt]:
-    """Show what was injected into sessions, why, at what cost, and whether it helped."""
-    return receipts(memory, days=days, limit=limit)
 
 
 @command(working="reading sessions")
@@ -110,12 +102,6 @@ def graph_command(
     return traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
 
 
-@command(page="metrics")
-def metrics_command(memory: Memory) -> Metrics:
-    """Show counters: the hot set, background work and its failures."""
-    return metrics(memory)
-
-
 @command(page="predictions")
 def next_command(memory: Memory, id: str, *, warming: bool = False) -> list[Prediction]:
     """Show what sessions used after a memory."""
@@ -123,9 +109,3 @@ def next_command(memory: Memory, id: str, *, warming: bool = False) -> list[Pred
     if warming:
         warm(memory, id)
     return predictions
-
-
-@command(page="observer")
-def observer_command(memory: Memory) -> ObserverStatus:
-    """Show which observer is configured, its daily budget and what it has spent."""
-    return observer_status(memory)

@@ -18,17 +18,11 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import rename_scope
 from holdfast.verbs.records.project import move
 from holdfast.verbs.search.embed import catch_up
-from holdfast.verbs.upkeep.doctor import Upkeep, maintain, rebuild_vectors, rebuild_views, status
+from holdfast.verbs.upkeep.doctor import rebuild_vectors, rebuild_views, status
 from holdfast.verbs.upkeep.health import projects
 from holdfast.verbs.upkeep.scan import Leak, look_through, redact, scan
 
 SHOWN, FOUND = 10, 1
-
-
-@command(working="maintaining the store", page="upkeep")
-def maintain_command(memory: Memory, *, dry_run: bool = False) -> Upkeep:
-    """Retire expired memories, trim the hot set and free space. Nothing is deleted."""
-    return maintain(memory, dry_run=dry_run)
 
 
 @command()
