@@ -1,22 +1,29 @@
-"""Commands that change single memories: revise, forget, restore, link; and their history."""
+"""Commands that change and judge single memories: revise, forget, restore, link, judge, trust, hot; and their history."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from holdfast.hosts.cli.command import Result, command, declined
+from holdfast.hosts.cli.command import Command, Result, command, declined
 from holdfast.hosts.cli.memories import done, refusal_of
-from holdfast.hosts.cli.render import agreed, page, say, steps_of
+from holdfast.hosts.cli.render import PERSON, agreed, page, say, steps_of
 from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_fields
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import event_to_json
+from holdfast.model.ids import short
 from holdfast.model.record import Record
-from holdfast.model.request import Fields
+from holdfast.model.request import Asked, Fields
 from holdfast.model.text import counted, shorten
+from holdfast.policy.ranking.trust import REASONS
+from holdfast.surfaces.core import text as texts
 from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records import hot
 from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, unlink
 from holdfast.verbs.records.read import history
+from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
+from holdfast.verbs.truth.trust import Trust, change_trust, trust_of
 
 REVISED = "body title kind fields anchors triggers scopes tags confidence visibility"
 _PLURALS = {
@@ -119,3 +126,62 @@ def link_command(memory: Memory, source: str, relation: str, target: str) -> Res
 def unlink_command(memory: Memory, source: str, relation: str, target: str) -> Result:
     """Remove a link between two memories."""
     return done("unlinked", unlink(memory, source, relation, target))
+
+
+@command(in_session=True)
+def judge_command(
+    memory: Memory,
+    verdict: Annotated[str, Asked("", choices=VERDICTS)],
+    ids: tuple[str, ...] = (),
+    *,
+    evidence: str = "",
+    session: str | None = None,
+) -> Result:
+    """Report whether memories helped, or answer a scar."""
+    del session  # the memory acts in it
+    judged = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
+    lines = texts.answered(judged, PERSON)
+    shown = lines if unanswered(memory) else [line for line in lines if not line.startswith("Every scar")]
+    return judged, "\n".join(shown), Conflict.exit_code if judged.problems else 0
+
+
+@command(page="trust")
+def trust_command(
+    memory: Memory,
+    id: str,
+    *,
+    raises: bool | None = None,
+    reason: Annotated[str, Asked(f"One of {', '.join(REASONS)}.")] = "",
+    delta: float | None = None,
+    note: str = "",
+) -> Trust:
+    """Show the trust in a memory and its reasons; with --raise or --lower, change it."""
+    if raises is None and not reason:
+        trust = trust_of(memory, id)
+    else:
+        direction = REASONS[reason] > 0 if raises is None and reason in REASONS else raises is not False
+        trust = change_trust(memory, id, reason, raises=direction, delta=delta, note=note)
+    return trust
+
+
+@command()
+def hot_command(memory: Memory) -> Result:
+    """Show the hot set: the few memories that matter most; or add and remove memories."""
+    members = hot.hot_set(memory)
+    return members, page("hot", texts.clusters(members), len(members))
+
+
+def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str) -> Command:
+    """Return the command that applies a verb to a memory of the hot set, and prints what was done."""
+
+    @command()
+    def act(memory: Memory, id: str) -> Result:
+        members, record = verb(memory, id), find(memory, id).record
+        size = f"{counted(len(members), 'memory')} in the hot set" if members else "the hot set is empty"
+        return members, f"{short(record.id)}  {word}: {record.title} ({size})"
+
+    return act
+
+
+promote_command, demote_command = _hot_action(hot.promote, "added"), _hot_action(hot.demote, "removed")
+pin_command, unpin_command = _hot_action(hot.pin, "pinned"), _hot_action(hot.unpin, "unpinned")
