@@ -20,10 +20,10 @@ from holdfast.policy.ranking.trust import REASONS
 from holdfast.surfaces.core import text as texts
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import hot
+from holdfast.verbs.records.hot import Trust, change_trust, trust_of
 from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, unlink
 from holdfast.verbs.records.read import history
 from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
-from holdfast.verbs.truth.trust import Trust, change_trust, trust_of
 
 REVISED = "body title kind fields anchors triggers scopes tags confidence visibility"
 _PLURALS = {
