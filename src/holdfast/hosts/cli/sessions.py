@@ -121,8 +121,16 @@ def brief_command(
     *,
     form: Literal["compact", "gate", "full"] = "compact",
     budget: int | None = None,
+    for_: str = "",
+    branch: str = "",
+    as_of: str = "",
 ) -> Result:
     """Print the brief that a session of this project starts with; with a PLAN, what is known about it."""
+    if for_:
+        from holdfast.hosts.simulator import simulate
+
+        steps = simulate(memory, for_, branch=branch, at=as_of)
+        return steps, page("simulated", steps)
     if not plan:
         return _session_brief(memory)
     plan_brief = brief(memory, " ".join(plan), form=form, budget=budget or 0)
