@@ -173,6 +173,23 @@ def test_the_simulator_returns_what_a_hook_injects_and_why(site: Site, tmp_path:
     assert site.memory.store.last_seq() == before
 
 
+def test_a_new_memory_has_the_fields_of_its_kind_and_shows_where_it_would_warn(site: Site) -> None:
+    keep(site.memory, "Releases are tagged by hand.")
+    event = {"event": "PostToolUse", "tool": "Bash", "given": {"command": "git push --force origin main"}}
+    event |= {"at": "2026-09-21T09:00:00.000Z", "session": "x", "cwd": "/x/shop", "client": "claude-code"}
+    spool = Path(str(site.memory.store.folder)) / "spool"
+    spool.mkdir()
+    (spool / "1.json").write_text(json.dumps(event))
+    site.get("/activity")
+    form = {"body": "Force-pushing lost work.", "kind": "scar", "triggers": "git push --force", "confidence": "high"}
+    form |= {"field.counter_arguments": "It is rare.\nIt is slow.", "field.blocking": "true"}
+    shown = site.post("/remember", 200, preview="1", **form)
+    assert ("It warns at `git push --force`" in shown, "would have warned 1 time" in shown) == (True, True)
+    assert "counter-arguments" in site.post("/remember", 400, preview="1", body="x", kind="scar").replace("_", "-")
+    record = get(site.memory, site.post("/remember", **form).removeprefix("/r/")).record
+    assert (record.fields["blocking"], record.triggers, record.confidence) == (True, ("git push --force",), "high")
+
+
 def test_a_memory_is_edited_and_its_history_shows_what_changed(site: Site) -> None:
     record = keep(site.memory, "Staging is reset every night at two.", kind="scar", fields=SCAR)
     where = site.post(
@@ -846,6 +863,15 @@ def test_the_digest_of_a_range_says_what_changed_and_what_agents_got(site: Site,
         assert section in page[2], section
     assert "Apples" in site.get("/timeline?since=30d")
     assert "is not a date" in site.get("/timeline?since=easter", 400)
+
+
+def test_the_digest_names_memories_whose_code_a_commit_changed(tmp_path: Path, time: Time) -> None:
+    with drifted(tmp_path, time, "RETRIES is 3.") as (site, _):
+        author = ["-c", "user.name=Bo", "-c", "user.email=bo@example.org"]
+        subprocess.run(["git", *author, "commit", "-qam", "Retry more often"], cwd=tmp_path, check=True)
+        page = site.get("/timeline?since=2020-01-01&until=2099-12-31").partition("As text to paste")[2]
+        assert "Went stale (1)\n- RETRIES is 3." in page
+        assert "Went stale" not in site.get("/timeline?since=2020-01-01&until=2020-12-31").partition("to paste")[2]
 
 
 def test_what_hooks_deliver_counts_as_shown_and_a_session_says_why(site: Site, time: Time) -> None:
