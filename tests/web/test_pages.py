@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.engine.raw import trail
 from holdfast.hosts.hooks.activity import activity_of
 from holdfast.hosts.hooks.answers import respond
 from holdfast.hosts.simulator import simulate
@@ -23,6 +24,7 @@ from holdfast.hosts.web.pages.insights import nice
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
+from holdfast.model.trail import HookEvent
 from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.exchange.jsonl import export, import_lines
@@ -175,12 +177,9 @@ def test_the_simulator_returns_what_a_hook_injects_and_why(site: Site, tmp_path:
 
 def test_a_new_memory_has_the_fields_of_its_kind_and_shows_where_it_would_warn(site: Site) -> None:
     keep(site.memory, "Releases are tagged by hand.")
-    event = {"event": "PostToolUse", "tool": "Bash", "given": {"command": "git push --force origin main"}}
-    event |= {"at": "2026-09-21T09:00:00.000Z", "session": "x", "cwd": "/x/shop", "client": "claude-code"}
-    spool = Path(str(site.memory.store.folder)) / "spool"
-    spool.mkdir()
-    (spool / "1.json").write_text(json.dumps(event))
-    site.get("/activity")
+    given = {"command": "git push --force origin main"}
+    pushed = HookEvent(id="1", at="2026-09-21T09:00:00.000Z", event="PostToolUse", tool="Bash", given=given)
+    trail.add(site.memory.store, [replace(pushed, session="x", cwd="/x/shop")])
     form = {"body": "Force-pushing lost work.", "kind": "scar", "triggers": "git push --force", "confidence": "high"}
     form |= {"field.counter_arguments": "It is rare.\nIt is slow.", "field.blocking": "true"}
     shown = site.post("/remember", 200, preview="1", **form)
