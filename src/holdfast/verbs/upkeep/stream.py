@@ -241,12 +241,12 @@ def _described(event: Event, record: Record | None, titles: str) -> tuple[What, 
     title, count = record.title if record else event.about, counted(len(_record_ids(event)), "memory")
     named = data.get("title") or data.get("issue") or ""
     match event.verb:
-        case "recorded" if record is None or record.state == "erased":
-            return "record", "erased", ""
-        case "recorded":
+        case "recorded" if record and record.state != "erased":
             is_derived = record.kind in ("observation", "summary")
             detail = "" if record.body.startswith(record.title.rstrip("…")) else record.body
             return "observation" if is_derived else "record", record.title, detail
+        case "recorded":
+            return "record", "erased", ""
         case "surfaced" if data.get("how") == "read":
             return "asked", titles, "read in full"
         case "surfaced":
