@@ -214,11 +214,9 @@ class _Import:
             return home
 
     def _adopt(self, adoptions: Sequence[Adoption]) -> list[Event]:
-        store = self.memory.store
-        known = records.by_ids(store, [adoption.about for adoption in adoptions])
-        new = [credit_id(adoption) for adoption in adoptions if adoption.about not in known]
-        credited = store.events_with(new) if new else {}
-        self.fresh = {about: entry.record for about, entry in known.items()}
+        self.fresh = self.memory.known(adoption.about for adoption in adoptions)
+        new = [credit_id(adoption) for adoption in adoptions if adoption.about not in self.fresh]
+        credited = self.memory.store.events_with(new) if new else {}
         events: list[Event] = []
         for adoption in adoptions:
             before = credited.get(credit_id(adoption))
@@ -273,8 +271,7 @@ class _Import:
         if adoption.foreign.state == "active" and (same := self._same(record)):
             self.ids[adoption.part.key] = same
             self.merged.append(_brought(adoption, same))
-            stored = records.by_ids(self.memory.store, [same]) if same not in self.fresh else {}
-            other = self.fresh.get(same) or (stored[same].record if same in stored else None)
+            other = self.fresh.get(same) or self.memory.known([same]).get(same)
             if other is None:  # a dry run commits nothing, so the record does not exist
                 return []
             events = credit(adoption, other)

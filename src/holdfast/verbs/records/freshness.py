@@ -152,8 +152,7 @@ def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: M
 def citing(memory: Memory, most: int = MOST_CHECKED) -> tuple[list[Record], int]:
     """Return the newest records of the project that cite code, and how many older ones were left out."""
     found = queries.citing(memory.store, memory.here, most)
-    known = [entry.record for entry in records.by_ids(memory.store, found.ids).values()]
-    return known, found.total - len(found.ids)
+    return list(memory.known(found.ids).values()), found.total - len(found.ids)
 
 
 def drifted(memory: Memory, known: Sequence[Record]) -> dict[str, tuple[Record, Freshness]]:

@@ -23,7 +23,7 @@ from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.admission.admit import Admitted, Duplicate, Pending, Refused, SecretFound, Waivers
 from holdfast.policy.secrets.find import masked
-from holdfast.verbs.memory import Clean, Memory, find
+from holdfast.verbs.memory import Clean, Memory, check_choice, find
 from holdfast.verbs.records import quarantine
 from holdfast.verbs.records.conflicts import SEEN
 from holdfast.verbs.records.freshness import snapshot_of
@@ -185,8 +185,7 @@ def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) ->
 
 def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note: str = "") -> list[str]:
     """Record the outcome of using records, one of `OUTCOMES`; return their ids."""
-    if outcome not in OUTCOMES:
-        raise Invalid(f"{outcome!r} is not an outcome.", hint=f"Use one of {', '.join(OUTCOMES)}.")
+    check_choice(outcome, OUTCOMES, "an outcome")
     data = {"outcome": outcome} | ({"note": remark(note)} if note else {})
     used = [find(memory, reference).record for reference in references]
     if not used:

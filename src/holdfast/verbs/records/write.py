@@ -35,7 +35,7 @@ from holdfast.policy.freshness import wrong_claims
 from holdfast.policy.language.comparing import says_otherwise
 from holdfast.policy.secrets.find import drop_private, masked, secrets_in, texts_of
 from holdfast.policy.sessions.triggers import problem_with
-from holdfast.verbs.memory import Clean, Memory, find, lapsed
+from holdfast.verbs.memory import Clean, Memory, check_choice, find, lapsed
 from holdfast.verbs.records.conflicts import claim_of
 from holdfast.verbs.records.freshness import snapshot_of
 
@@ -133,13 +133,9 @@ def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
     draft = replace(draft, **clean | {name: tuple(clean[name]) for name in lists})
     body = check_text(draft.body, "text", LONGEST_BODY)
     title = check_text(draft.title, "title", LONGEST_TITLE) if draft.title.strip() else headline(body)
-    for value, allowed, what in (
-        (draft.visibility, VISIBILITIES, "visibility"),
-        (draft.confidence, CONFIDENCES, "confidence"),
-        (draft.source, SOURCES, "source"),
-    ):
-        if value not in allowed:
-            raise Invalid(f"There is no {what} {value!r}.", hint=f"Use one of {', '.join(allowed)}.")
+    check_choice(draft.visibility, VISIBILITIES, "a visibility")
+    check_choice(draft.confidence, CONFIDENCES, "a confidence")
+    check_choice(draft.source, SOURCES, "a source")
     check_keepable([dict(draft.extra), *draft.triggers])
     if problem := problem_with(draft.triggers):
         hint = "A trigger is a command or a path, such as `git push` or src/api/*.py."
@@ -170,8 +166,7 @@ def allowed_scopes(memory: Memory, scopes: tuple[str, ...]) -> tuple[str, ...]:
 def check_links(memory: Memory, links: tuple[Link, ...]) -> tuple[Link, ...]:
     """Return links with full ids; raise if a relation is unknown or a target does not exist."""
     for link in links:
-        if link.relation not in RELATIONS:
-            raise Invalid(f"{link.relation!r} is no relation.", hint=f"Use one of {', '.join(RELATIONS)}.")
+        check_choice(link.relation, RELATIONS, "a relation")
     return tuple(replace(link, target=find(memory, link.target).record.id) for link in links)
 
 

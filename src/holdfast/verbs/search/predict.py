@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from holdfast.engine.views import records, signals
+from holdfast.engine.views import signals
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory, find, is_at_hand
@@ -37,13 +37,13 @@ def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int 
     """Return the memories that sessions used after a given one, likeliest first; the weight halves every 30 days."""
     source, now = find(memory, reference).record, memory.clock.now()
     found = signals.steps_after(memory.store, source.id)
-    known = records.by_ids(memory.store, [one.target for one in found])
-    here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target].record)]
+    known = memory.known(one.target for one in found)
+    here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target])]
     weights = {one.target: one.times * 0.5 ** (days_between(one.last_at, now) / HALF_LIFE_DAYS) for one in here}
     total, likely = sum(weights.values()), list[Prediction]()
     for one in here if total else ():
         if (chance := weights[one.target] / total) >= least:
-            likely.append(Prediction(record=known[one.target].record, probability=chance, times=one.times))
+            likely.append(Prediction(record=known[one.target], probability=chance, times=one.times))
     return sorted(likely, key=lambda one: (-one.probability, one.record.id))[:limit]
 
 
@@ -55,8 +55,8 @@ def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 
         found = [(source, one) for one in signals.steps_after(store, source)]
     else:
         found = signals.most_steps(store, least, MOST_HABITS)
-    known = records.by_ids(store, {end for start, one in found for end in (start, one.target)})
-    here = {id_: entry.record for id_, entry in known.items() if is_at_hand(memory, entry.record)}
+    known = memory.known(end for start, one in found for end in (start, one.target))
+    here = {id_: record for id_, record in known.items() if is_at_hand(memory, record)}
     starts = {start for start, _ in found} & here.keys()
     totals = {start: sum(one.times for one in signals.steps_after(store, start)) for start in starts}
     habits_ = list[Habit]()

@@ -205,9 +205,7 @@ def patterns(memory: Memory, *, days: float = 30, least: int = 2, most: int = 20
     store, since = memory.store, days_before(memory.clock.now(), days)
     seen = Counter(impression.id for impression in usage.shown_since(store, since))
     often = [record_id for record_id, count in seen.most_common() if count >= least]
-    known = records.by_ids(store, often)
-    recurring = (known[record_id].record for record_id in often if record_id in known)
-    ours = [record for record in recurring if record.project in (memory.project, "")]
+    ours = [record for record in memory.known(often).values() if record.project in (memory.project, "")]
     memories = tuple(Pattern(record=record, sessions=seen[record.id]) for record in ours[:most])
     # Topics are the words that several sessions' summaries share, but not nearly all of them.
     by_session: dict[str, set[str]] = {}
@@ -275,11 +273,11 @@ def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) 
     verbs = (*_VERBS, "used", "injected")
     events = [event for event in memory.store.happened(verbs, since, MOST_READ) if event.at < until]
     named = {event.id: ids_in(event) if event.verb == "injected" else (event.about,) for event in events}
-    known = records.by_ids(memory.store, {id_ for ids in named.values() for id_ in ids})
+    known = memory.known(id_ for ids in named.values() for id_ in ids)
     ours = {
-        id_: entry.record
-        for id_, entry in known.items()
-        if (everywhere or entry.record.project in (memory.project, "")) and entry.record.state != "erased"
+        id_: record
+        for id_, record in known.items()
+        if (everywhere or record.project in (memory.project, "")) and record.state != "erased"
     }
     sections: dict[str, dict[str, Note]] = {name: {} for name in SECTIONS}
     by: Counter[str] = Counter()

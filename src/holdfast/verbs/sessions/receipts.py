@@ -83,7 +83,7 @@ def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Delivery
     """Return the memories that a session got, in order of time, or only one of them: on what occasion, and what followed."""
     store = memory.store
     events = [event for verb in ("injected", "surfaced") for event in store.in_session(session, verb, MOST_INJECTIONS)]
-    known = records.by_ids(store, {id_ for event in events for id_ in ids_in(event) if only in ("", id_)})
+    known = memory.known(id_ for event in events for id_ in ids_in(event) if only in ("", id_))
     outcomes = {use.id: use for use in sorted(usage.in_session(store, session), key=lambda use: not use.observed)}
     # Each injection by hooks with its occasion, the event before it: a prompt, a command or a file.
     hooks = dict[tuple[str, tuple[str, ...]], tuple[HookEvent, str]]()
@@ -101,7 +101,7 @@ def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Delivery
         for rank, id_ in enumerate(ids, start=1):
             if id_ not in known:
                 continue
-            record, use = known[id_].record, outcomes.get(id_)
+            record, use = known[id_], outcomes.get(id_)
             deliveries.append(
                 Delivery(
                     session=session,
@@ -157,8 +157,8 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     injected = [event for event in activity if event.event == "Injected"]  # the first injection of each record counts
     first = {id_: event for event in reversed(injected) for id_ in texts_in(event.given.get("ids"))}
     by, events = Actor(kind="rule", name="outcomes", session=session), list[Event]()
-    for id_, entry in records.by_ids(memory.store, first.keys() - known).items():
-        if outcome := _outcome(memory, entry.record, first[id_], activity, ended=ended):
+    for id_, record in memory.known(first.keys() - known).items():
+        if outcome := _outcome(memory, record, first[id_], activity, ended=ended):
             seconds = datetime.fromisoformat(parse_instant(first[id_].at)).timestamp()
             event = memory.event("used", id_, data={"outcome": outcome}, by=by)
             events.append(replace(event, id=fixed_id(seconds, f"used {session} {id_}")))
@@ -230,9 +230,7 @@ def brief_given(memory: Memory, at: str) -> PastBrief | None:
     for event in memory.store.happened(("injected",), "", MOST_LOOKED_AT):
         session = sessions.of(memory.store, event.about) if event.at <= at and event.data.get("why") in WHY else None
         if session and session.project == memory.project:
-            entries = records.by_ids(memory.store, ids_in(event))
-            known = (entries[id_].record for id_ in ids_in(event) if id_ in entries)
-            given = tuple(record for record in known if record.state != "erased")
+            given = tuple(record for record in memory.known(ids_in(event)).values() if record.state != "erased")
             return PastBrief(session=event.about, at=event.at, tokens=tokens_in(event), records=given)
     return None
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holdfast.engine.views import links, records, usage
+from holdfast.engine.views import links, usage
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.event import OUTCOMES
 from holdfast.model.ids import days_before, short
@@ -28,7 +28,7 @@ from holdfast.policy.ranking.weight import (
 )
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import DECISIONS, OUTCOME_OF, problem_with
-from holdfast.verbs.memory import Memory, find, is_at_hand
+from holdfast.verbs.memory import Memory, check_choice, find, is_at_hand
 from holdfast.verbs.records.hot import admit_used
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.records.read import newest_of_kind
@@ -170,7 +170,7 @@ def effects(
             recent[use.id].append(use.outcome)
     found = [
         Effect(scar=scar, shown=shown[scar.id], outcomes=outcomes[scar.id], recent=tuple(recent[scar.id]))
-        for scar in (entry.record for entry in records.by_ids(store, wanted).values())
+        for scar in memory.known(wanted).values()
         if scar.kind == "scar" and scar.source != "starter" and is_at_hand(memory, scar)
     ]
     return sorted(found, key=lambda effect: (-effect.shown, effect.scar.id))
@@ -200,6 +200,7 @@ def judge(memory: Memory, judgements: Sequence[Answer]) -> Answered:
 
 
 def _judge(memory: Memory, judgement: Answer) -> Record:
+    check_choice(judgement.decision, VERDICTS, "a verdict")
     match judgement.decision:
         case "verified":
             return verify(memory, judgement.scar, note=judgement.evidence)
@@ -210,9 +211,7 @@ def _judge(memory: Memory, judgement: Answer) -> Record:
             if isinstance(outcome, Written | WrittenPending):
                 return outcome.record
             raise Invalid(f"it cannot be approved: {explain(outcome).reason}", hint="Revise or reject it.")
-        case verdict if verdict in VERDICTS:
-            return find(memory, record_use(memory, [judgement.scar], verdict, note=judgement.evidence)[0]).record
-    raise Invalid(f"{judgement.decision!r} is not a verdict.", hint=f"Use one of {', '.join(VERDICTS)}.")
+    return find(memory, record_use(memory, [judgement.scar], judgement.decision, note=judgement.evidence)[0]).record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,8 +283,7 @@ def _draft(observation: Mapping[str, Any], task: str) -> Draft:
         hint = f"At most {LONGEST_TEXT} characters are allowed."
         raise Invalid(f"its text or source is too long ({shorten(text, 40)}).", hint=hint)
     severity = observation.get("severity") or "info"
-    if severity not in SEVERITIES:
-        raise Invalid(f"{severity!r} is not a severity.", hint=f"Use one of {', '.join(SEVERITIES)}.")
+    check_choice(severity, SEVERITIES, "a severity")
     given = {"source": str(source), "context": str(observation.get("context") or ""), "task": task}
     extra, fields = {name: value for name, value in given.items() if value}, {"severity": severity, "type": "sub-agent"}
     return Draft(body=text, kind="observation", fields=fields, source="observed", extra=extra)

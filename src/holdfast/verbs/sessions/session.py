@@ -256,20 +256,17 @@ def list_sessions(
     since: str = "",
     until: str = "~",
     agent: str = "",
+    only_open: bool = False,
 ) -> list[Session]:
-    """Return sessions, latest first: those of one agent if it is given, and with `since` and `until` those that began between two instants."""
+    """Return sessions, latest first: those of one agent, that have not ended, or that began between two instants."""
+    chosen = {"since": since, "until": until, "agent": agent}
     project = None if everywhere else memory.project
-    return sessions.page(memory.store, project, limit=limit, offset=offset, since=since, until=until, agent=agent)
+    return sessions.page(memory.store, project, limit=limit, offset=offset, only_open=only_open, **chosen)
 
 
 def session_agents(memory: Memory, *, everywhere: bool = False) -> list[str]:
     """Return the names of the agents that had sessions, in alphabetical order."""
     return sessions.agents(memory.store, None if everywhere else memory.project)
-
-
-def open_sessions(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> list[Session]:
-    """Return sessions that have not ended, latest first."""
-    return sessions.page(memory.store, None if everywhere else memory.project, limit=limit, only_open=True)
 
 
 def sessions_called(memory: Memory, ids: Iterable[str]) -> dict[str, Session]:
@@ -324,7 +321,7 @@ def _opening(memory: Memory, session: Session) -> Opening:
     others = [other for other in sessions.page(store, memory.project, limit=20) if other.id != session.id]
     last = next((other for other in others if other.close and other.close.get("type") != "superseded"), None)
     named = last.close.get("summary") if last else None
-    summary = records.by_ids(store, [named]).get(named) if isinstance(named, str) else None
+    summary = memory.known([named]).get(named) if isinstance(named, str) else None
     states = (record for record in newest_of_kind(memory, "progress", limit=50) if STATE_TAG in record.tags)
     rapports = (rapport_of(record.fields) for record in newest_of_kind(memory, "retrospective", limit=5))
     decisions = newest_of_kind(memory, "decision", limit=DECISIONS)
@@ -332,7 +329,7 @@ def _opening(memory: Memory, session: Session) -> Opening:
     return Opening(
         session=session,
         last=last,
-        summary=summary.record if summary and summary.record.state == "active" else None,
+        summary=summary if summary and summary.state == "active" else None,
         state=next(states, None),
         rapport=next(filter(None, rapports), ""),
         threads=tuple(open_threads(memory)),

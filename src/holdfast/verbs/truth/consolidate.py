@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Link, Record
@@ -55,9 +54,9 @@ class Proposals:
 def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
     """Propose merges in this project, of memories that were found to say the same; nothing is changed."""
     pairs = same_pairs(memory)
-    entries = records.by_ids(memory.store, {id_ for pair in pairs for id_ in pair})
-    active = {id_: entry.record for id_, entry in entries.items() if entry.record.state == "active"}
-    settled, same = settled_among(memory, list(entries)), list[tuple[str, str]]()
+    known = memory.known(id_ for pair in pairs for id_ in pair)
+    active = {id_: record for id_, record in known.items() if record.state == "active"}
+    settled, same = settled_among(memory, list(known)), list[tuple[str, str]]()
     for first, second in (pair for pair in pairs if active.keys() >= set(pair)):
         fits = active[first].project == memory.project and _can_merge(active[first], active[second])
         same += [(first, second)] if fits and not settled.covers(first, second) else []
@@ -86,8 +85,8 @@ def consolidate(memory: Memory, proposal: Proposal, *, text: str = "") -> Record
 def split(memory: Memory, reference: str) -> list[Record]:
     """Undo a merge: retire the merged record and restore its sources."""
     merged = find(memory, reference).record
-    replaced = records.by_ids(memory.store, [link.target for link in merged.links if link.relation == "supersedes"])
-    sources = [entry.record for entry in replaced.values() if entry.record.reason == f"merged into {merged.id}"]
+    replaced = memory.known(link.target for link in merged.links if link.relation == "supersedes")
+    sources = [record for record in replaced.values() if record.reason == f"merged into {merged.id}"]
     if merged.state != "active" or not sources:
         hint = "Its `supersedes` links name what it replaced."
         raise Conflict(f"{merged.id} is not an active merged memory.", hint=hint)

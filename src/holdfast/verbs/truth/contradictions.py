@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from holdfast.engine.views import links, records
+from holdfast.engine.views import links
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import shorten
 from holdfast.policy.language.comparing import facing
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, check_choice, find
 from holdfast.verbs.records.conflicts import claim_of, in_order, settled_among
 from holdfast.verbs.records.hot import change_trust
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise, unlink
@@ -83,9 +83,10 @@ def open_contradictions(memory: Memory, *, limit: int = 20) -> Disputes:
     store, homes = memory.store, (memory.project, GLOBAL)
     numbers = dict.fromkeys(map(store.project_number, homes))
     pairs = [pair for number in numbers for pair in links.pairs(store, "contradicts", number)]
-    known = records.by_ids(store, {end for pair in pairs for end in pair})
+    known = memory.known(end for pair in pairs for end in pair)
     settled, unique = settled_among(memory, list(known)), dict[tuple[str, str], Dispute]()
-    for older, newer in (in_order(*(known[end].record for end in pair)) for pair in pairs if known.keys() >= set(pair)):
+    for first, second in (pair for pair in pairs if known.keys() >= set(pair)):
+        older, newer = in_order(known[first], known[second])
         if {older.project, newer.project} <= set(homes) and not settled.covers(older.id, newer.id):
             unique[older.id, newer.id] = Dispute(older=older, newer=newer)
     marked = sorted(unique.values(), key=lambda each: (each.newer.created_at, each.newer.id), reverse=True)
@@ -103,8 +104,7 @@ def mark(memory: Memory, first: str, second: str, *, note: str = "") -> Dispute:
 
 def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = "", note: str = "") -> Resolved:
     """Resolve a contradiction: `keep` (default: the newer) supersedes, weakens or removes the other, or both are right."""
-    if how not in HOWS:
-        raise Invalid(f"{how!r} is not a resolution.", hint=f"Use one of {', '.join(HOWS)}.")
+    check_choice(how, HOWS, "a resolution")
     older, newer = _both(memory, first, second)
     kept = find(memory, keep).record if keep else newer
     if kept.id not in (older.id, newer.id):

@@ -232,8 +232,8 @@ def removals(memory: Memory) -> list[Event]:
     """Return what was removed in this project, also from the hot set, or restored; latest first."""
     events = memory.store.happened((*DESTRUCTIVE, "heated"), "", MOST_AUDITED)
     removed = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
-    known = records.by_ids(memory.store, {event.about for event in removed})
-    own = {id_ for id_, entry in known.items() if entry.record.project in (memory.project, GLOBAL)}
+    known = memory.known(event.about for event in removed)
+    own = {id_ for id_, record in known.items() if record.project in (memory.project, GLOBAL)}
     return [event for event in removed if event.about in own]
 
 

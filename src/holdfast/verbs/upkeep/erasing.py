@@ -152,8 +152,8 @@ def forget_prepared(memory: Memory) -> int:
     """Remove prepared files that mention a record erased elsewhere; return how many."""
 
     def is_outdated(content: str) -> bool:
-        known = records.by_ids(memory.store, named) if (named := set(_ID.findall(content))) else {}
-        return any(entry.record.state == "erased" for entry in known.values())
+        named = _ID.findall(content)
+        return any(record.state == "erased" for record in memory.known(named).values()) if named else False
 
     with turn(memory.store.folder):
         return _drop_prepared(memory.store.folder, is_outdated)

@@ -99,9 +99,9 @@ def health(memory: Memory, *, days: int = 30) -> Health:
     some = {name: min(ROWS, count) for name, count in troubles.items()}
     ids = {name: queries.ids_of(store, name, here, before, most) if most else () for name, most in some.items()}
     corrected = dict(queries.heavy(store, here, HEAVY, ROWS))
-    known = records.by_ids(store, {*corrected, *(id_ for each in ids.values() for id_ in each)})
+    known = memory.known((*corrected, *(id_ for each in ids.values() for id_ in each)))
     samples: dict[str, Sample] = {
-        name: Sample(total=troubles[name], records=tuple(known[id_].record for id_ in each if id_ in known))
+        name: Sample(total=troubles[name], records=tuple(known[id_] for id_ in each if id_ in known))
         for name, each in ids.items()
     }
     cites, unlooked = citing(memory, MOST_CHECKED)
@@ -138,7 +138,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         **samples,
         drifted=gone,
         unlooked=unlooked,
-        heavy=tuple((known[id_].record, times) for id_, times in corrected.items() if id_ in known),
+        heavy=tuple((known[id_], times) for id_, times in corrected.items() if id_ in known),
         conflicts=conflicts,
         scopes=scopes,
         typos=typos,

@@ -315,8 +315,7 @@ def _troubled(name: str) -> Callable[..., Waiting]:
             if high <= low:
                 continue
             ids = queries.ids_of(store, trouble, memory.here, before, high - low, offset=low)
-            known = records.by_ids(store, ids)
-            chosen = [known[id_].record for id_ in ids if id_ in known]
+            chosen = list(memory.known(ids).values())
             judged = freshness(memory, chosen)
             items += [
                 _judged(name, record, judged.get(record.id), why if isinstance(why, str) else why(memory, record))

@@ -10,7 +10,6 @@ from typing import Any
 
 from holdfast.engine.raw import counters, text_tables, transcripts
 from holdfast.engine.store import Store
-from holdfast.engine.views import records
 from holdfast.model.event import COUNTED, FOLDING, Event
 from holdfast.model.files import read_regular, write_whole
 from holdfast.model.foreign_json import parse_json
@@ -62,7 +61,7 @@ def scan(memory: Memory) -> list[Leak]:
     """Return every credential in the journal, other tables and files of hooks, once for each place."""
     leaks = dict.fromkeys(_secrets(memory))
     ids = {id_ for (where, id_), _, _ in leaks if where == "memory"}
-    titles = {id_: mask_secrets(entry.record.title) for id_, entry in records.by_ids(memory.store, ids).items()}
+    titles = {id_: mask_secrets(record.title) for id_, record in memory.known(ids).items()}
     return [
         Leak(kind=kind, where=where, id=mask_secrets(id_), title=titles.get(id_, ""), begins=_begins(text))
         for (where, id_), kind, text in leaks
@@ -170,9 +169,8 @@ def _clean_event(event: Event, clean: Callable[[Any], Any]) -> Event:
 
 def redactions(memory: Memory, ids: Iterable[str], reason: str) -> list[Event]:
     """Return a `redacted` event for each memory whose text was masked."""
-    known = records.by_ids(memory.store, ids)
-    heads = {id_: known[id_].record.head for id_ in ids if id_ in known}
-    return [memory.event("redacted", id_, data={"reason": reason}, after=head) for id_, head in heads.items()]
+    known = memory.known(ids).values()
+    return [memory.event("redacted", record.id, data={"reason": reason}, after=record.head) for record in known]
 
 
 def clean_transcripts(store: Store, clean: Callable[[Any], Any]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Literal, get_args
 
 from holdfast.engine.raw import trail
-from holdfast.engine.views import records, sessions
+from holdfast.engine.views import sessions
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
 from holdfast.model.record import Record
@@ -155,8 +155,7 @@ def _is_wanted(item: Item, wanted: Wanted) -> bool:
 
 def _rendered(memory: Memory, happened: Sequence[Event | HookEvent]) -> Iterator[Item | None]:
     """Yield entries for people, None for one without text; the records and sessions they mention are read at once."""
-    ids = {id_ for event in happened if isinstance(event, Event) for id_ in _record_ids(event)}
-    known = {id_: entry.record for id_, entry in records.by_ids(memory.store, ids).items()}
+    known = memory.known(id_ for event in happened if isinstance(event, Event) for id_ in _record_ids(event))
 
     @cache
     def project_of(session: str, folder: str = "") -> str:
