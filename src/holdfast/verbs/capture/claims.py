@@ -265,8 +265,7 @@ def derived_event(
 ) -> Event:
     """Return the event that stores a draft, by a rule unless `by` is given, with an id derived from its source."""
     about = derived_id(draft.kind, first.session, f"{draft.extra['trail']} {name}".rstrip(), first.at)
-    event = draft_event(memory, draft, pending=pending)
     actor = by or Actor(kind="rule", name=first.client or "hook", session=first.session)
+    event = draft_event(memory, draft, pending=pending, about=about, by=actor)
     # Without the checkout's current commit: it may have moved on since the activity.
-    data = {name: value for name, value in event.data.items() if name != "origin"}
-    return replace(event, id=about, about=about, by=actor, data=data)
+    return replace(event, data={name: value for name, value in event.data.items() if name != "origin"})

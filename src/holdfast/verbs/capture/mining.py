@@ -1,7 +1,7 @@
 """Log session output, mine each line of it once, and offer recurring knowledge for approval."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from holdfast.engine.raw import outputs
@@ -218,7 +218,7 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
         extra = {**known.extra, **seen}
         first = memory.event("revised", pattern.id, data={"extra": extra}, after=known.head, by=by)
     else:
-        first = replace(draft_event(memory, draft, pending=True), id=pattern.id, about=pattern.id, by=by)
+        first = draft_event(memory, draft, pending=True, about=pattern.id, by=by)
     # The settings may allow approving a pattern automatically; both must be set.
     confidence, occurrences = memory.config.mined_confidence, memory.config.mined_occurrences
     often = bool(confidence and occurrences) and pattern.confidence >= confidence and pattern.occurrences >= occurrences

@@ -9,7 +9,7 @@ from holdfast.engine.search.similar import similar
 from holdfast.engine.views import labels
 from holdfast.model.anchor import check_anchors, snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
-from holdfast.model.event import Event
+from holdfast.model.event import Actor, Event
 from holdfast.model.fold import fold
 from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import SEPARATE, check_fields, check_kind
@@ -83,10 +83,17 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     return verdict
 
 
-def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event:
-    """Return the event that stores a draft without judging it, credentials masked: for drafts written by rules."""
+def draft_event(
+    memory: Memory, draft: Draft, *, pending: bool = False, about: str = "", by: Actor | None = None
+) -> Event:
+    """Return the event that stores a draft without judging it, credentials masked: for drafts written by rules.
+
+    `about` is the id of the record if it follows from where the draft comes from.
+    """
     clean = check_draft(memory, draft, redact=True)
-    return memory.event("recorded", data=_data(memory, clean) | ({"pending": True} if pending else {}), at=clean.at)
+    data = _data(memory, clean) | ({"pending": True} if pending else {})
+    event = memory.event("recorded", about, data=data, at=clean.at, by=by)
+    return replace(event, id=event.about)
 
 
 def verdict_on(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Verdict:
