@@ -37,6 +37,7 @@ from holdfast.verbs.records.project import project_called
 from holdfast.verbs.sessions.transcript import save_transcript
 
 BATCH = 500
+ERASED = "it was erased here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +134,14 @@ class _Import:
                     events += self._keepable(item.where, self._happened(item))
                 case Remark():
                     self.skipped.append(item)
-        self._keep(events)
+        known = self.memory.store.events_with([event.id for event in events])
+        fresh = {event.id: event for event in events if event.id not in known}
+        self.counts.update(event.verb for event in fresh.values() if event.data.get("outcome") != CREDITED)
+        if fresh and not self.dry_run:
+            self.memory.clock.observe(max(fresh))
+            events = list(fresh.values())
+            marks = marks_of(self.memory, events, self.quarantine_as, "import") if self.quarantine_as else []
+            self.memory.commit([*marks, *events])
         for item in page:
             if isinstance(item, ForeignTranscript):
                 self._said(item)
@@ -144,16 +152,19 @@ class _Import:
             for event in events:
                 check_keepable([event.about, event.by.name, event.by.session, event.data])
         except Invalid as problem:
-            self.skipped.append(Remark(where=where, why=problem.message))
-            return []
+            return self._skip(where, problem.message)
         return events
+
+    def _skip(self, where: str, why: str) -> list[Event]:
+        """Report what is left out, and why; return that nothing comes of it."""
+        self.skipped.append(Remark(where=where, why=why))
+        return []
 
     def finish(self) -> Report:
         """Return the report; links without a target are skipped."""
         for key, left in self.waiting.items():
             for adoption, link in left:
-                why = f"it points at {key} ({link.relation}), which is not there"
-                self.skipped.append(Remark(where=adoption.foreign.where, why=why))
+                self._skip(adoption.foreign.where, f"it points at {key} ({link.relation}), which is not there")
         verbs = ("started", "closed", "linked", "used", "surfaced", "touched", "heated", "trusted")
         return Report(
             system=self.system,
@@ -203,11 +214,9 @@ class _Import:
             return home
 
     def _adopt(self, adoptions: Sequence[Adoption]) -> list[Event]:
-        store = self.memory.store
-        known = records.by_ids(store, [adoption.about for adoption in adoptions])
-        new = [credit_id(adoption) for adoption in adoptions if adoption.about not in known]
-        credited = store.events_with(new) if new else {}
-        self.fresh = {about: entry.record for about, entry in known.items()}
+        self.fresh = self.memory.known(adoption.about for adoption in adoptions)
+        new = [credit_id(adoption) for adoption in adoptions if adoption.about not in self.fresh]
+        credited = self.memory.store.events_with(new) if new else {}
         events: list[Event] = []
         for adoption in adoptions:
             before = credited.get(credit_id(adoption))
@@ -218,7 +227,7 @@ class _Import:
                 if "hash" in before.data:
                     self._note(adoption, before.about)
                 else:
-                    self.skipped.append(Remark(where=adoption.foreign.where, why="it was erased here"))
+                    self._skip(adoption.foreign.where, ERASED)
             elif self.dry_run and adoption.part.key in self.ids:  # seen in an earlier batch, which was not committed
                 self.counts["known"] += 1
             else:
@@ -232,8 +241,7 @@ class _Import:
     def _known(self, adoption: Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
         """Return the events of what changed there since the last import."""
         if record.state == "erased":
-            self.skipped.append(Remark(where=adoption.foreign.where, why="it was erased here"))
-            return []
+            return self._skip(adoption.foreign.where, ERASED)
         if record.project != adoption.project and adoption.foreign.draft.project in self.mapped:
             self.counts["moved"] += 1
             moved = adoption.event("revised", {"project": adoption.project}, what=adoption.project, after=record.head)
@@ -263,8 +271,7 @@ class _Import:
         if adoption.foreign.state == "active" and (same := self._same(record)):
             self.ids[adoption.part.key] = same
             self.merged.append(_brought(adoption, same))
-            stored = records.by_ids(self.memory.store, [same]) if same not in self.fresh else {}
-            other = self.fresh.get(same) or (stored[same].record if same in stored else None)
+            other = self.fresh.get(same) or self.memory.known([same]).get(same)
             if other is None:  # a dry run commits nothing, so the record does not exist
                 return []
             events = credit(adoption, other)
@@ -323,31 +330,18 @@ class _Import:
         ids = [self.ids[key] for key in item.of if key in self.ids]
         gone = [key for key in item.of if key not in self.ids]
         if not ids and gone:
-            why = f"it is about {', '.join(gone[:3])}, which is not there"
-            self.skipped.append(Remark(where=item.where, why=why))
-            return []
+            return self._skip(item.where, f"it is about {', '.join(gone[:3])}, which is not there")
         data = masked(dict(item.data) | ({"gone": gone} if gone else {}))
         at = item.at or self.memory.clock.now()
         name = f"{self.system}\n{item.verb}\n{item.key}"
-        if item.verb == "surfaced":
-            about = item.by.session or self.system
-            returned = {**data, "ids": ids}
-            return [Event(id=named_id(name, item.at), about=about, verb="surfaced", at=at, by=item.by, data=returned)]
+        if item.verb == "surfaced":  # it is about the session, the others are about each record
+            abouts, data = {item.by.session or self.system: name}, {**data, "ids": ids}
+        else:
+            abouts = {about: f"{name}\n{about}" for about in ids}
         return [
-            Event(id=named_id(f"{name}\n{about}", item.at), about=about, verb=item.verb, at=at, by=item.by, data=data)
-            for about in dict.fromkeys(ids)
+            Event(id=named_id(own, item.at), about=about, verb=item.verb, at=at, by=item.by, data=data)
+            for about, own in abouts.items()
         ]
-
-    def _keep(self, events: Sequence[Event]) -> None:
-        """Commit the events that are not in the store."""
-        known = self.memory.store.events_with([event.id for event in events])
-        fresh = {event.id: event for event in events if event.id not in known}
-        self.counts.update(event.verb for event in fresh.values() if event.data.get("outcome") != CREDITED)
-        if fresh and not self.dry_run:
-            self.memory.clock.observe(max(fresh))
-            events = list(fresh.values())
-            marks = marks_of(self.memory, events, self.quarantine_as, "import") if self.quarantine_as else []
-            self.memory.commit([*marks, *events])
 
     def _said(self, item: ForeignTranscript) -> None:
         """Save the conversation of a session as its transcript, unless it has one of its own."""
@@ -359,15 +353,14 @@ class _Import:
         if before and before.body == text:
             return
         if before and '"imported"' not in before.body.split("\n", 1)[0]:
-            self.skipped.append(Remark(where=item.where, why="the session has a transcript of its own"))
+            self._skip(item.where, "the session has a transcript of its own")
             return
         try:
             if not self.dry_run:
                 save_transcript(self.memory, text, session=item.session, form="json")
+            self.counts["transcripts"] += 1
         except Invalid as problem:
-            self.skipped.append(Remark(where=item.where, why=problem.message))
-            return
-        self.counts["transcripts"] += 1
+            self._skip(item.where, problem.message)
 
 
 def _printable(remark: Remark) -> Remark:

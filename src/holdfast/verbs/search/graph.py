@@ -28,7 +28,7 @@ from holdfast.policy.sessions.graph import (
     provenance,
     stats_of,
 )
-from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.memory import Memory, check_choice, find, is_reference
 from holdfast.verbs.search.brief import LESSONS
 
 MOST = 200
@@ -67,10 +67,8 @@ def connected(memory: Memory, reference: str, *, depth: int = 2) -> Neighbourhoo
     """Return the records and links within `depth` steps of a record, in either direction."""
     center = find(memory, reference).record
     arrows, reached = _reached(memory, center.id, depth, MOST)
-    found = records.by_ids(memory.store, reached - {center.id})
-    return Neighbourhood(
-        center=center, arrows=tuple(arrows)[:MOST], records=tuple(entry.record for entry in found.values())
-    )
+    found = memory.known(reached - {center.id})
+    return Neighbourhood(center=center, arrows=tuple(arrows)[:MOST], records=tuple(found.values()))
 
 
 def _reached(memory: Memory, center: str, depth: int, most: int) -> tuple[list[Arrow], set[str]]:
@@ -90,10 +88,9 @@ def traverse(
     memory: Memory, lens: str, node: str = "", *, predicate: str = "", depth: int = 3, limit: int = 50
 ) -> Traversal:
     """Query the graph of this project through one of four lenses; a node is a label, an id, an issue or a name."""
-    for what, value, known in (("lens", lens, LENSES), ("predicate", predicate, (*PREDICATES, "demonstrates"))):
-        if value not in known and (value or what == "lens"):
-            listed = LENSES if what == "lens" else PREDICATES
-            raise Invalid(f"There is no {what} {value!r}.", hint=f"Use one of {', '.join(listed)}.")
+    check_choice(lens, LENSES, "a lens")
+    if predicate != "demonstrates":
+        check_choice(predicate or PREDICATES[0], PREDICATES, "a predicate")
     triples = _graph(memory)
     if lens == "stats":
         return Traversal(lens=lens, stats=stats_of(triples), scanned=len(triples))
@@ -117,8 +114,8 @@ def _graph(memory: Memory) -> list[Triple]:
     known = {entry.record.id: entry.record for entry in (*kept, *done)}
     # Links also lead to retired records of this project, such as those a newer one supersedes.
     named = {link.target for record in known.values() for link in record.links} - known.keys()
-    ends = [entry.record for entry in records.by_ids(store, named).values()]
-    linked = known | {end.id: end for end in ends if (end.state, end.project) == ("retired", memory.project)}
+    ends = memory.known(named).items()
+    linked = known | {id_: end for id_, end in ends if (end.state, end.project) == ("retired", memory.project)}
     triples = list[Triple]()
     for record in known.values():
         resolved_in = ""  # the session that resolved a thread
@@ -216,11 +213,10 @@ def _drawn(memory: Memory, center: str, arrows: Iterable[Arrow], limit: int) -> 
     """Load up to `limit` records and keep only the arrows whose two ends were loaded."""
     candidates = list(arrows)
     ids = list(dict.fromkeys(([center] if center else []) + _ends(candidates)))
-    known = records.by_ids(memory.store, ids[:limit])
-    drawn = {id_: entry.record for id_, entry in known.items() if entry.record.state != "erased"}
+    drawn = {id_: record for id_, record in memory.known(ids[:limit]).items() if record.state != "erased"}
     return Subgraph(
         center=center,
-        records=tuple(drawn[id_] for id_ in ids[:limit] if id_ in drawn),
+        records=tuple(drawn.values()),
         arrows=tuple(arrow for arrow in candidates if arrow.source in drawn and arrow.target in drawn),
         more=max(0, len(ids) - limit),
     )
