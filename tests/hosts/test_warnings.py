@@ -12,7 +12,7 @@ import pytest
 from holdfast.hosts.hooks.places import prepared_file, remotes_of
 from holdfast.model.ids import short
 from holdfast.model.record import Draft
-from holdfast.policy.sessions.warning import warning_of
+from holdfast.policy.sessions.triggers import warning_of
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import write
