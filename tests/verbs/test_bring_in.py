@@ -53,7 +53,7 @@ def test_a_rehearsal_writes_nothing_and_a_second_import_changes_nothing(
     kept, views = list(export(memory)), everything(memory.store)
     again = brought(memory, name, tmp_path)
     assert (list(export(memory)), everything(memory.store)) == (kept, views)
-    assert (again.taken, again.revised, again.merged, again.events) == ((), (), (), {})
+    assert (again.taken, again.revised, again.merged, again.events) == ([], [], [], {})
     assert (again.known, again.skipped) == (len(first.taken) + len(first.merged), first.skipped)
     for secret in (SECRET, "my own words", "ask Ben"):
         assert secret not in "\n".join(kept)
@@ -307,7 +307,7 @@ def test_what_fits_nowhere_is_kept_beside_the_record_and_said(memory: Memory) ->
 )
 def test_what_cannot_be_kept_is_skipped_with_its_reason(memory: Memory, body: str, why: str) -> None:
     report = take(memory, foreign("a", body), foreign("b", "Fine."))
-    assert report.skipped == (Remark(where="list a", why=why),)
+    assert report.skipped == [Remark(where="list a", why=why)]
     assert list(all_records(memory)) == ["b"]
 
 

@@ -70,7 +70,7 @@ def test_importing_again_with_a_map_moves_what_is_known(memory: Memory) -> None:
     first = import_items(memory, "elsewhere", given)
     assert first.projects == {"foo": {"foo": 1}}
     again = import_items(memory, "elsewhere", given, mapped={"foo": SHOP})
-    assert (again.projects, again.moved, again.known, again.taken) == ({"foo": {SHOP: 1}}, 1, 1, ())
+    assert (again.projects, again.moved, again.known, again.taken) == ({"foo": {SHOP: 1}}, 1, 1, [])
     assert titles(memory, "how often does the gateway retry") == ["The gateway retries three times."]
     assert import_items(memory, "elsewhere", given, mapped={"foo": SHOP}).moved == 0
 

@@ -15,12 +15,12 @@ from holdfast.engine.views import records, sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, Event
 from holdfast.model.files import FILE
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import Clock, days_before, fixed_id, parse_instant, short
 from holdfast.model.record import Record
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.patterns import compiled, fires
 from holdfast.policy.activity.shell import parse
-from holdfast.policy.secrets.find import texts_of
 from holdfast.policy.sessions.outcomes import distinctive, outcome_of
 from holdfast.policy.sessions.triggers import places_of
 from holdfast.verbs.memory import Memory
@@ -96,7 +96,7 @@ def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Delivery
     for cause, hook_event in pairwise(trail.of_session(store, session)):
         if hook_event.event == "Injected":
             given = next((str(cause.given[name]) for name in _ARGUMENTS if cause.given.get(name)), "")
-            place = parse_instant(hook_event.at), texts_in(hook_event.given.get("ids"))
+            place = parse_instant(hook_event.at), strings_in(hook_event.given.get("ids"))
             hooks[place] = hook_event, cause.text or given or "the start of the session"
     deliveries = []
     for event in sorted(events, key=lambda event: event.at):
@@ -165,7 +165,7 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     session = activity[0].session
     known = {use.id for use in usage.in_session(memory.store, session)}
     injected = [event for event in activity if event.event == "Injected"]  # the first injection of each record counts
-    first = {id_: event for event in reversed(injected) for id_ in texts_in(event.given.get("ids"))}
+    first = {id_: event for event in reversed(injected) for id_ in strings_in(event.given.get("ids"))}
     by, events = Actor(kind="rule", name="outcomes", session=session), list[Event]()
     for id_, record in memory.known(first.keys() - known).items():
         if outcome := _outcome(memory, record, first[id_], activity, ended=ended):
@@ -177,14 +177,14 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     return len(events)
 
 
-def texts_in(value: Any) -> tuple[str, ...]:
+def strings_in(value: Any) -> tuple[str, ...]:
     """Return the texts in a list that came from outside; () if it is none."""
     return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
 def ids_in(event: Event) -> tuple[str, ...]:
     """Return the ids of the records that an event says a session was given."""
-    return texts_in(event.data.get("ids"))
+    return strings_in(event.data.get("ids"))
 
 
 def tokens_in(event: Event) -> int:
@@ -201,12 +201,12 @@ def _outcome(
         if event.event == "UserPromptSubmit":
             earlier_texts.append(event.text)
         elif event.event == "PreToolUse" and event.id < injection.id:
-            earlier_texts += texts_of(event.given)
+            earlier_texts += texts_in(event.given, keys=False)
         elif event.event in ("Stop", "SubagentStop") and event.id > injection.id:
             later_texts.append(event.text)
             is_done |= event.event == "Stop"
         elif event.event == "PostToolUse" and event.id > injection.id:
-            later_texts += texts_of(event.given)  # what the agent itself did, never what a tool returned
+            later_texts += texts_in(event.given, keys=False)  # what the agent itself did, never what a tool returned
     size, span = memory.store.size((memory.here,)), records.span(memory.here)
 
     def is_common(word: str) -> bool:
