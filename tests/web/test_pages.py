@@ -178,8 +178,10 @@ def test_the_simulator_returns_what_a_hook_injects_and_why(site: Site, tmp_path:
 def test_a_new_memory_has_the_fields_of_its_kind_and_shows_where_it_would_warn(site: Site) -> None:
     keep(site.memory, "Releases are tagged by hand.")
     given = {"command": "git push --force origin main"}
-    at = {"id": "1", "at": "2026-09-21T09:00:00.000Z", "session": "x", "cwd": "/x/shop"}
-    trail.add(site.memory.store, [HookEvent(event="PostToolUse", tool="Bash", given=given, **at)])
+    pushed = HookEvent(
+        id="1", at="2026-09-21T09:00:00.000Z", session="x", event="PostToolUse", tool="Bash", given=given
+    )
+    trail.add(site.memory.store, [replace(pushed, cwd="/x/shop")])
     form = {"body": "Force-pushing lost work.", "kind": "scar", "triggers": "git push --force", "confidence": "high"}
     form |= {"field.counter_arguments": "It is rare.\nIt is slow.", "field.blocking": "true"}
     shown = site.post("/remember", 200, preview="1", **form)
