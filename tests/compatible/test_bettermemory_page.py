@@ -11,11 +11,6 @@ from tests.compatible.conftest import Place, Tools, git
 promise = pytest.mark.promise
 
 
-@pytest.fixture
-def ask(place: Place) -> Tools:
-    return place.tools("bettermemory")
-
-
 def kept(ask: Tools, content: str, *scopes: str, **more: Any) -> str:
     written = ask("memory_write", content=content, scopes=list(scopes or ("tools",)), **more)
     assert written["status"] == "committed", written
@@ -91,18 +86,7 @@ def old_commit(place: Place, environment: dict[str, str]) -> None:
     import os
     import subprocess
 
-    command = [
-        "git",
-        "-c",
-        "user.name=Ada",
-        "-c",
-        "user.email=ada@example.org",
-        "commit",
-        "-q",
-        "--allow-empty",
-        "-m",
-        "first",
-    ]
+    command = "git -c user.name=Ada -c user.email=ada@example.org commit -q --allow-empty -m first".split()
     subprocess.run(command, cwd=place.folder, env=os.environ | environment, check=True)
 
 

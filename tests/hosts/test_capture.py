@@ -1,17 +1,14 @@
 """What prompts, answers and interrupted sessions leave behind, through the hook as clients run it and `holdfast work`."""
 
 import json
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast.hosts.hooks import client
-from tests.hosts.running import Run, answer, hold_worker, kept, release_worker
+from tests.hosts.running import Run, answer, held_worker, hooked, kept
 
 pytestmark = pytest.mark.embedded
 Hook = Callable[..., None]
@@ -19,38 +16,12 @@ GUESS = "The root cause is stdout buffering in the worker process."
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "store"
-    folder.mkdir(mode=0o700)
-    yield folder
-    release_worker(folder)
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "checkout"
-    (folder / ".git").mkdir(parents=True)
-    return folder
-
-
-@pytest.fixture
-def holdfast(run: Run, home: Path, project: Path) -> Run:
-    return lambda *arguments, **given: run(
-        *arguments, cwd=project, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false", **given
-    )
-
-
-@pytest.fixture
 def hook(home: Path, project: Path) -> Hook:
     """Run the hook as a client does; the worker it would start is left to the tests."""
 
     def fire(event: str, session: str = "s1", **given: Any) -> None:
-        hold_worker(home)
-        told = {"session_id": session, "cwd": str(project), "hook_event_name": event, **given}
-        command = [sys.executable, "-I", "-S", client.__file__, event, "--home", str(home)]
-        done = subprocess.run(command, input=json.dumps(told).encode(), capture_output=True, check=False, cwd=project)
-        assert (done.returncode, done.stderr) == (0, b"")
-        release_worker(home)
+        with held_worker(home):
+            hooked(home, project, event, session_id=session, **given)
 
     return fire
 

@@ -191,17 +191,15 @@ def written_in(
     db: Database, periods: Sequence[tuple[str, str]], spans: Sequence[tuple[int, int]], most: int
 ) -> list[int]:
     """Return the numbers of the newest active records written in any of the periods, in spans of numbers."""
+    sql = """
+    select number from records
+    where created_at >= :since and created_at < :until and number between :low and :high and state = 'active'
+    order by created_at desc limit :most
+    """
     each = [
         {"since": since, "until": until, "low": low, "high": high} for since, until in periods for low, high in spans
     ]
-    return [row[0] for rows in query_each(db, _WRITTEN_IN, each, {"most": most}) for row in rows]
-
-
-_WRITTEN_IN = """
-select number from records
-where created_at >= :since and created_at < :until and number between :low and :high and state = 'active'
-order by created_at desc limit :most
-"""
+    return [row[0] for rows in query_each(db, sql, each, {"most": most}) for row in rows]
 
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
@@ -271,21 +269,16 @@ def after(store: Journal, number: int, limit: int) -> list[Entry]:
     return _entries(store, "number > :number order by number limit :limit", {"number": number, "limit": limit})
 
 
-def newest(store: Journal, kind: str, project: int, *, state: str = "active", limit: int) -> list[Entry]:
-    """Return the latest records of one kind in one project, latest first. Uses the index on kind."""
-    return _entries(store, _NEWEST.format(also=""), {"kind": kind, **within(project), "state": state, "limit": limit})
-
-
-def newest_of_here(store: Journal, kind: str, project: int, *, limit: int) -> list[Entry]:
-    """Return the latest active records of one kind that were written here: none with imported events."""
+def newest(
+    store: Journal, kind: str, project: int, *, state: str = "active", limit: int, own: bool = False
+) -> list[Entry]:
+    """Return the latest records of one kind in one project, latest first; with `own` none with imported events."""
     arrived = f"select 1 from events where about = records.id and {FOLDING_ONLY} and verb = 'arrived'"
-    given = {"kind": kind, **within(project), "state": "active", "limit": limit}
-    return _entries(store, _NEWEST.format(also=f"and not exists ({arrived})"), given)
-
-
-_NEWEST = """
-kind = :kind and number between :low and :high and state = :state {also} order by number desc limit :limit
-"""
+    also = f"and not exists ({arrived})" if own else ""
+    where = (
+        f"kind = :kind and number between :low and :high and state = :state {also} order by number desc limit :limit"
+    )
+    return _entries(store, where, {"kind": kind, **within(project), "state": state, "limit": limit})
 
 
 def with_triggers(store: Journal, project: int, *, limit: int) -> list[Entry]:
@@ -317,15 +310,13 @@ def counted_in_sessions(store: Journal, sessions: Iterable[str]) -> dict[str, in
 
 def kinds_since(store: Journal, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
     """Count by kind the active records of a project created since an instant; with `sessions`, only theirs."""
+    sql = """
+    select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active' {only}
+    group by kind order by count(*) desc, kind
+    """
     only = "" if sessions is None else "and session in (select value from json_each(:sessions))"
     given = {**within(project), "since": since} | ({} if sessions is None else {"sessions": set(sessions)})
-    return {row[0]: int(row[1]) for row in store.db.query(_KINDS.format(only=only), given)}
-
-
-_KINDS = """
-select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active' {only}
-group by kind order by count(*) desc, kind
-"""
+    return {row[0]: int(row[1]) for row in store.db.query(sql.format(only=only), given)}
 
 
 def by_minute(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:

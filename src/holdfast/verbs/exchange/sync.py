@@ -16,6 +16,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import FOLDING, SHARED, Actor, Event, Json
 from holdfast.model.fold import REJECTED, fold, set_aside
 from holdfast.model.foreign import Remark
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import named_id
 from holdfast.model.ports import RemoteReplica, Replica
 from holdfast.model.record import GLOBAL, Draft, Record, plain, record_to_json
@@ -32,7 +33,7 @@ from holdfast.model.replica import (
 from holdfast.model.text import check_keepable, counted, headline
 from holdfast.policy.admission.admit import secret_names
 from holdfast.policy.admission.sharing import Sharing, is_carried
-from holdfast.policy.secrets.find import find_secrets, mask_secrets, texts_of
+from holdfast.policy.secrets.find import find_secrets, mask_secrets
 from holdfast.verbs.exchange.incoming import FROM_THE_FUTURE, TOO_EARLY, Passed, keep_events, passed
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import overwritten
@@ -234,7 +235,7 @@ def _outgoing(
         if not carried and not was_shared and record.state != "erased":  # of an erased one that is unknown
             continue
         contents = [dict(event.data) for event in events] if replica.stores_events else [record_to_json(record)]
-        if carried and sharing.team and (names := secret_names("\n".join(texts_of(contents)))):
+        if carried and sharing.team and (names := secret_names("\n".join(texts_in(contents, keys=False)))):
             withheld.append(
                 Remark(where=record.id, why=f"it contains a secret ({', '.join(names)}), so it is not shared")
             )

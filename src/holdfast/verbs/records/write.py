@@ -11,6 +11,7 @@ from holdfast.model.anchor import check_anchors, snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import SEPARATE, check_fields, check_kind
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Draft, Link, Record
@@ -33,7 +34,7 @@ from holdfast.policy.admission.admit import (
 )
 from holdfast.policy.freshness import wrong_claims
 from holdfast.policy.language.comparing import says_otherwise
-from holdfast.policy.secrets.find import drop_private, masked, secrets_in, texts_of
+from holdfast.policy.secrets.find import drop_private, masked, secrets_in
 from holdfast.policy.sessions.triggers import problem_with
 from holdfast.verbs.memory import Clean, Memory, find, lapsed
 from holdfast.verbs.records.conflicts import claim_of
@@ -249,7 +250,7 @@ _TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "e
 
 def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None, *, scan: bool = True) -> Verdict:
     """Return the verdict on a draft. Pass `scan=False` if nothing was masked in its event."""
-    text = "\n".join((record.title, record.text, *record.tags, *texts_of(dict(record.extra))))
+    text = "\n".join((record.title, record.text, *record.tags, *texts_in(dict(record.extra), keys=False)))
     texts = {name: getattr(record, name) for name in _TEXTS}
     if scan and (names := secrets_in(texts) or secret_names(text)):
         return admit(draft, text, secrets=names)

@@ -14,12 +14,12 @@ from holdfast.engine.views import records, sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, Event
 from holdfast.model.files import FILE
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import Clock, days_before, fixed_id, parse_instant, short
 from holdfast.model.record import Record
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.patterns import compiled, fires
 from holdfast.policy.activity.shell import parse
-from holdfast.policy.secrets.find import texts_of
 from holdfast.policy.sessions.outcomes import distinctive, outcome_of
 from holdfast.policy.sessions.triggers import places_of
 from holdfast.verbs.memory import Memory
@@ -213,7 +213,7 @@ def _outcome(
         text
         for event in activity
         if event.event == "PreToolUse" and event.id < injection.id
-        for text in texts_of(event.given)
+        for text in texts_in(event.given, keys=False)
     ]
     words = distinctive(record, common=lambda word: _is_common(memory, word))
     observed = outcome_of(words, record.id, later_texts, earlier_texts)
@@ -225,7 +225,7 @@ def _agent_texts(event: HookEvent) -> Iterator[str]:
     if event.event in ("Stop", "SubagentStop"):
         yield event.text
     elif event.event == "PostToolUse":
-        yield from texts_of(event.given)
+        yield from texts_in(event.given, keys=False)
 
 
 def _is_common(memory: Memory, word: str) -> bool:
