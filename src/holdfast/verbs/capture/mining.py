@@ -245,9 +245,8 @@ def is_mined(record: Record) -> bool:
 def _candidate(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if not is_mined(record) or record.state != "pending":
-        raise Conflict(
-            f"{record.id} is not a pending mined memory.", hint="List them with `holdfast review list --sort mined`."
-        )
+        hint = "List them with `holdfast review list --sort mined`."
+        raise Conflict(f"{record.id} is not a pending mined memory.", hint=hint)
     if record.project != memory.project:
         raise Conflict(f"{record.id} was mined in {record.project}.", hint="Approve or reject it in that project.")
     return record

@@ -204,9 +204,8 @@ def _into(
     if known is None and len(current) >= memory.config.hot_capacity:
         loose = [member for member in current if not member.pinned]
         if not loose:
-            raise Conflict(
-                "The hot set is full and every memory in it is pinned.", hint="Unpin something, or raise hot_capacity."
-            )
+            hint = "Unpin something, or raise hot_capacity."
+            raise Conflict("The hot set is full and every memory in it is pinned.", hint=hint)
         coldest = min(loose, key=lambda member: (member.heat, member.record.id))
         events.append(_heated(memory, coldest.record, hot=False, why="evicted", by=RULE))
     return events

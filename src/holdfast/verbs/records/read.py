@@ -102,9 +102,8 @@ def get(memory: Memory, reference: str, *, at: str = "") -> RecordDetails:
         moment = parse_instant(at)
         record = as_of(store.events_about(entry.record.id), moment)
         if record is None:
-            raise NotFound(
-                f"{entry.record.id} did not exist at {moment}.", hint="`holdfast history` shows when it was written."
-            )
+            hint = "`holdfast history` shows when it was written."
+            raise NotFound(f"{entry.record.id} did not exist at {moment}.", hint=hint)
         return RecordDetails(record=record, number=entry.number)
     id_ = entry.record.id
     return RecordDetails(
@@ -226,10 +225,8 @@ def facets(memory: Memory) -> dict[str, list[tuple[str, int]]]:
         "scope": labels.counts(store, "scope", project),
         "tag": labels.counts(store, "tag", project),
     }
-    return {
-        name: sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_FACETS]
-        for name, found in counts.items()
-    }
+    by_count = {name: sorted(each.items(), key=lambda pair: (-pair[1], pair[0])) for name, each in counts.items()}
+    return {name: pairs[:MOST_FACETS] for name, pairs in by_count.items()}
 
 
 def _census(memory: Memory, filter_: Filter) -> Census:

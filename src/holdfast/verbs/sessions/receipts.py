@@ -78,10 +78,9 @@ def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receip
         ids, why = ids_in(event), str(event.data.get("why", ""))
         uses = [use for use in usage.in_session(memory.store, event.about) if use.id in ids]
         declared = tuple(use.outcome for use in uses if not use.observed)
-        receipt = Receipt(
-            session=event.about, at=event.at, why=why, tokens=tokens_in(event), ids=ids, outcomes=declared
-        )
-        found.append(replace(receipt, observed=tuple(use.outcome for use in uses if use.observed)))
+        receipt = Receipt(session=event.about, at=event.at, why=why, tokens=tokens_in(event), ids=ids)
+        observed = tuple(use.outcome for use in uses if use.observed)
+        found.append(replace(receipt, outcomes=declared, observed=observed))
     return found
 
 

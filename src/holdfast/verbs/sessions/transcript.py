@@ -41,9 +41,8 @@ def get_transcript(memory: Memory, session: str) -> Transcript:
     target = find_session(memory, session)
     transcript = transcripts.get(memory.store, target.id)
     if transcript is None:
-        raise NotFound(
-            f"There is no transcript of {target.id}.", hint="Save one: holdfast session transcript save FILE"
-        )
+        hint = "Save one: holdfast session transcript save FILE"
+        raise NotFound(f"There is no transcript of {target.id}.", hint=hint)
     return transcript
 
 
