@@ -156,23 +156,19 @@ def suggested(memory: Memory, *, limit: int = 10) -> list[Vitals]:
     """Return used records outside the hot set, with what keeps each out, for the user to decide."""
     since = days_before(memory.clock.now(), LOOK_BACK_DAYS)
     used = {use.id for use in usage.all_since(memory.store, since) if use.outcome in ("applied", "corrected")}
-    suggestions = [
-        replace(vitals, why_not=vitals.why_not or "no room")
-        for vitals in vitals_by_id(memory, used).values()
-        if not vitals.hot and is_at_hand(memory, vitals.record)
-    ]
+    outside = (vitals for vitals in vitals_by_id(memory, used).values() if not vitals.hot)
+    here = (vitals for vitals in outside if is_at_hand(memory, vitals.record))
+    suggestions = (replace(vitals, why_not=vitals.why_not or "no room") for vitals in here)
     return sorted(suggestions, key=lambda suggestion: (-suggestion.salience, suggestion.record.id))[:limit]
 
 
 def cool(memory: Memory) -> list[Record]:
     """Remove memories that were not used for too long; return them."""
     now, days = memory.clock.now(), memory.config.demote_days
-    stale = [
-        member.record
-        for member in hot_set(memory)
-        if not member.pinned
-        and days_between(max(member.usage.last_used_at, member.since), now) >= (days or stale_after(member.record.kind))
-    ]
+    stale = list[Record]()
+    for member in (member for member in hot_set(memory) if not member.pinned):
+        idle = days_between(max(member.usage.last_used_at, member.since), now)
+        stale += [member.record] if idle >= (days or stale_after(member.record.kind)) else []
     if stale:
         memory.commit([_heated(memory, record, hot=False, why="stale", by=RULE) for record in stale])
     return stale

@@ -349,8 +349,9 @@ def hydrate(memory: Memory, reference: str, level: Level = "full") -> Hydrated:
         text = raw[:room].decode(errors="replace")
         files.append(CitedFile(path=path, text=text, commit=at, cut=max(0, len(raw) - room)))
         room -= len(raw)
-    full = Hydrated(shown=shown, freshness=state, history=latest, commit=commit)
-    return replace(full, files=tuple(files), left_out=tuple(left_out))
+    return Hydrated(
+        shown=shown, freshness=state, history=latest, commit=commit, files=tuple(files), left_out=tuple(left_out)
+    )
 
 
 def _cited_files(record: Record) -> list[str]:

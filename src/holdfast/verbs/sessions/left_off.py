@@ -51,8 +51,9 @@ def _works(memory: Memory, without: str) -> list[LeftOff]:
             wrote = [entry.record.title for entry in records.of_session(memory.store, known.id, limit=MOST_WROTE)]
             extra = {"session": known.id, "at": known.started_at, "interrupted": True}
             state = {"state": f"It wrote: {'; '.join(wrote)}"} if wrote else {}
-            summary = Record(id="", kind="summary", title=known.title, fields=state, project=known.project)
-            by_session[known.id] = replace(summary, extra=extra)
+            by_session[known.id] = Record(
+                id="", kind="summary", title=known.title, fields=state, extra=extra, project=known.project
+            )
     found = sorted(by_session.values(), key=_ended, reverse=True)
     works, passing = list[LeftOff](), list[str]()
     for summary in found:

@@ -24,14 +24,9 @@ def save_transcript(memory: Memory, text: str, *, session: str = "", form: str =
     if not messages:
         raise Invalid("The transcript contains no messages.", hint="For JSON, use one message per line.")
     with memory.store.transaction():
-        transcript = Transcript(
-            session=target.id,
-            project=memory.store.project_number(target.project, make=True),
-            format=form,
-            saved_at=memory.clock.now(),
-            tokens=tokens_of(body),
-            body=body,
-        )
+        project, now = memory.store.project_number(target.project, make=True), memory.clock.now()
+        size = tokens_of(body)
+        transcript = Transcript(session=target.id, project=project, format=form, saved_at=now, tokens=size, body=body)
         transcripts.save(memory.store, transcript, chunks(messages))
     return transcript
 

@@ -300,14 +300,15 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone
             observed += 1
         else:
             outcomes[_day(use.at, zone)][use.outcome] += 1
+    kept, measured = _kept(memory, since, zone, everywhere=everywhere), tuple(timings(memory))
     return Days(
         days=dates,
-        kept=_kept(memory, since, zone, everywhere=everywhere),
+        kept=kept,
         recalls=recalls,
         tokens=tokens,
         outcomes=dict(outcomes),
         observed=observed,
-        timings=tuple(timings(memory)),
+        timings=measured,
     )
 
 
