@@ -6,7 +6,7 @@ SQLite stops at a bad page and cannot reach anything below a bad inner page. So 
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
@@ -290,7 +290,12 @@ def salvage(damaged: Path, target: Path) -> Saved:
     with closing(open_store(SQLite(target))) as store:
         with store.db.transaction():
             beside = _copy_tables(store, found)
-            _insert(store, found.events.values())
+            # Under their old sequence numbers: replicas remember by number how far they are synced.
+            taken, homeless = dict[int, Event](), list[Event]()
+            for seq, event in sorted(found.events.values(), key=lambda one: (one[0], one[1].id)):
+                if taken.setdefault(seq, event) is not event:
+                    homeless.append(event)
+            store.insert([*taken.items(), *enumerate(homeless, start=max(taken, default=0) + 1)])
             _settle(store, found, settings)
         store.rebuild(ALL_VIEWS)
         transcripts.index_chunks(store.db)
@@ -357,16 +362,6 @@ def _event(values: Sequence[Value]) -> Event | None:
         return None
     by = Actor(kind=cast("ActorKind", actor), name=name, session=session)
     return Event(id=key, about=about, verb=cast("Verb", verb), at=at, by=by, data=said) if sound else None
-
-
-def _insert(store: Store, events: Iterable[tuple[int, Event]]) -> None:
-    """Insert events under their old sequence numbers: replicas remember by number how far they are synced."""
-    taken: dict[int, Event] = {}
-    homeless: list[Event] = []
-    for seq, event in sorted(events, key=lambda one: (one[0], one[1].id)):
-        if taken.setdefault(seq, event) is not event:
-            homeless.append(event)
-    store.insert([*taken.items(), *enumerate(homeless, start=max(taken, default=0) + 1)])
 
 
 def _copy_tables(store: Store, found: _Found) -> dict[str, int]:

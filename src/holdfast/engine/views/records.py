@@ -319,11 +319,14 @@ def kinds_since(store: Journal, project: int, since: str, sessions: Iterable[str
     return {row[0]: int(row[1]) for row in store.db.query(sql.format(only=only), given)}
 
 
-def by_minute(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:
-    """Count the records of each kind created in each minute, which belongs to one day in every time zone: (minute, kind, count)."""
+def tallied(store: Journal, chosen: Filter, one: str, other: str) -> list[tuple[str, str, int]]:
+    """Count the records that match a filter by two columns, in their order: MINUTE, "kind" or "source"."""
     where, params = _where(chosen)
-    sql = f"select substr(created_at, 1, 16) as minute, kind, count(*) from records where {where} group by minute, kind order by minute, kind"
+    sql = f"select {one} as one, {other} as other, count(*) from records where {where} group by one, other order by one, other"
     return [(row[0], row[1], int(row[2])) for row in store.db.query(sql, params)]
+
+
+MINUTE = "substr(created_at, 1, 16)"  # it belongs to one day in every time zone
 
 
 def starters(store: Journal) -> set[str]:
@@ -348,13 +351,6 @@ def counted(store: Journal, chosen: Filter) -> int:
     """Count the records that match a filter."""
     where, params = _where(chosen)
     return int(value(store.db, f"select count(*) from records where {where}", params))
-
-
-def census(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:
-    """Count the records of each kind and source that match a filter: (kind, source, count)."""
-    where, params = _where(chosen)
-    rows = store.db.query(f"select kind, source, count(*) from records where {where} group by kind, source", params)
-    return [(row[0], row[1], int(row[2])) for row in rows]
 
 
 def kinds_of(store: Journal, project: int) -> dict[str, int]:

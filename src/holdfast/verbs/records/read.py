@@ -231,7 +231,7 @@ def facets(memory: Memory) -> dict[str, list[tuple[str, int]]]:
 
 def _census(memory: Memory, filter_: Filter) -> Census:
     kinds, sources = Counter[str](), Counter[str]()
-    for kind, source, count in records.census(memory.store, filter_):
+    for kind, source, count in records.tallied(memory.store, filter_, "kind", "source"):
         kinds[kind] += count
         sources[source] += count
     return Census(total=kinds.total(), kinds=kinds, sources=sources)

@@ -354,7 +354,8 @@ def _day(at: str, zone: tzinfo | None) -> str:
 def _kept(memory: Memory, since: str, zone: tzinfo | None, *, everywhere: bool) -> ByDay:
     numbers = None if everywhere else (memory.here,)
     kept = defaultdict[str, Counter[str]](Counter)
-    for minute, kind, count in records.by_minute(memory.store, Filter(projects=numbers, since=since, states=())):
+    chosen = Filter(projects=numbers, since=since, states=())
+    for minute, kind, count in records.tallied(memory.store, chosen, records.MINUTE, "kind"):
         kept[_day(f"{minute}Z", zone)][kind] += count
     return dict(kept)
 
