@@ -1,4 +1,4 @@
-"""Measure records (usage, trust, freshness, salience), and maintain the hot set: the few memories of a project that matter most now.
+"""Measure records (usage, trust, freshness, salience), rate them, and maintain the hot set: the few memories of a project that matter most now.
 
 Use admits memories to the hot set, disuse removes them.
 """

@@ -1,4 +1,4 @@
-"""Read records: one, lists and counts, its links, history and uses, and its state at an earlier time.
+"""Read records: one at three depths, its links, history and uses, its state at an earlier time; lists and counts.
 
 Surfaces that need integers call a record of the current project by its number within it (`n` of `project << 32 | n`),
 global ones by GLOBAL_FROM + n, and those of other projects by the whole number, which is accepted for every record. A

@@ -1,4 +1,4 @@
-"""Search, list and fetch the records of a project as observations, without recording impressions."""
+"""Search, list and fetch the records of a project as observations, without recording impressions; and timelines."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Aggregate a project's sessions: activity, reflections, blind spots, which wording of scars works, topics and what recurs."""
+"""Aggregate a project's sessions (activity, reflections, blind spots, wordings of scars, topics), and write the digest of a range of time."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

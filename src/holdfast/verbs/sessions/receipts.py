@@ -1,4 +1,4 @@
-"""What sessions got, asked for or not: on what occasion, its cost, and the outcome, declared or observed by a rule."""
+"""What sessions got, asked for or not: on what occasion, its cost, and the outcome, declared or observed by a rule; and the briefs of the past."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Verify records, and list those that need attention."""
+"""Verify records, list those that need attention, and check which ones a change makes untrue."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
