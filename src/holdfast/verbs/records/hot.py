@@ -168,7 +168,8 @@ def cool(memory: Memory) -> list[Record]:
     stale = list[Record]()
     for member in (member for member in hot_set(memory) if not member.pinned):
         idle = days_between(max(member.usage.last_used_at, member.since), now)
-        stale += [member.record] if idle >= (days or stale_after(member.record.kind)) else []
+        if idle >= (days or stale_after(member.record.kind)):
+            stale.append(member.record)
     if stale:
         memory.commit([_heated(memory, record, hot=False, why="stale", by=RULE) for record in stale])
     return stale
