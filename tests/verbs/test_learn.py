@@ -32,14 +32,8 @@ class Repository:
     def git(self, *arguments: str) -> str:
         date = f"2026-03-{1 + self.day:02d}T12:00:00Z"
         names = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"), ("DATE", date))}  # fmt: skip
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.folder,
-            env={**os.environ, **names},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        command, env = ["git", *arguments], {**os.environ, **names}
+        done = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
     def commit(self, message: str, *files: str, days: int = 1) -> str:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,14 +28,8 @@ TOKEN = "ghp_" + "a1B2" * 9
 
 
 def test_a_record_is_kept_with_everything_around_it(memory: Memory) -> None:
-    record = keep(
-        memory,
-        "Run the migrations first. Then seed.",
-        kind="learning",
-        scopes=("tools",),
-        tags=("db",),
-        fields={"why": "order"},
-    )
+    given: dict[str, Any] = {"kind": "learning", "scopes": ("tools",), "tags": ("db",), "fields": {"why": "order"}}
+    record = keep(memory, "Run the migrations first. Then seed.", **given)
     assert record == get(memory, record.id).record
     expected = ("Run the migrations first.", "learning", "example.org/acme/shop")
     assert (record.title, record.kind, record.project) == expected
