@@ -13,6 +13,7 @@ from holdfast.model.text import counted, shorten
 from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.scar_wordings import VARIANTS
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.freshness import citing, drifted
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 from holdfast.verbs.sessions.scars import Effect, effects
@@ -29,6 +30,7 @@ PASSING = ("observation", "summary")  # kinds that describe one moment
 SECTIONS = {
     "Learned": "saved and in use",
     "Changed": "the text or its parts",
+    "Went stale": "the code they cite changed",
     "Confirmed": "checked and still true",
     "Retired": "no longer used",
     "Contradicted": "reported as wrong",
@@ -286,9 +288,21 @@ def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) 
                 author = event.by.name or event.by.kind
                 sections[section].setdefault(event.about, Note(record=ours[event.about], at=event.at, by=author))
                 by[author] += 1
+    sections["Went stale"] = {note.record.id: note for note in _gone_stale(memory) if since <= note.at < until}
     uses = [use for use in usage.all_since(memory.store, since) if (use.session, use.id) in pairs and use.at < until]
     latest = {(use.session, use.id): use.outcome for use in uses}
     noted, outcomes = {name: tuple(notes.values()) for name, notes in sections.items()}, Counter(latest.values())
     return Digest(
         since=since, until=until, sections=noted, by=by, injections=injections, delivered=len(pairs), outcomes=outcomes
     )
+
+
+def _gone_stale(memory: Memory) -> list[Note]:
+    """Return the memories whose cited code changed, each with the last commit that did it, the latest first."""
+    stale = drifted(memory, citing(memory)[0]).values()
+    last = [
+        (record, max((one.last for one in verdict.problems if one.last), key=lambda touch: touch.at, default=None))
+        for record, verdict in stale
+    ]
+    notes = [Note(record=record, at=touch.at, by=touch.author) for record, touch in last if touch]
+    return sorted(notes, key=lambda note: note.at, reverse=True)

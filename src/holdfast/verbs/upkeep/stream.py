@@ -254,7 +254,8 @@ def _described(event: Event, record: Record | None, titles: str) -> tuple[What, 
         case "started":
             return "session", named or "Session started", ""
         case "closed":
-            return "session", f"Ended: {data.get('type') or 'closed'}", named
+            how = data.get("type") or "ended"
+            return "session", "Ended" if how == "ended" else f"Closed: {how}", named
         case "used" | "touched" if "withdraws" in data:
             return "change", title, "taken back"
         case "used":
