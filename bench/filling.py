@@ -14,8 +14,8 @@ import numpy as np
 
 from bench.corpus import Corpus
 from holdfast.engine.database import Database, Dialect
-from holdfast.engine.search.sqlite_vectors import code_of
-from holdfast.engine.views import vectors, words
+from holdfast.engine.search.vectors import code_of
+from holdfast.engine.views import vectors
 from holdfast.engine.views.records import PROJECT_BITS, span
 from holdfast.engine.views.vectors import Passage
 from holdfast.verbs.memory import Memory
@@ -41,8 +41,8 @@ def fill(memory: Memory, records: int, projects: int, pool: Any) -> float:
     rate = _write(memory, each * written, written)
     note(f"{each * written:,} records written, {rate:.0f} a second")
     numbers = [memory.store.project_number(project_name(place)) for place in range(written)]
-    if projects > written:
-        words.drop_index(memory.store.db)
+    if projects > written and memory.store.db.dialect == "postgres":
+        memory.store.db.script("drop index if exists words_lexemes;\n")
     for copy in range(1, projects // written):
         _copy(memory.store.db, numbers, copy * written, BEGINNINGS[copy - 1])
         if copy % 10 == 0:

@@ -16,7 +16,7 @@ from bench.corpus import Corpus
 from bench.labelled import SPLITS, rows_of
 from bench.measure import Spread, cpu_seconds, spread, table
 from bench.speed import PROJECT, fake_vectors, open_bench
-from holdfast.adapters.embedders.classifier import LocalClassifier
+from holdfast.adapters.embedders.local import LocalClassifier
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.model.session import Session

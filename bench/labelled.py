@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from bench.measure import table
 from bench.naive import bare_patterns
-from holdfast.adapters.embedders.classifier import LocalClassifier
+from holdfast.adapters.embedders.local import LocalClassifier
 from holdfast.policy.language.foreign import Own, own_part
 from holdfast.policy.language.mine import FAMILIES, Found, mine
 from holdfast.policy.language.noteworthy import KINDS, Signal, signals, tier

@@ -27,7 +27,7 @@ from bench.reach import Pair, Reached, guarded, reached, recalls
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.engine.languages import spelled_out
-from holdfast.engine.search.postgres_vectors import LARGE
+from holdfast.engine.search.vectors import LARGE
 from holdfast.engine.views import vectors
 from holdfast.engine.views.records import span
 from holdfast.model.access import EVERYWHERE
@@ -210,7 +210,7 @@ def _words_seconds(memory: Memory) -> dict[str, float]:
 
     if memory.store.db.dialect == "sqlite":
         return {}
-    words.drop_index(memory.store.db)
+    memory.store.db.script("drop index if exists words_lexemes;\n")
     return {"words": _seconds(lambda: words.index(memory.store.db))}
 
 

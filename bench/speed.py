@@ -26,7 +26,7 @@ from bench.corpus import Corpus
 from bench.measure import Spread, best, cpu_seconds, resident_mib, spread, spread_of, table
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.engine.search.sqlite_vectors import code_of
+from holdfast.engine.search.vectors import code_of
 from holdfast.engine.views import vectors
 from holdfast.engine.views.vectors import Passage
 from holdfast.model.query import Query

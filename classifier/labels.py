@@ -1,6 +1,6 @@
 """How long the texts of each task may be, and which classes of a user's sentence are worth keeping."""
 
-from holdfast.adapters.embedders.classifier import LONGEST
+from holdfast.adapters.embedders.local import LONGEST_JUDGED as LONGEST
 from holdfast.model.ports import CLASSES as TASKS
 
 KEPT = 4  # the first classes of a user's sentence: what is worth keeping

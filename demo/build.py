@@ -11,8 +11,8 @@ from demo.beats import Beat
 from demo.plan import FULL_DAYS, Plan, make_plan
 from demo.seat import Branch, Simulation, by_hand, keep, take_seat
 from demo.story import read_story
-from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor

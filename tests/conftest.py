@@ -11,11 +11,10 @@ import pytest
 from hypothesis import settings
 
 from holdfast.adapters.checkout import GitCheckout
-from holdfast.adapters.embedders.classifier import LocalClassifier
+from holdfast.adapters.embedders.local import LocalClassifier
 from holdfast.engine.database import Database
-from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import Store
+from holdfast.engine.store import Store, open_store
 from holdfast.model.config import Config
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock, instant

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.engine.database import Database
-from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 
 DEFAULT = os.environ.get("TEST_ENGINE", "sqlite")
 URL = os.environ.get("TEST_POSTGRES_URL", "")

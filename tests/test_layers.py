@@ -139,7 +139,7 @@ BY_ENGINE = {
     "engine/views/words.py",
     "engine/views/vectors.py",
     "engine/raw/transcripts.py",
-    "engine/search/postgres_vectors.py",
+    "engine/search/vectors.py",
 }
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.observers.claude import ClaudeObserver
-from holdfast.adapters.observers.http import AnthropicObserver, OpenAIObserver
 from holdfast.adapters.observers.modes import load_mode, mode_names
+from holdfast.adapters.observers.providers import AnthropicObserver, ClaudeObserver, OpenAIObserver
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.errors import InvalidConfig

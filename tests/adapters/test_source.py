@@ -2,8 +2,7 @@
 
 import pytest
 
-from holdfast.adapters.source.cited_places import Absent, Unreadable, look, only
-from holdfast.adapters.source.spans import essence
+from holdfast.adapters.source import Absent, Unreadable, essence, look, only
 from holdfast.model.anchor import (
     Anchor,
     CodeMark,

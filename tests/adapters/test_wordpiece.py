@@ -83,7 +83,7 @@ def test_whatever_is_written_has_the_same_tokens(text: str) -> None:
 
 def test_the_models_leave_nothing_in_the_users_folders_and_report_to_nobody(tmp_path: Path) -> None:
     program = (
-        "from holdfast.adapters.embedders.classifier import LocalClassifier\n"
+        "from holdfast.adapters.embedders.local import LocalClassifier\n"
         "from holdfast.adapters.embedders.local import LocalEmbedder\n"
         "LocalEmbedder().embed(['a memory'])\n"
         "print(max(LocalClassifier().chances('user', 'We never mock the database here.').values()) > 0.2)\n"

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 from holdfast.engine.database import Bits, Database, Halves
-from holdfast.engine.opening import open_store
 from holdfast.engine.postgres.database import schema, statement
-from holdfast.engine.search.postgres_vectors import vector_search
-from holdfast.engine.search.sqlite_vectors import code_of
+from holdfast.engine.search.vectors import code_of, vector_search
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import Store
+from holdfast.engine.store import Store, open_store
 from holdfast.engine.views import records, vectors, words
 from holdfast.engine.views.records import Filter, span
 from holdfast.engine.views.vectors import Passage
@@ -251,7 +249,7 @@ def test_the_nearest_are_those_an_exact_search_finds(
     store: Store, time: Time, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
     """By sign bits and, where a project is large, by the graph, past the vectors of other projects."""
-    monkeypatch.setattr("holdfast.engine.search.postgres_vectors.LARGE", large)
+    monkeypatch.setattr("holdfast.engine.search.vectors.LARGE", large)
     ids, random = Clock(time), np.random.default_rng(1)
     store.commit([recorded(ids, f"thing {n}", project=f"p{n % 3}") for n in range(600)])
     numbers = [row[0] for row in store.db.query("select number from records order by number")]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench.durability import concurrent, killed
-from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 from holdfast.model.errors import StoreBusy, StoreFull, StoreUnwritable
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query

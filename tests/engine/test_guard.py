@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.engine.opening import open_store
 from holdfast.engine.postgres.database import Postgres
 from holdfast.engine.postgres.row_security import MEMBER, OPEN, VISIBLE, protect
-from holdfast.engine.store import Store
+from holdfast.engine.store import Store, open_store
 from holdfast.engine.views import words
 from holdfast.engine.views.records import span
 from holdfast.model.access import Access, asking

@@ -6,9 +6,9 @@ import pytest
 
 from holdfast.engine.database import Database
 from holdfast.engine.languages import english_of, is_foreign, spelled_out, terms_in
-from holdfast.engine.opening import open_store
 from holdfast.engine.raw import transcripts
 from holdfast.engine.raw.transcripts import Transcript
+from holdfast.engine.store import open_store
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.engine.views import words
 from holdfast.model.query import Query

@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from holdfast.engine.database import Database
-from holdfast.engine.opening import open_store
 from holdfast.engine.postgres.database import Postgres
 from holdfast.engine.raw import transcripts
 from holdfast.engine.raw.transcripts import Transcript
 from holdfast.engine.recovery import copy_store
 from holdfast.engine.recovery.copy_store import journal_hash, move
-from holdfast.engine.store import Store
+from holdfast.engine.store import Store, open_store
 from holdfast.engine.views import records, vectors
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict, StoreError
@@ -112,7 +111,7 @@ def test_a_move_that_was_killed_is_taken_up_where_it_ended(
 import os
 from holdfast.compose import database_at
 from holdfast.engine.recovery import copy_store
-from holdfast.engine.opening import open_store
+from holdfast.engine.store import open_store
 copy_store.PAGE = 5
 steps = []
 def shown(what, done, total):

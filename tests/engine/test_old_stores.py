@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine.journal import COLUMNS, changed_rows
-from holdfast.engine.opening import open_store
 from holdfast.engine.recovery.backup import look_at
 from holdfast.engine.recovery.salvage import salvage
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store
+from holdfast.engine.store import ALL_VIEWS, Store, open_store
 from holdfast.engine.views import records
 from holdfast.model.query import Query
 from holdfast.verbs.search.recall import recall

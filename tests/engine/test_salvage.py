@@ -11,11 +11,10 @@ from random import Random
 
 import pytest
 
-from holdfast.engine.opening import open_store
 from holdfast.engine.raw import transcripts
 from holdfast.engine.recovery.salvage import Pages, Saved, read_pages, salvage
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store
+from holdfast.engine.store import ALL_VIEWS, Store, open_store
 from holdfast.hosts.cli.main import _run
 from holdfast.model.errors import HoldfastError, NewerStore
 from holdfast.model.event import Event

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from holdfast.engine.search.lexical import fit
 from holdfast.engine.search.pack import pack, snippet
 from holdfast.engine.search.question import dates_in, listing_in, named, past_asked_for, without
-from holdfast.engine.search.sqlite_vectors import _close, first_look
+from holdfast.engine.search.vectors import _close, first_look
 from holdfast.engine.tokens import MOST, SIZE, WHOLE, passages, pieces, query_terms, tokens
 from holdfast.model.query import Hit, Past
 from holdfast.model.record import Record

@@ -13,9 +13,8 @@ import pytest
 from holdfast.engine import sqlite
 from holdfast.engine import store as store_module
 from holdfast.engine.database import Database
-from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import Store
+from holdfast.engine.store import Store, open_store
 from holdfast.engine.views import Entry, labels, links, records, usage, vectors
 from holdfast.engine.views.queries import by_foreign_id
 from holdfast.engine.views.records import Filter, span

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine.database import Database
-from holdfast.engine.opening import open_store
-from holdfast.engine.store import Store, schema_steps
+from holdfast.engine.store import Store, open_store, schema_steps
 from holdfast.model.errors import NewerStore
 from holdfast.model.ids import Clock
 from tests.conftest import Time, make_memory, recorded

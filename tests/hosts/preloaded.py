@@ -23,9 +23,7 @@ ENTRY = "from holdfast.hosts.cli.entry import main; main()"
 LEFT_OUT = (
     "holdfast.__main__",
     "holdfast.adapters.embedders.",
-    "holdfast.engine.search.late_interaction",
-    "holdfast.engine.search.postgres_vectors",
-    "holdfast.engine.search.sqlite_vectors",
+    "holdfast.engine.search.vectors",
     "holdfast.hosts.mcp.http",
     "holdfast.hosts.server.",
     "holdfast.hosts.web.",

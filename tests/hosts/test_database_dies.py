@@ -18,11 +18,11 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from holdfast.compose import open_memory, refresh_copy
-from holdfast.engine.opening import open_store
 from holdfast.engine.postgres import connection
 from holdfast.engine.postgres.database import Postgres
 from holdfast.engine.recovery.copy_store import journal_hash
 from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 from holdfast.hosts.mcp.serving import Opened, join
 from holdfast.model.errors import Unreachable
 from holdfast.model.query import Query
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.xdist_group("serve")
 # What the tests wait for a hung database, and the server with them: less than real ones, so that tests are short.
 DOUBT, CONNECT = 2.0, 2  # seconds; no driver connects with less than two
 IMPATIENT = f"""
-from holdfast.engine.opening import open_store
+from holdfast.engine.store import open_store
 from holdfast.engine.postgres import connection
 from holdfast.hosts.cli.entry import main
 connection.DOUBT_SECONDS = {DOUBT}

@@ -18,8 +18,8 @@ from demo.build import build, open_demo
 from demo.seat import Branch
 from demo.story import Story, read_story
 from holdfast.compose.adapters import embedder_of
-from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 from holdfast.engine.tokens import passages
 from holdfast.engine.views import records, usage
 from holdfast.engine.views.records import Filter

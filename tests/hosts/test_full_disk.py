@@ -221,7 +221,7 @@ def unwritable(tmp_path: Path, time: Time) -> Path:
 def test_writing_works_again_as_soon_as_there_is_room(unwritable: Path) -> None:
     script = f"""
 import resource, sys
-from holdfast.engine.opening import open_store
+from holdfast.engine.store import open_store
 from holdfast.engine.sqlite import SQLite
 from holdfast.model.errors import StoreFull
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

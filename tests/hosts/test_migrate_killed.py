@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.compose import database_at
-from holdfast.engine.opening import open_store
 from holdfast.engine.recovery.copy_store import journal_hash
-from holdfast.engine.store import ALL_VIEWS
+from holdfast.engine.store import ALL_VIEWS, open_store
 from holdfast.model.errors import StoreError
 from holdfast.model.ids import Clock
 from tests import engines

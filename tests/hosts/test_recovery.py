@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.compose.locks import worker_lock
-from holdfast.engine.opening import open_store
 from holdfast.engine.recovery.backup import back_up, look_at
 from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 from holdfast.model.errors import Conflict, NotAStore, StoreError
 from holdfast.model.ids import Clock
 from tests.conftest import recorded

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.compose.locks import LOCK
-from holdfast.engine.opening import open_store
 from holdfast.engine.raw import counters, trail
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store
+from holdfast.engine.store import ALL_VIEWS, Store, open_store
 from holdfast.hosts.worker import LONGEST_SECONDS
 from holdfast.model.config import Config
 from holdfast.model.trail import MOST

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from holdfast.engine.database import Database
-from holdfast.engine.opening import open_store
 from holdfast.engine.raw import transcripts
+from holdfast.engine.store import open_store
 from holdfast.engine.views import sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from holdfast.engine.search.sqlite_vectors import Codes
+from holdfast.engine.search.vectors import Codes
 from holdfast.model.event import Actor
 from holdfast.model.ports import Encoded
 from holdfast.model.query import Query

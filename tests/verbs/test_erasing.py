@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine.locks import turn
-from holdfast.engine.opening import open_store
 from holdfast.engine.raw import outputs, trail, transcripts
 from holdfast.engine.raw.transcripts import Transcript
 from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 from holdfast.engine.views import sessions
 from holdfast.model.errors import NotFound
 from holdfast.model.event import Actor

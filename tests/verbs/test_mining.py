@@ -8,9 +8,8 @@ import pytest
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.engine.database import Database
-from holdfast.engine.opening import open_store
 from holdfast.engine.raw import outputs
-from holdfast.engine.store import Store
+from holdfast.engine.store import Store, open_store
 from holdfast.model.config import Config
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.observers.http import AnthropicObserver, OpenAIObserver
 from holdfast.adapters.observers.modes import load_mode
-from holdfast.engine.opening import open_store
+from holdfast.adapters.observers.providers import AnthropicObserver, OpenAIObserver
 from holdfast.engine.raw import counters
 from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.observer import Declined, Observer, Observing, RateLimited, Rejected, TimedOut, Unreachable
 from holdfast.policy.activity.observer_reply import Malformed

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.engine.database import Database
-from holdfast.engine.opening import open_store
 from holdfast.engine.raw import counters, outputs, trail, transcripts
 from holdfast.engine.raw.transcripts import Transcript
+from holdfast.engine.store import open_store
 from holdfast.model.errors import HoldfastError
 from holdfast.model.event import Actor, Event
 from holdfast.model.foreign import Foreign, ForeignSession, ForeignTranscript, Item, Remark

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from holdfast.adapters import history
 from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git, git_lines, git_text, is_object, objects, run_git
-from holdfast.adapters.source.cited_places import GONE, UNKNOWN, Absent, Content, File, Unreadable, look, only
-from holdfast.adapters.source.definitions import defined
+from holdfast.adapters.source import GONE, UNKNOWN, Absent, Content, File, Unreadable, defined, look, only
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
 from holdfast.model.files import read_inside, read_regular, write_whole
 from holdfast.model.foreign_json import parse_json

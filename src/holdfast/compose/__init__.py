@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from holdfast.adapters.embedders.classifier import LocalClassifier
+from holdfast.adapters.embedders.local import LocalClassifier
 from holdfast.adapters.process import is_alive
 from holdfast.compose.adapters import check_mode, checkout_of, embedder_of, erase_copies, observing_of
 from holdfast.compose.settings import COPY, Settings, keep_out_of_git, load_settings, store_folder
 from holdfast.engine.database import Database
-from holdfast.engine.opening import open_store
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import Progress, Store
+from holdfast.engine.store import Progress, Store, open_store
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig, StoreError, Unreachable
 from holdfast.model.event import Actor, Event

@@ -174,21 +174,17 @@ def check_mode(config: Config, home: Path) -> None:
 
 
 def _observer(config: Config) -> "Observer":
+    from holdfast.adapters.observers.providers import AnthropicObserver, ClaudeObserver, OpenAIObserver
+
     url, model, key = config.observer_url, config.observer_model, config.observer_key
     if config.observer == "claude":
-        from holdfast.adapters.observers.claude import ClaudeObserver
-
         return ClaudeObserver(model)
     if url and not url.startswith(("https://", "http://")):
         raise InvalidConfig("observer_url must begin with https:// or http://.")
     if config.observer == "openai":
         if not model:
             raise InvalidConfig("The openai observer needs observer_model.")
-        from holdfast.adapters.observers.http import OpenAIObserver
-
         return OpenAIObserver(url, model, key)
     if not key:
         raise InvalidConfig("The anthropic observer needs observer_key.")
-    from holdfast.adapters.observers.http import AnthropicObserver
-
     return AnthropicObserver(url, model, key)

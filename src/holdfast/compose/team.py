@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from holdfast.compose import database_at, database_of
-from holdfast.engine.opening import open_store
 from holdfast.engine.postgres import row_security
 from holdfast.engine.postgres.row_security import KEEPER
 from holdfast.engine.recovery.copy_store import Moved, move
+from holdfast.engine.store import open_store
 from holdfast.engine.views.vectors import make_graph
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid

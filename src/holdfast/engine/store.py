@@ -7,8 +7,18 @@ from functools import cache
 from pathlib import Path
 
 from holdfast.engine import changes
-from holdfast.engine.database import column, insert, stored, value
-from holdfast.engine.journal import ABOUTS, COLUMNS, FOLDING_ONLY, PAGE, Journal, counted_up, event_of, event_row
+from holdfast.engine.database import Database, column, insert, stored, value
+from holdfast.engine.journal import (
+    ABOUTS,
+    COLUMNS,
+    FOLDING_ONLY,
+    PAGE,
+    Journal,
+    counted_up,
+    event_of,
+    event_row,
+    fill_checksums,
+)
 from holdfast.engine.views import Batch, Entry, View, recreate
 from holdfast.engine.views.labels import labels, private_owners
 from holdfast.engine.views.links import links
@@ -18,7 +28,7 @@ from holdfast.engine.views.signals import heat, steps, touches, trusts
 from holdfast.engine.views.usage import usage
 from holdfast.engine.views.vectors import queue_all, vectors
 from holdfast.engine.views.words import Span, index, words
-from holdfast.model.errors import NewerStore
+from holdfast.model.errors import NewerStore, StoreError, StoreFull, StoreUnwritable
 from holdfast.model.event import FOLDING, Event
 from holdfast.model.fold import fold_all, scrub, set_aside
 from holdfast.model.kinds import KINDS
@@ -298,6 +308,14 @@ class Store(Journal):
         """Store a setting of the store itself, such as which embedder made the vectors."""
         insert(self.db, "settings", [{"name": name, "value": text}], replacing="name")
 
+    def schema_version(self) -> int:
+        """Return how many steps of the schema the store has; raise NewerStore if this version does not know all of them."""
+        return check_schema(self.setting("schema")) if self.db.has_table("settings") else 0
+
+    def stale_views(self) -> list[View]:
+        """Return the views that are missing or of another version; raise NewerStore if one is of a newer version."""
+        return stale_views((row[0], row[1]) for row in self.db.query("select name, version from views"))
+
     def rebuild(self, chosen: Iterable[View] | None = None, progress: Progress = silent) -> int:
         """Drop views (default: all but vectors) and replay the journal into them; return the number of records."""
         wanted = REPLAYED if chosen is None else tuple(chosen)
@@ -341,6 +359,46 @@ class Store(Journal):
     def close(self) -> None:
         """Close the database."""
         self.db.close()
+
+
+def open_store(
+    db: Database, progress: Progress = silent, *, home: Path | None = None, unfinished: bool = False
+) -> Store:
+    """Bring a database to this version's schema and views, and return the store in it.
+
+    Raises StoreError for a store that an interrupted `migrate` left incomplete, unless `unfinished` is set.
+    """
+    store = Store(db, home)
+    if (version := store.schema_version()) != len(schema_steps()) or store.stale_views():
+        try:
+            _bring_up_to_date(store, progress)
+        except (StoreFull, StoreUnwritable) as problem:
+            if not version:
+                raise
+            with db.in_memory(problem):  # so that an older store on a full or read-only disk can still be read
+                _bring_up_to_date(store, progress)
+    if not unfinished and store.setting(MOVING):
+        raise StoreError(
+            "Another store is being moved into this one.",
+            hint="Run the same `holdfast store migrate` again to finish it.",
+        )
+    return store
+
+
+def _bring_up_to_date(store: Store, progress: Progress) -> None:
+    with store.db.transaction():
+        for step in schema_steps()[store.schema_version() :]:  # another process may have run them first
+            store.db.script(step)
+        store.note("schema", str(len(schema_steps())))
+        fill_checksums(store.db)
+        if stale := store.stale_views():
+            if words in stale:  # transcripts have the same words
+                from holdfast.engine.raw.transcripts import index_chunks  # noqa: PLC0415  rarely needed
+
+                index_chunks(store.db)
+            store.rebuild(stale, progress)
+            if misplaced := store.misplaced():
+                store.moved(misplaced)
 
 
 def _check_versions(schema: str | None, views: str) -> None:

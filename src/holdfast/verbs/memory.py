@@ -26,8 +26,7 @@ from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.feedback import SessionFeedback
 
 if TYPE_CHECKING:
-    from holdfast.engine.search.postgres_vectors import Neighbours
-    from holdfast.engine.search.sqlite_vectors import Codes
+    from holdfast.engine.search.vectors import Codes, Neighbours
     from holdfast.model.observer import Observing
     from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
     from holdfast.policy.language.reading import SentenceReader
@@ -92,7 +91,7 @@ class Caches:
     @cached_property
     def codes(self) -> "Codes | Neighbours":
         """The vector search: codes of the projects searched so far on SQLite, or queries to PostgreSQL."""
-        from holdfast.engine.search.postgres_vectors import vector_search  # noqa: PLC0415  numpy takes a tenth of a second to import
+        from holdfast.engine.search.vectors import vector_search  # noqa: PLC0415  numpy takes a tenth of a second to import
 
         return vector_search(self.store, self.embedder.center if self.embedder else 0.0)
 

@@ -12,10 +12,9 @@ from urllib.parse import quote
 
 from holdfast.engine.changes import note_anything
 from holdfast.engine.journal import COLUMNS, event_of
-from holdfast.engine.opening import open_store
 from holdfast.engine.recovery.copy_store import fill
 from holdfast.engine.sqlite import APPLICATION_ID, PROGRAMS, SQLite, translated
-from holdfast.engine.store import Store
+from holdfast.engine.store import Store, open_store
 from holdfast.model.errors import (
     Conflict,
     NotAStore,

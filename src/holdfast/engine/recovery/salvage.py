@@ -15,11 +15,10 @@ from typing import Any, cast, get_args
 
 from holdfast.engine.database import value
 from holdfast.engine.journal import checksum
-from holdfast.engine.opening import open_store
 from holdfast.engine.raw import transcripts
 from holdfast.engine.recovery.copy_store import CHANGING, GROWING, KEYS
 from holdfast.engine.sqlite import SQLite
-from holdfast.engine.store import ALL_VIEWS, Store, check_schema
+from holdfast.engine.store import ALL_VIEWS, Store, check_schema, open_store
 from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.errors import Invalid
 from holdfast.model.event import FOLDING, VERBS, Actor, ActorKind, Event, Verb

@@ -30,8 +30,7 @@ from holdfast.engine.views.words import Span, bodies
 from holdfast.model.query import Past
 
 if TYPE_CHECKING:
-    from holdfast.engine.search.postgres_vectors import Neighbours
-    from holdfast.engine.search.sqlite_vectors import Codes
+    from holdfast.engine.search.vectors import Codes, Neighbours
 
 CANDIDATES = 60  # at most, from words and from vectors each
 EXACT = 48  # of the candidates, scored exactly
@@ -253,7 +252,7 @@ class _Search:
         """Return the score word by word of records that have vectors of words."""
         if self.question.tokens is None:
             return {}
-        from holdfast.engine.search.late_interaction import similarities  # noqa: PLC0415  numpy: only for meaning
+        from holdfast.engine.search.vectors import similarities  # noqa: PLC0415  numpy: only for meaning
 
         found = similarities(self.store.db, self.question.tokens, self.question.weights, numbers)
         return {number: _scaled(value, UNRELATED, RELATED) for number, value in found.items()}

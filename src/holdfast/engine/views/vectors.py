@@ -140,19 +140,6 @@ def tokens_of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
     return [(row[0], row[1]) for row in db.query(sql, {"numbers": list(numbers)})]
 
 
-def codes_of_short(db: Database, project: int) -> list[tuple[int, bytes]]:
-    """Return (number, sign bits) of a project's active records with a single passage, newest first."""
-    return [(row[0], bytes(row[1])) for row in db.query(_SHORT, within(project))]
-
-
-_SHORT = """
-select one.number, one.code from vectors as one join records on records.number = one.number
-where one.number between :low and :high and one.passage = 0 and records.state = 'active'
-and not exists (select 1 from vectors as more where more.number = one.number and more.passage = 1)
-order by one.number desc
-"""
-
-
 def lag(store: Journal) -> int:
     """Count the records in the queue for the embedder."""
     return int(value(store.db, "select count(*) from unembedded"))

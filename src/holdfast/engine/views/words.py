@@ -52,12 +52,6 @@ def index(db: Database) -> None:
         db.script(_INDEX)
 
 
-def drop_index(db: Database) -> None:
-    """Drop PostgreSQL's index, before a bulk load."""
-    if db.dialect == "postgres":
-        db.script("drop index if exists words_lexemes;\n")
-
-
 @view_of("words", 4, _SCHEMA)
 def words(db: Database, batch: Batch) -> None:
     """Index the current words of each record."""

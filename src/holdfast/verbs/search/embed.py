@@ -134,7 +134,7 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
     _check(memory)  # before and after the work: an endpoint's vector size is known only from a response
     import numpy as np  # noqa: PLC0415  a tenth of a second: only when there is something to embed
 
-    from holdfast.engine.search.sqlite_vectors import code_of  # noqa: PLC0415
+    from holdfast.engine.search.vectors import code_of  # noqa: PLC0415
 
     made = embedder.embed([text for _, _, text in texts])
     _check(memory)

@@ -45,8 +45,7 @@ from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.sessions.left_off import left_by_branch
 
 if TYPE_CHECKING:
-    from holdfast.engine.search.postgres_vectors import Neighbours
-    from holdfast.engine.search.sqlite_vectors import Codes
+    from holdfast.engine.search.vectors import Codes, Neighbours
 
 MAYBE = 10  # candidates below the bar that are checked for critical scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits

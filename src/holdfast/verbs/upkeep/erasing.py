@@ -15,11 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from holdfast.engine.locks import turn
-from holdfast.engine.opening import open_store
 from holdfast.engine.raw import outputs, text_tables
 from holdfast.engine.recovery import backup
 from holdfast.engine.sqlite import SQLite, is_store
-from holdfast.engine.store import Store
+from holdfast.engine.store import Store, open_store
 from holdfast.engine.views import Entry, records
 from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import FOLDING, SHARED, Event, Json

@@ -1,0 +1,420 @@
+"""Look at cited places in source text: whether each exists, its content, and where the cited part is now if it moved.
+
+Python is read with its own parser, other languages with tree-sitter grammars that are loaded on demand.
+"""
+
+import ast
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any
+
+from holdfast.model.anchor import Anchor, CodeMark, bare_value
+from holdfast.model.foreign_json import parse_json
+
+_LOCKED = ("uv.lock", "poetry.lock", "Cargo.lock")
+_PLAIN = {"python": ".python-version", "node": ".nvmrc", "ruby": ".ruby-version"}
+_MANIFESTS = {  # and how each names the version of a package
+    "go.mod": r"^\s*(?:require\s+)?{name} v(\S+)",
+    "Gemfile.lock": r"^    {name} \(([^)]+)\)",
+    "requirements.txt": r"^{name}(?:\[[^\]]*\])?==([^\s;#]+)",
+    "pyproject.toml": r'"{name}(?:\[[^\]]*\])?==([^\s;",]+)',
+    "package.json": r'"{name}"\s*:\s*"[~^=v]*(\d[^"]*)"',
+}
+GONE, UNKNOWN = CodeMark(there=False), CodeMark(there=None)
+SLACK = 8  # characters that layout may add, such as commas at the end of lines
+_STRINGS = r"\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"
+_HASH, _SLASH, _DASH = r"\#[^\n]*", r"//[^\n]*|/\*[\s\S]*?\*/", r"--[^\n]*|/\*[\s\S]*?\*/"
+_COMMENTS = {
+    **dict.fromkeys("py pyi rb sh bash zsh toml yaml yml r pl tf dockerfile makefile mk cfg ini".split(), _HASH),
+    **dict.fromkeys(
+        "js jsx mjs cjs ts tsx mts cts go rs java kt kts scala swift c h cc cpp cxx hpp hh cs php dart proto zig".split(),
+        _SLASH,
+    ),
+    **dict.fromkeys("sql lua hs elm".split(), _DASH),
+}
+_LAYOUT = re.compile(r"\s+")
+_TRAILING = re.compile(r",(?=[)\]}])")
+_DEFINES = r"^(?P<indent>[ \t]*)(?:async[ \t]+def|def|class)[ \t]+{name}\b"
+# Extension -> module of its grammar, and its function that returns the language.
+_GRAMMARS = {
+    **dict.fromkeys(("js", "jsx", "mjs", "cjs"), ("tree_sitter_javascript", "language")),
+    **dict.fromkeys(("ts", "mts", "cts"), ("tree_sitter_typescript", "language_typescript")),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+    "go": ("tree_sitter_go", "language"),
+    "rs": ("tree_sitter_rust", "language"),
+    "java": ("tree_sitter_java", "language"),
+    "rb": ("tree_sitter_ruby", "language"),
+    **dict.fromkeys(("c", "h"), ("tree_sitter_c", "language")),
+    **dict.fromkeys(("cc", "cpp", "cxx", "hpp", "hh"), ("tree_sitter_cpp", "language")),
+    "cs": ("tree_sitter_c_sharp", "language"),
+    "php": ("tree_sitter_php", "language_php"),
+    **dict.fromkeys(("sh", "bash"), ("tree_sitter_bash", "language")),
+}
+_NAMES = ("name", "declarator", "left", "key", "type")
+_WRAPPERS = frozenset(
+    {"export_statement", "decorated_definition", "lexical_declaration", "variable_declaration", "template_declaration"}
+)
+_NO_DEFINITION = frozenset(
+    {"call_expression", "call", "argument", "import_specifier", "member_expression", "parameter", "required_parameter"}
+)
+_CONFIGURATION = frozenset("toml yaml yml json jsonc ini cfg conf env".split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Lines of a file, counted from 1, both included."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file that was read."""
+
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """No file at this path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that exists, but is a folder, too large, outside the checkout or not permitted to be read."""
+
+
+File = Content | Absent | Unreadable
+Read = Callable[[str], File]
+
+
+def only(path: str, raw: bytes) -> Read:
+    """Return a reader that knows one file."""
+    return lambda name: Content(raw) if name == path else Absent()
+
+
+def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
+    """Return the mark of a place. With the mark that was cited, a part that only moved is found where it is now."""
+    if anchor.kind == "version":
+        return _version(anchor, read)
+    if anchor.kind == "commit":
+        return UNKNOWN  # git has to be asked
+    match read(anchor.path):
+        case Absent():
+            return GONE
+        case Unreadable():
+            return CodeMark()  # it exists, and that is all that is known
+        case Content(raw):
+            blob = hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+            if cited and cited.blob == blob and cited.hash:
+                return cited  # the file is unchanged
+            if b"\0" in raw[:8_000]:
+                return CodeMark(blob=blob, hash=blob[:16]) if anchor.kind in ("path", "absent") else UNKNOWN
+            return replace(_inside(anchor, raw.decode(errors="replace").replace("\r\n", "\n"), cited), blob=blob)
+
+
+def _inside(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
+    match anchor.kind:
+        case "symbol":  # the definition with the cited text, else the first one in its fullest extent
+            found = GONE
+            for span in symbol_spans(anchor.path, text, anchor.name):
+                mark = _mark(anchor, text, span)
+                if cited and cited.hash == mark.hash:
+                    return mark
+                if not found.there or (mark.first <= found.first and mark.last >= found.last):
+                    found = mark
+            return found
+        case "lines":
+            return _lines(anchor, text, cited)
+        case "value":
+            assigned = value_of(anchor.path, text, anchor.name)
+            return CodeMark(value=assigned[0], first=assigned[1], last=assigned[1]) if assigned else GONE
+    return _mark(anchor, text, whole(text))
+
+
+def _lines(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
+    last = whole(text).last
+    if cited and cited.hash:
+        here = Span(first=cited.first, last=cited.last)
+        if here.last <= last and (mark := _mark(anchor, text, here)).hash == cited.hash:
+            return mark
+        if moved := moved_lines(text, anchor.path, cited.hash, cited.size):
+            return _mark(anchor, text, moved)
+    if anchor.first > last:
+        return GONE
+    return _mark(anchor, text, Span(first=anchor.first, last=min(anchor.last, last)))
+
+
+def _mark(anchor: Anchor, text: str, span: Span) -> CodeMark:
+    says = essence(text_in(text, span), extension_of(anchor.path))
+    return CodeMark(hash=digest(says), size=len(says), first=span.first, last=span.last)
+
+
+def _version(anchor: Anchor, read: Read) -> CodeMark:
+    """Compare a version with the one in use; 2.31 means any 2.31.x."""
+
+    def text(path: str) -> str:
+        file = read(path)
+        return file.raw.decode(errors="replace") if isinstance(file, Content) else ""
+
+    found = next(filter(None, _versions(anchor.name, text)), "") if anchor.name else ""
+    if not found:
+        return UNKNOWN
+    is_cited = found == anchor.value or found.startswith(f"{anchor.value}.")
+    return CodeMark(value=bare_value(anchor.value) if is_cited else found)
+
+
+def _versions(name: str, text: Callable[[str], str]) -> Iterator[str]:
+    """Yield the version of a package that each lock file and manifest of a project names, "" if it names none."""
+
+    def matched(pattern: str, path: str) -> str:
+        match = re.search(pattern.format(name=re.escape(name)), text(path), re.MULTILINE | re.IGNORECASE)
+        return match[1] if match else ""
+
+    if name.lower() in _PLAIN:
+        yield text(_PLAIN[name.lower()]).strip().removeprefix("v")
+    for file in _LOCKED:
+        yield matched(r'name = "{name}"\r?\nversion = "([^"]+)"', file)
+    try:
+        packages = parse_json(text("package-lock.json") or "{}").get("packages", {})
+        yield str(packages.get(f"node_modules/{name}", {}).get("version", ""))
+    except (ValueError, AttributeError):
+        pass
+    for file, pattern in _MANIFESTS.items():
+        yield matched(pattern, file)
+
+
+def text_in(text: str, span: Span) -> str:
+    """Return the lines of a span."""
+    return "\n".join(text.split("\n")[span.first - 1 : span.last])
+
+
+def whole(text: str) -> Span:
+    """Return the span of a whole text."""
+    return Span(first=1, last=text.count("\n") + (not text.endswith("\n")) or 1)
+
+
+def symbol_spans(path: str, text: str, name: str) -> Iterator[Span]:
+    """Yield where a symbol is defined: cheap guesses first, then a parser's result, so that a match can end the search."""
+    if extension_of(path) in ("py", "pyi"):
+        if "." not in name:
+            yield from _indented(text, name)
+        for node in python_nodes(text, name):
+            decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
+            yield Span(first=min(decorators, default=node.lineno), last=node.end_lineno or node.lineno)
+    elif knows(extension_of(path)):
+        yield from (Span(first=first, last=last) for first, last in definitions(extension_of(path), text, name))
+    elif match := re.search(rf"^(?P<indent>[ \t]*)[^\n]*\b{re.escape(name.rpartition('.')[2])}\b", text, re.MULTILINE):
+        # Without a grammar, the best guess is the block that begins where the name first occurs.
+        first = text.count("\n", 0, match.start()) + 1
+        yield Span(first=first, last=_block_end(text.split("\n"), first, len(match["indent"].expandtabs())))
+
+
+def moved_lines(text: str, path: str, wanted: str, size: int) -> Span | None:
+    """Return the lines whose normalised text has this hash, wherever they are now."""
+    lines, extension = text.split("\n"), extension_of(path)
+    sizes = [len(essence(line, extension)) for line in lines]
+    first = 0
+    for last in range(len(lines)):
+        while first < last and (not sizes[first] or sum(sizes[first : last + 1]) > size + SLACK):
+            first += 1
+        for start in range(first, last + 1):
+            total = sum(sizes[start : last + 1])
+            if total < size:
+                break
+            if (
+                sizes[start]
+                and total <= size + SLACK
+                and digest(essence("\n".join(lines[start : last + 1]), extension)) == wanted
+            ):
+                return Span(first=start + 1, last=last + 1)
+    return None
+
+
+def value_of(path: str, text: str, name: str) -> tuple[str, int] | None:
+    """Return the value that a name is set to in a file, and its line; None if it is not set."""
+    for node in python_nodes(text, name) if extension_of(path) in ("py", "pyi") else ():
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            return bare_value(ast.get_source_segment(text, node.value) or ""), node.lineno
+    last = re.escape(name.rpartition(".")[2])
+    sets = re.compile(
+        rf"^[ \t]*(?:(?:export|const|let|var|static|final|pub|readonly)[ \t]+)*[\"']?(?:[\w-]+\.)*{last}[\"']?"
+        r"(?:[ \t]*:[ \t]*[\w<>\[\]&]+(?=[ \t]*=))?[ \t]*(?::=|=|:)[ \t]*(?P<value>[^\n]+)",
+        re.MULTILINE,
+    )
+    if match := sets.search(text):
+        return bare_value(match["value"]), text.count("\n", 0, match.start("value")) + 1
+    return None
+
+
+def _indented(text: str, name: str) -> Iterator[Span]:
+    """Yield the blocks that begin with a definition of a name, by their indentation alone; not those with decorators."""
+    lines = None
+    for match in re.finditer(_DEFINES.format(name=re.escape(name)), text, re.MULTILINE):
+        lines = lines if lines is not None else text.split("\n")
+        first = text.count("\n", 0, match.start()) + 1
+        if first > 1 and lines[first - 2].lstrip().startswith(("@", ")")):  # a decorator, or the end of a long one
+            continue
+        yield Span(first=first, last=_block_end(lines, first, len(match["indent"].expandtabs())))
+
+
+def _block_end(lines: Sequence[str], first: int, indent: int) -> int:
+    last, inside = first, False
+    for number in range(first, len(lines)):
+        line = lines[number]
+        if not line.strip():
+            continue
+        deep = len(line) - len(line.lstrip())
+        # The signature may span several lines, and ends with a bracket at its own depth.
+        if deep <= indent and inside and not line.lstrip().startswith((")", "]", "}")):
+            break
+        inside = True
+        last = number + 1
+    return last
+
+
+def essence(text: str, extension: str) -> str:
+    """Return a text without layout, trailing commas and the choice of quotes; code also without comments."""
+    code = re.compile(f"({_STRINGS})|{_COMMENTS[extension]}") if extension in _COMMENTS else None  # `re` caches it
+    bare = code.sub(lambda match: match[1] or "", text) if code else text
+    bare = _LAYOUT.sub("", bare)
+    return _TRAILING.sub("", bare.replace("'", '"')) if code else bare
+
+
+def digest(essence: str) -> str:
+    """Return the hash of a normalised text."""
+    return hashlib.sha256(essence.encode()).hexdigest()[:16]
+
+
+def defined(path: str, text: str, name: str) -> list[str]:
+    """Return the qualified names of the definitions that a dotted name may mean, outermost first."""
+    last = name.rpartition(".")[2]
+    if not re.search(rf"\b{re.escape(last)}\b", text):
+        return []
+    extension = extension_of(path)
+    if extension in ("py", "pyi"):
+        if not re.search(
+            rf"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+{last}\b|^[ \t]*{last}[ \t]*[:=,]|[.,][ \t]*{last}[ \t]*=",
+            text,
+            re.MULTILINE,
+        ):
+            return []  # parsing takes longer
+        tree = tree_of(text)
+        names = _qualified(tree, "") if tree else ()
+        return sorted((each for each in names if f".{each}".endswith(f".{name}")), key=lambda each: each.count("."))
+    if knows(extension):
+        assigned = re.findall(
+            rf"^[ \t]*((?:\w+\.)+{last})\s*=\s*(?:async\s*)?(?:function\s*\(|\(|\w+\s*=>)", text, re.MULTILINE
+        )
+        return [name] * len(set(definitions(extension, text, name))) + [other for other in assigned if other != name]
+    sets = re.findall(rf"^[ \t]*[\"']?{re.escape(last)}[\"']?[ \t]*[:=]", text, re.MULTILINE)
+    return [last] * len(sets) if extension in _CONFIGURATION else []
+
+
+def _qualified(node: ast.AST, above: str) -> Iterator[str]:
+    """Yield the names defined in a module and its classes; not what is local to a function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield f"{above}{child.name}"
+            if isinstance(child, ast.ClassDef):
+                yield from _qualified(child, f"{above}{child.name}.")
+        elif isinstance(child, ast.Assign | ast.AnnAssign):
+            yield from (f"{above}{target}" for target in targets(child))
+        elif isinstance(child, ast.If | ast.Try | ast.With):
+            yield from _qualified(child, above)
+
+
+@lru_cache(maxsize=4)  # several names of a file are looked up one after the other
+def tree_of(text: str) -> ast.Module | None:
+    """Return the parsed text of a Python file; None if it cannot be parsed."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def python_nodes(text: str, name: str) -> Iterator[ast.stmt]:
+    """Yield the definitions and assignments of a dotted name in a Python file, at any depth."""
+    if tree := tree_of(text):
+        yield from _nodes(tree, name.split("."))
+
+
+def _nodes(tree: ast.AST, names: Sequence[str]) -> Iterator[ast.stmt]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == names[0]:
+            if len(names) == 1:
+                yield node
+            else:
+                yield from _nodes(node, names[1:])
+        elif len(names) == 1 and isinstance(node, ast.Assign | ast.AnnAssign) and names[0] in targets(node):
+            yield node
+
+
+def targets(node: "ast.Assign | ast.AnnAssign") -> list[str]:
+    """Return the names that an assignment sets."""
+    set_here = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return [
+        target.id if isinstance(target, ast.Name) else target.attr
+        for target in set_here
+        if isinstance(target, ast.Name | ast.Attribute)
+    ]
+
+
+def extension_of(path: str) -> str:
+    """Return the extension of a file, or its name if it has none."""
+    name = path.rpartition("/")[2].lower()
+    return name.rpartition(".")[2]
+
+
+def knows(extension: str) -> bool:
+    """True if there is a grammar for a file extension."""
+    return extension in _GRAMMARS
+
+
+def definitions(extension: str, text: str, name: str) -> Iterator[tuple[int, int]]:
+    """Yield the first and last line of each definition of a dotted name."""
+    if extension not in _GRAMMARS or name.rpartition(".")[2] not in text:
+        return
+    raw = text.encode()
+    root = _parser(extension).parse(raw).root_node
+    names = name.split(".")
+    # Methods may be outside of their type, as in Go: then the last name alone is searched.
+    nodes = list(_named(root, names, raw)) or list(_named(root, names[-1:], raw))
+    for node in nodes:
+        outer = node.parent if node.parent is not None and node.parent.type in _WRAPPERS else node
+        yield outer.start_point[0] + 1, outer.end_point[0] + 1
+
+
+def _named(node: Any, names: list[str], raw: bytes) -> Iterator[Any]:
+    for child in node.named_children:
+        defined = _name_of(child, raw).replace("::", ".") if child.type not in _NO_DEFINITION else ""
+        if defined == ".".join(names):
+            yield child
+            continue
+        if defined == names[0]:
+            yield from _named(child, names[1:], raw)
+        yield from _named(child, names, raw)
+
+
+def _name_of(node: Any, raw: bytes) -> str:
+    """Return the name a node defines, through the declarators C puts around it."""
+    for field in _NAMES:
+        inner = node.child_by_field_name(field)
+        if inner is not None and (field != "type" or node.type == "impl_item"):
+            while (deeper := inner.child_by_field_name("declarator")) is not None:
+                inner = deeper
+            return raw[inner.start_byte : inner.end_byte].decode(errors="replace")
+    return ""
+
+
+@cache
+def _parser(extension: str) -> Any:
+    from tree_sitter import Language, Parser  # noqa: PLC0415  only if such a file is cited
+
+    module, language = _GRAMMARS[extension]
+    return Parser(Language(getattr(import_module(module), language)()))

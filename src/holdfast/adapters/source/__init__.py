@@ -1,1 +1,0 @@
-"""Locate cited places in source text."""
