@@ -189,7 +189,7 @@ def test_one_command_replaces_a_system_and_imports_its_data(
     after = (project / ".mcp.json").read_text(encoding="utf-8")
     assert "0 imported" in run("switch", "gitmem", "--yes").stdout
     assert (project / ".mcp.json").read_text(encoding="utf-8") == after
-    assert "Nothing of claude-mem" in run("switch", "claude-mem", "--yes").stderr
+    assert "Nothing of claude-mem" in run("switch", "claude-mem", "--yes").stdout
     assert "put back" in run("uninstall", "--yes").stdout
     assert {path: path.read_bytes() for path in before} == before
     assert "`holdfast switch` replaces it" in run("init", "--yes").stdout

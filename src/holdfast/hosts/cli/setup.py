@@ -28,7 +28,7 @@ from holdfast.hosts.setup.machine import Installation, Level, Machine, check_las
 from holdfast.hosts.setup.others import SYSTEMS, Found, others
 from holdfast.hosts.setup.plan import Choices, Wanted, covered, has_plugin, is_new, wanted
 from holdfast.hosts.setup.shapes import stdio
-from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.files import FILE, FOLDER, read_regular
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
@@ -170,10 +170,13 @@ def switch_command(
     check_lasting(sys.prefix)
     machine = look_around().machine
     found = [each for each in others(machine) if not systems or each.system.name in systems]
-    if not found:
-        titles = [system.title for system in SYSTEMS if not systems or system.name in systems]
-        raise NotFound(f"Nothing of {', '.join(titles)} was found here.", hint="`holdfast init` sets up Holdfast.")
-    _switch(found, machine, manner, imports=not no_import)
+    if found:
+        _switch(found, machine, manner, imports=not no_import)
+    elif as_json:
+        print_json({"done": False, "found": []})
+    else:
+        titles = ", ".join(system.title for system in SYSTEMS if not systems or system.name in systems)
+        say(f"Nothing of {titles} was found here. `holdfast init` sets up Holdfast.")
 
 
 def _switch(found: Sequence[Found], machine: Machine, manner: Mode, *, imports: bool = True) -> None:
