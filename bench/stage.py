@@ -25,13 +25,12 @@ from holdfast.verbs.exchange.incoming import keep_events, passed
 from holdfast.verbs.exchange.jsonl import import_lines
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.quarantine import accept
-from holdfast.verbs.records.read import history
+from holdfast.verbs.records.read import history, hydrate
 from holdfast.verbs.records.write import Written, WrittenPending, write
 from holdfast.verbs.search.brief import brief
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import start
-from holdfast.verbs.truth.hydrate import hydrate
 
 QUESTION = "how do we deploy the orders service to production"
 PROJECT = "example.org/acme/shop"

@@ -13,10 +13,8 @@ from holdfast.policy.admission.sharing import with_team
 from holdfast.verbs.exchange.incoming import keep_events, passed
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, lost
-from holdfast.verbs.records.read import get
-from holdfast.verbs.truth.check_change import check_change
-from holdfast.verbs.truth.hydrate import hydrate
-from holdfast.verbs.truth.verify import check_all
+from holdfast.verbs.records.read import get, hydrate
+from holdfast.verbs.truth.verify import check_all, check_change
 from tests.conftest import Time, make_memory
 from tests.hostile.texts import NASTY
 

@@ -19,7 +19,7 @@ from holdfast.policy.admission.sharing import own
 from holdfast.verbs.exchange.bootstrap import bootstrap
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.truth.hydrate import hydrate
+from holdfast.verbs.records.read import hydrate
 from tests.conftest import Time, keep, make_memory
 from tests.replicas.seats import commit, git
 

@@ -18,7 +18,7 @@ from holdfast.model.record import RELATIONS, Draft
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.hot import demote, hot_set, pin, promote, unpin
+from holdfast.verbs.records.hot import change_trust, demote, hot_set, pin, promote, trust_of, unpin
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.records.read import get, history, list_records
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm, write
@@ -27,7 +27,6 @@ from holdfast.verbs.sessions.close import close
 from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge
 from holdfast.verbs.sessions.session import find_session, start
 from holdfast.verbs.sessions.thread import open_thread, open_threads, reopen, resolve, touch
-from holdfast.verbs.truth.trust import change_trust, trust_of
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.doctor import rebuild_views
 from holdfast.verbs.upkeep.erasing import erase

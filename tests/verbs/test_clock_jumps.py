@@ -15,7 +15,7 @@ from holdfast.model.record import Draft
 from holdfast.policy.admission.sharing import with_team
 from holdfast.verbs.exchange.incoming import keep_events, passed
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.hot import demote, hot_set, pin, promote, unpin
+from holdfast.verbs.records.hot import change_trust, demote, hot_set, pin, promote, trust_of, unpin
 from holdfast.verbs.records.lifecycle import (
     Revision,
     link,
@@ -34,7 +34,6 @@ from holdfast.verbs.sessions.close import close
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import list_sessions, start
 from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads, reopen, resolve, touch
-from holdfast.verbs.truth.trust import change_trust, trust_of
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.doctor import back_up_store
 from holdfast.verbs.upkeep.erasing import erase

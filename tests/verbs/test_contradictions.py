@@ -15,6 +15,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link, Record
 from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved
 from holdfast.verbs.memory import Context, Memory
+from holdfast.verbs.records.hot import trust_of
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
 from holdfast.verbs.records.read import get, history
 from holdfast.verbs.records.write import Written, write
@@ -23,7 +24,6 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals, split
 from holdfast.verbs.truth.contradictions import conflicts, mark, open_contradictions, resolve
-from holdfast.verbs.truth.trust import trust_of
 from holdfast.verbs.upkeep import erasing
 from tests.conftest import CLASSIFIER, Time, keep, make_memory
 

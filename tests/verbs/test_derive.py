@@ -74,7 +74,7 @@ def test_the_users_word_is_kept_at_once_and_an_agents_conclusion_is_pending(memo
             "pending",
             "rule",
             "Always run the generator after a change of the schema, else the docs show stale routes.",
-        ),
+        )
     ]
 
 

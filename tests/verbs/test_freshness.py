@@ -18,12 +18,11 @@ from holdfast.surfaces.core.text import page
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, lost, note_tips
 from holdfast.verbs.records.lifecycle import Revision, revise
+from holdfast.verbs.records.read import MOST_FILES, hydrate
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
-from holdfast.verbs.truth.check_change import check_change
-from holdfast.verbs.truth.hydrate import MOST_FILES, hydrate
-from holdfast.verbs.truth.verify import check_all, verify
+from holdfast.verbs.truth.verify import check_all, check_change, verify
 from holdfast.verbs.upkeep.health import Sample, health
 from tests.conftest import Time, keep, make_memory
 

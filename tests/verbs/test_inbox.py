@@ -16,7 +16,7 @@ from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.actions import ACTIONS, act_on
-from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.records.hot import hot_set, trust_of
 from holdfast.verbs.records.lifecycle import (
     Revision,
     act,
@@ -32,7 +32,6 @@ from holdfast.verbs.records.lifecycle import (
 from holdfast.verbs.records.read import history, uses_of
 from holdfast.verbs.records.write import WrittenPending, draft_event, write
 from holdfast.verbs.truth.compare import compare
-from holdfast.verbs.truth.trust import trust_of
 from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, choices, decide, decide_all, decide_by_name, waiting_items
 from tests.conftest import Time, keep, make_memory
 

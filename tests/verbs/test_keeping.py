@@ -13,14 +13,25 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Transient, Waivers
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.hot import admit_used, cool, demote, heat_counts, hot_set, pin, promote, suggested, unpin
+from holdfast.verbs.records.hot import (
+    admit_used,
+    change_trust,
+    cool,
+    demote,
+    heat_counts,
+    hot_set,
+    pin,
+    promote,
+    suggested,
+    trust_of,
+    unpin,
+)
 from holdfast.verbs.records.lifecycle import link, record_use, rename_scope, restore, retire
 from holdfast.verbs.records.read import note_reading
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.predict import predict, warm
 from holdfast.verbs.search.recall import recall, recall_with_fallback
 from holdfast.verbs.sessions.session import start
-from holdfast.verbs.truth.trust import change_trust, trust_of
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.doctor import audit, maintain
 from holdfast.verbs.upkeep.erasing import erase

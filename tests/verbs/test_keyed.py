@@ -32,8 +32,8 @@ from holdfast.verbs.records.read import (
 )
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.search.timeline import timeline
 from holdfast.verbs.sessions.analyze import activity, patterns
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import begin, saved_in

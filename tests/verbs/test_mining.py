@@ -17,15 +17,7 @@ from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.policy.admission.admit import Duplicate
 from holdfast.verbs.capture import mining
-from holdfast.verbs.capture.mining import (
-    approve,
-    drop_outputs,
-    log_output,
-    mine_outputs,
-    mined,
-    output_status,
-    reject,
-)
+from holdfast.verbs.capture.mining import approve, drop_outputs, log_output, mine_outputs, mined, output_status, reject
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Context, Memory
 from holdfast.verbs.records.lifecycle import retire
@@ -157,7 +149,7 @@ def test_an_offer_that_was_not_made_before_a_crash_is_made_later(
     anywhere: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said(anywhere, PLAIN)
-    monkeypatch.setattr(mining, "_offer_due", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(outputs, "due", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         mine_outputs(anywhere)
     monkeypatch.undo()
@@ -254,10 +246,7 @@ def test_judging_a_held_memory_decides_on_what_was_mined(memory: Memory) -> None
     said(memory, f"{PLAIN}\n\n{other}")
     ids = {record.body: record.id for record in mine_outputs(memory).offered}
     assert {record.id for record in waiting_records(memory)} == set(ids.values())
-    told = judge(
-        memory,
-        [Answer(scar=ids[PLAIN], decision="confirmed"), Answer(scar=ids[other], decision="cancelled")],
-    )
+    told = judge(memory, [Answer(scar=ids[PLAIN], decision="confirmed"), Answer(scar=ids[other], decision="cancelled")])
     assert told.problems == ()
     said(memory, f"{PLAIN}\n\n{other}", "s2", "s3")
     assert mine_outputs(memory).offered == ()

@@ -155,7 +155,6 @@ def test_what_was_kept_last_is_given_oldest_first(memory: Memory) -> None:
 
 def test_totals_count_up_to_what_is_scanned(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     assert observations.MOST_SCANNED == 5_000
-    monkeypatch.setattr(observations, "PAGE", 1)
     monkeypatch.setattr(observations, "MOST_SCANNED", 2)
     for name in ("first", "second", "third"):
         keep(memory, f"The {name} gateway forwards requests.")

@@ -13,7 +13,7 @@ from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import link, record_use, retire
 from holdfast.verbs.records.read import get, latest, uses_of
-from holdfast.verbs.records.subgraph import subgraph
+from holdfast.verbs.search.graph import subgraph
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.receipts import deliveries_in, deliveries_of
 from holdfast.verbs.sessions.session import begin

@@ -29,13 +29,13 @@ from holdfast.verbs.exchange.bootstrap import seed_text
 from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records.hot import change_trust
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise
 from holdfast.verbs.records.write import Written, draft_event, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin, in_session, start
 from holdfast.verbs.sessions.transcript import save_transcript
 from holdfast.verbs.truth.contradictions import mark
-from holdfast.verbs.truth.trust import change_trust
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.doctor import audit
 from holdfast.verbs.upkeep.health import metrics

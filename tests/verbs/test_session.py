@@ -21,8 +21,8 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.read import get, list_records
 from holdfast.verbs.records.write import write
+from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.search.timeline import timeline
 from holdfast.verbs.sessions.analyze import patterns, topics_of
 from holdfast.verbs.sessions.close import Closed, NotClosed, close, payload_file
 from holdfast.verbs.sessions.scars import Answer, answer, effects, unanswered

@@ -11,19 +11,12 @@ from holdfast.model.event import Actor
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Link
-from holdfast.policy.admission.admit import (
-    Duplicate,
-    PreviouslyRemoved,
-    ScopeMismatch,
-    SecretFound,
-    Transient,
-    Waivers,
-)
+from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, ScopeMismatch, SecretFound, Transient, Waivers
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, rename_scope, restore, retire, revise, unlink
 from holdfast.verbs.records.read import get, history, list_records, list_scopes
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm, write
-from holdfast.verbs.search.timeline import timeline
+from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory

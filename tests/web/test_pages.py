@@ -24,7 +24,7 @@ from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import find
 from holdfast.verbs.records.freshness import Citation, freshness
-from holdfast.verbs.records.hot import hot_set
+from holdfast.verbs.records.hot import hot_set, trust_of
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
 from holdfast.verbs.records.quarantine import standing
 from holdfast.verbs.records.read import get, history
@@ -33,7 +33,6 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads
 from holdfast.verbs.truth.contradictions import mark
-from holdfast.verbs.truth.trust import trust_of
 from tests.conftest import Time, keep, make_memory
 from tests.web.conftest import ORIGIN, Site, viewer_of
 

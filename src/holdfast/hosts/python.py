@@ -21,7 +21,7 @@ from holdfast.verbs.records import lifecycle, read, write
 from holdfast.verbs.records.lifecycle import Revision
 from holdfast.verbs.records.read import Listed
 from holdfast.verbs.search import brief, recall
-from holdfast.verbs.truth import hydrate, verify
+from holdfast.verbs.truth import verify
 
 REMEDIES = Remedies(
     revise='revise("{id}", …)',
@@ -179,7 +179,7 @@ class Memory:
         if as_of:
             details = read.get(self._inner, id, at=as_of)
         else:
-            hydrated = hydrate.hydrate(self._inner, id)
+            hydrated = read.hydrate(self._inner, id)
             details, state = hydrated.shown, hydrated.freshness
         return Shown(
             record=details.record,

@@ -202,13 +202,18 @@ class Memory:
         return self.acting(actor=Actor(kind="user", name=name))
 
     def event(
-        self, verb: Verb, about: str = "", *, data: Mapping[str, Any] | None = None, after: str = "", at: str = ""
+        self,
+        verb: Verb,
+        about: str = "",
+        *,
+        data: Mapping[str, Any] | None = None,
+        after: str = "",
+        at: str = "",
+        by: Actor | None = None,
     ) -> Event:
         """Return a new event, with an id later than `after`; without `about` it starts a record."""
-        event_id = self.clock.tick(after)
-        return Event(
-            id=event_id, about=about or event_id, verb=verb, at=at or self.clock.now(), by=self.actor, data=data or {}
-        )
+        id_, at = self.clock.tick(after), at or self.clock.now()
+        return Event(id=id_, about=about or id_, verb=verb, at=at, by=by or self.actor, data=data or {})
 
     def commit(self, events: Sequence[Event | Clean]) -> list[Entry]:
         """Store events with credentials masked; return the records that changed.

@@ -14,8 +14,8 @@ from holdfast.policy.ranking.trust import REASONS
 from holdfast.surfaces.core import text as texts
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import hot
+from holdfast.verbs.records.hot import Trust, change_trust, trust_of
 from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
-from holdfast.verbs.truth.trust import Trust, change_trust, trust_of
 
 
 @command(in_session=True)

@@ -28,11 +28,10 @@ from holdfast.policy.admission.admit import Refused, Similar, Waivers, how_near
 from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.read import get, list_records, list_scopes
+from holdfast.verbs.records.read import Hydrated, Level, get, hydrate, list_records, list_scopes
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
+from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.search.timeline import timeline
-from holdfast.verbs.truth.hydrate import Hydrated, Level, hydrate
 
 REMEDIES = Remedies(
     revise="`holdfast revise {id}`",

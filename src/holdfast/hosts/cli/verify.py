@@ -28,8 +28,7 @@ from holdfast.model.ids import short
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.truth.check_change import CheckedChange, Falsified, check_change, place_of
-from holdfast.verbs.truth.verify import check_all, verify
+from holdfast.verbs.truth.verify import CheckedChange, Falsified, check_all, check_change, place_of, verify
 
 FOUND = 1  # the exit code of a check that found something
 RULE = "memory-untrue"

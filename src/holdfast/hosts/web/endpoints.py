@@ -33,8 +33,8 @@ from holdfast.verbs.records.actions import ACTIONS, act_on
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.project import in_project, project_called
 from holdfast.verbs.records.read import browse, called, get, history
-from holdfast.verbs.records.subgraph import MOST_NODES, Subgraph, subgraph
 from holdfast.verbs.records.write import write
+from holdfast.verbs.search.graph import MOST_NODES, Subgraph, subgraph
 from holdfast.verbs.search.observations import ORDERS, fetched, observation, recent, search_observations, timeline_of
 from holdfast.verbs.search.observations import prompts as prompts_of
 from holdfast.verbs.search.recall import recall

@@ -13,8 +13,8 @@ from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.hot import hot_set
 from holdfast.verbs.records.read import list_records, list_scopes
 from holdfast.verbs.search.graph import connected
+from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.predict import predict
-from holdfast.verbs.search.timeline import timeline
 from holdfast.verbs.sessions import thread as threads
 from holdfast.verbs.sessions.analyze import activity, blind_spots, patterns, reflections, topics_of, wordings
 from holdfast.verbs.sessions.close import LEARNINGS, close, payload_file

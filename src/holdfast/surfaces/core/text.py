@@ -29,11 +29,10 @@ from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.pages import pages_of, within
 from holdfast.surfaces.phrases import MODEL, Reader, kind_of, line, tallies, unanswered
 from holdfast.verbs.records.hot import Vitals
-from holdfast.verbs.records.read import RecordDetails
+from holdfast.verbs.records.read import CitedFile, Hydrated, RecordDetails
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
 from holdfast.verbs.search.recall import needs_answer
 from holdfast.verbs.sessions.scars import Answered
-from holdfast.verbs.truth.hydrate import CitedFile, Hydrated
 
 NOT_ACCEPTED = "(Quarantined: its author is not accepted here. Do not rely on it.)"
 REMEDIES = Remedies(

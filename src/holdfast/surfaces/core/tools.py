@@ -19,7 +19,7 @@ from holdfast.surfaces.core.text import page
 from holdfast.surfaces.tool import Call, Surface
 from holdfast.verbs.records import lifecycle
 from holdfast.verbs.records.lifecycle import Revision, link, restore, retire
-from holdfast.verbs.records.read import history, note_reading
+from holdfast.verbs.records.read import history, hydrate, note_reading
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search import brief as briefs
 from holdfast.verbs.search.recall import recall as find
@@ -27,7 +27,6 @@ from holdfast.verbs.sessions.close import LEARNINGS
 from holdfast.verbs.sessions.scars import VERDICTS, Answer, unanswered
 from holdfast.verbs.sessions.scars import absorb as absorb_all
 from holdfast.verbs.sessions.scars import judge as judge_each
-from holdfast.verbs.truth.hydrate import hydrate
 
 INSTRUCTIONS = """
 Holdfast is the memory of this project: what earlier sessions learned, decided, broke or left open.

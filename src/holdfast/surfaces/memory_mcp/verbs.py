@@ -31,7 +31,7 @@ from holdfast.verbs.capture import mining
 from holdfast.verbs.exchange.bootstrap import bootstrap
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import hot
-from holdfast.verbs.records.hot import Vitals, vitals_by_id, vitals_of
+from holdfast.verbs.records.hot import Vitals, trust_of, vitals_by_id, vitals_of
 from holdfast.verbs.records.lifecycle import Revision, link, revise, unlink
 from holdfast.verbs.records.project import in_project, project_at
 from holdfast.verbs.records.read import browse, called, census
@@ -44,7 +44,6 @@ from holdfast.verbs.sessions.session import contents_of, current_session, find_s
 from holdfast.verbs.truth import consolidate, contradictions
 from holdfast.verbs.truth.compare import compare_now
 from holdfast.verbs.truth.contradictions import Dispute, LikelyConflict
-from holdfast.verbs.truth.trust import trust_of
 from holdfast.verbs.upkeep import doctor
 from holdfast.verbs.upkeep.doctor import maintain, removals
 from holdfast.verbs.upkeep.health import metrics

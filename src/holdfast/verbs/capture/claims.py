@@ -3,23 +3,33 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 
 from holdfast.engine.search.similar import similar
 from holdfast.engine.views import records, usage
-from holdfast.model.event import Actor
+from holdfast.model.event import Actor, Event
 from holdfast.model.files import read_regular
+from holdfast.model.ids import fixed_id, parse_instant
 from holdfast.model.record import Draft, Link, Record, Source
 from holdfast.model.text import shorten
+from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.claims import claims_of, is_echo, is_guess, is_proven, standing_of, takes_back
 from holdfast.policy.activity.turns import Turn
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.noteworthy import NOVEL, Signal, marked, tier, worth
 from holdfast.policy.language.user_statements import Said, objection, stated
-from holdfast.verbs.capture.derived_records import derived_event, derived_id, novelty, preview
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import claim_of, is_comparable
-from holdfast.verbs.records.write import Written, WrittenPending, confirm, verdict_on
+from holdfast.verbs.records.write import (
+    Written,
+    WrittenPending,
+    confirm,
+    draft_event,
+    novelty,
+    preview,
+    verdict_on,
+)
 
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
 MOST_INSTRUCTIONS = 100_000  # bytes of a file with instructions that are compared
@@ -75,26 +85,17 @@ def keep_statements(
     """
     if turn.agent:
         return []  # a prompt of a sub-agent is written by an agent
-    statements = stated(
-        turn.prompt,
-        turn.previous,
-        turn.reader,
-        certain=turn.certain,
-        shown=[claim_of(record) for record in known.shown],
-    )[:MOST_STATEMENTS]
-    others = marked(turn.prompt)[:MOST_STATEMENTS]
-    marked_up = [range(*signal.span) for signal in others]
-    statements = [
-        said
-        for said in statements
-        if not any(said.span[0] < one.stop and one.start < said.span[1] for one in marked_up)
-    ]
-    outcomes = [
-        _keep_signal(memory, turn, signal, by_user=True, doubtful=not turn.certain[slice(*signal.span)].strip())
-        for signal in others
-    ]
-    new = (said for said in statements if not known.is_instruction(said.text))
-    outcomes += [_keep_statement(memory, turn, said, known, replaced) for said in new]
+    shown = [claim_of(record) for record in known.shown]
+    statements = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown)[:MOST_STATEMENTS]
+    outcomes, spans = list[Written | WrittenPending | None](), list[tuple[int, int]]()
+    for signal in marked(turn.prompt)[:MOST_STATEMENTS]:
+        doubtful = not turn.certain[slice(*signal.span)].strip()
+        outcomes.append(_keep_signal(memory, turn, signal, by_user=True, doubtful=doubtful))
+        spans.append(signal.span)
+    for said in statements:
+        is_marked = any(said.span[0] < end and start < said.span[1] for start, end in spans)
+        if not is_marked and not known.is_instruction(said.text):
+            outcomes.append(_keep_statement(memory, turn, said, known, replaced))
     return [outcome for outcome in outcomes if outcome]
 
 
@@ -122,9 +123,9 @@ def settle(memory: Memory, turn: Turn, after: Turn) -> tuple[list[Record], list[
             continue
         standing = "refuted" if takes_back(after) and "how" in record.extra else standing_of(record.text, after)
         if standing == "refuted" and record.state in ("pending", "active"):
-            event = memory.event("retired", record.id, data={"reason": why}, after=record.head)
-            by = replace(event.by, kind="user" if objects else "rule", session=after.session)
-            retired.append(memory.commit([replace(event, by=by)])[0].record)
+            by = replace(memory.actor, kind="user" if objects else "rule", session=after.session)
+            event = memory.event("retired", record.id, data={"reason": why}, after=record.head, by=by)
+            retired.append(memory.commit([event])[0].record)
         elif standing == "confirmed" and record.state == "pending":
             outcome = confirm(memory, record.id)
             approved += [outcome.record] if isinstance(outcome, Written) else []
@@ -150,10 +151,9 @@ def _keep_statement(
     outdated = _outdated(memory, new, near, statement, known)
     old = [] if statement.doubtful else [*outdated, *(replaced if statement.corrects else ())]
     if not old and (again := _restated(memory, new, (*near, *known.shown))):
-        receipt = memory.event("used", again.id, data={"outcome": RESTATED, "note": statement.text})
+        data, by = {"outcome": RESTATED, "note": statement.text}, _actor(turn, by_user=True)
         about = derived_id(RESTATED, turn.session, f"{turn.id} {statement.text}", turn.began)
-        by = Actor(kind="user", name=turn.client or "hook", session=turn.session)
-        memory.commit([replace(receipt, id=about, at=turn.began, by=by)])
+        memory.commit([replace(memory.event("used", again.id, data=data, at=turn.began, by=by), id=about)])
         return None
     if not old and novelty(memory, draft) < NOVEL:
         return None  # it was retired before
@@ -233,8 +233,9 @@ def _admit(
 ) -> Written | WrittenPending | None:
     match verdict_on(memory, draft, waivers=Waivers(scope=True, duplicate=insist)):
         case Admitted(related=related):
-            by = Actor(kind="user" if by_user else "rule", name=turn.client or "hook", session=turn.session)
-            event = derived_event(memory, draft, turn.events[0], name=name or draft.body, by=by)
+            event = derived_event(
+                memory, draft, turn.events[0], name=name or draft.body, by=_actor(turn, by_user=by_user)
+            )
             return Written(record=memory.commit([event])[0].record, related=related)
         case Pending(why=why):
             return _make_pending(memory, turn, draft, why)
@@ -245,3 +246,28 @@ def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> Written
     # Pending since now, however late the activity is read.
     event = derived_event(memory, replace(draft, at=""), turn.events[0], name=draft.body, pending=True)
     return WrittenPending(record=memory.commit([event])[0].record, why=why)
+
+
+def _actor(turn: Turn, *, by_user: bool) -> Actor:
+    return Actor(kind="user" if by_user else "rule", name=turn.client or "hook", session=turn.session)
+
+
+# Ids of records that rules derive from activity follow from their source, so repeating changes nothing.
+
+
+def derived_id(kind: str, session: str, key: str, at: str) -> str:
+    """Return the id of a record that is derived from one place of a session."""
+    seconds = datetime.fromisoformat(parse_instant(at)).timestamp()
+    return fixed_id(seconds, f"{kind} {session} {key}")
+
+
+def derived_event(
+    memory: Memory, draft: Draft, first: HookEvent, *, name: str = "", pending: bool = False, by: Actor | None = None
+) -> Event:
+    """Return the event that stores a draft, by a rule unless `by` is given, with an id derived from its source."""
+    about = derived_id(draft.kind, first.session, f"{draft.extra['trail']} {name}".rstrip(), first.at)
+    event = draft_event(memory, draft, pending=pending)
+    actor = by or Actor(kind="rule", name=first.client or "hook", session=first.session)
+    # Without the checkout's current commit: it may have moved on since the activity.
+    data = {name: value for name, value in event.data.items() if name != "origin"}
+    return replace(event, id=about, about=about, by=actor, data=data)

@@ -4,17 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from holdfast.engine.search.similar import similar
-from holdfast.model.fold import fold
 from holdfast.model.record import Draft, Record
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.observe import observations_of
 from holdfast.policy.activity.session_summary import summary
 from holdfast.policy.activity.turns import Turn, turns
 from holdfast.policy.language.overlap import overlap
-from holdfast.verbs.capture.claims import Known, keep_claims, keep_statements, settle
-from holdfast.verbs.capture.derived_records import derived_event, derived_id, preview
+from holdfast.verbs.capture.claims import Known, derived_event, derived_id, keep_claims, keep_statements, settle
 from holdfast.verbs.capture.observer import Observation, Observed, Off, observe
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.write import preview, record_of
 
 SAME_TEXT, SAME_TITLE = 0.6, 0.8  # shares of words from which two observations report the same routine
 MOST_COUNTED = 50  # occurrences of a routine that are named; all are counted
@@ -71,21 +70,39 @@ def keep_drafts(memory: Memory, drafts: Sequence[Draft], activity: Sequence[Hook
         elif event.about not in (also := earlier.extra.get("also") or []):
             count = int(earlier.extra.get("count", 1)) + 1
             extra = {**earlier.extra, "count": count, "also": [*also, event.about][-MOST_COUNTED:]}
-            counted = memory.event("revised", earlier.id, data={"extra": extra}, after=earlier.head)
-            kept.append(memory.commit([replace(counted, by=event.by)])[0].record)
+            counted = memory.event("revised", earlier.id, data={"extra": extra}, after=earlier.head, by=event.by)
+            kept.append(memory.commit([counted])[0].record)
     return kept
 
 
 def summarise(memory: Memory, activity: Sequence[HookEvent], written: Draft | None = None) -> Record | None:
-    """Store or update the summary of a session; `activity` is its whole trail.
+    """Store or update the summary of a session, unless a person retired or edited it; `activity` is its whole trail.
 
     `written` is the observer's own summary; it stays until the session continues.
     """
     by_rule = summary(activity, memory.reader)
-    draft = _completed(written, by_rule) if written and by_rule else written or by_rule
-    if draft and (worktree := memory.checkout.origin().worktree):
+    draft = written or by_rule
+    if draft is None:
+        return None
+    if written and by_rule:  # rules read the user's own words, the branch and the state more reliably
+        own = {name: by_rule.fields[name] for name in ("constraints", "state") if name in by_rule.fields}
+        draft = replace(written, fields={**own, **written.fields}, extra={**by_rule.extra, **written.extra})
+    if worktree := memory.checkout.origin().worktree:
         draft = replace(draft, extra={**draft.extra, "worktree": worktree})
-    return _keep_summary(memory, draft, activity[0]) if draft else None
+    event = derived_event(memory, draft, activity[0])
+    known, wanted = memory.store.folded(event.about), record_of(event)
+    if known is None:
+        return _first_summary(memory, draft, activity[0])
+    same = all(getattr(known, name) == getattr(wanted, name) for name in ("title", "body", "fields")) and all(
+        known.extra.get(name) == wanted.extra.get(name) for name in ("branch", "worktree", "interrupted")
+    )
+    by_observer = "observer" in known.extra and "observer" not in draft.extra
+    better = by_observer and known.extra.get("until") == draft.extra["until"]
+    edited = any(stored.by.kind != "rule" for stored in memory.store.events_about(known.id))
+    if same or better or edited or known.state != "active":
+        return known
+    data = {"title": wanted.title, "body": wanted.body, "fields": dict(wanted.fields), "extra": dict(wanted.extra)}
+    return memory.commit([memory.event("revised", known.id, data=data, after=known.head, by=event.by)])[0].record
 
 
 def _claims(memory: Memory, every: Sequence[Turn], done: Sequence[Turn], since: str) -> Iterator[Record]:
@@ -113,42 +130,12 @@ def _repeated(memory: Memory, draft: Draft) -> Record | None:
     if draft.extra.get("commit"):
         return None  # every commit is a thing of its own
     for other, share in similar(memory.store, preview(memory, draft)):
-        same_place = all(other.fields.get(name) == draft.fields.get(name) for name in ("type", "files_modified"))
-        if (
-            other.kind == draft.kind
-            and same_place
-            and share >= SAME_TEXT
-            and overlap(other.title, draft.title) >= SAME_TITLE
-        ):
+        same = other.kind == draft.kind and all(
+            other.fields.get(name) == draft.fields.get(name) for name in ("type", "files_modified")
+        )
+        if same and share >= SAME_TEXT and overlap(other.title, draft.title) >= SAME_TITLE:
             return other
     return None
-
-
-def _completed(written: Draft, by_rule: Draft) -> Draft:
-    """Return the observer's summary with what rules read more reliably: the user's own words, the branch, the state."""
-    own = {name: by_rule.fields[name] for name in ("constraints", "state") if name in by_rule.fields}
-    return replace(written, fields={**own, **written.fields}, extra={**by_rule.extra, **written.extra})
-
-
-def _keep_summary(memory: Memory, draft: Draft, first: HookEvent) -> Record | None:
-    """Store a session's summary or revise the existing one, unless a person retired or edited it."""
-    event = derived_event(memory, draft, first)
-    known = memory.store.folded(event.about)
-    if known is None:
-        return _first_summary(memory, draft, first)
-    wanted = fold(None, event)
-    assert wanted is not None
-    same = all(getattr(known, name) == getattr(wanted, name) for name in ("title", "body", "fields")) and all(
-        known.extra.get(name) == wanted.extra.get(name) for name in ("branch", "worktree", "interrupted")
-    )
-    by_observer = "observer" in known.extra and "observer" not in draft.extra
-    better = by_observer and known.extra.get("until") == draft.extra["until"]
-    edited = any(stored.by.kind != "rule" for stored in memory.store.events_about(known.id))
-    if same or better or edited or known.state != "active":
-        return known
-    data = {"title": wanted.title, "body": wanted.body, "fields": dict(wanted.fields), "extra": dict(wanted.extra)}
-    revised = memory.event("revised", known.id, data=data, after=known.head)
-    return memory.commit([replace(revised, by=event.by)])[0].record
 
 
 def _first_summary(memory: Memory, draft: Draft, first: HookEvent) -> Record:
@@ -158,7 +145,6 @@ def _first_summary(memory: Memory, draft: Draft, first: HookEvent) -> Record:
         return memory.commit([derived_event(memory, draft, first)])[0].record
     again = replace(draft, extra={**draft.extra, "count": int(earlier.extra.get("count", 1)) + 1})
     event = derived_event(memory, again, first)
-    gone = memory.event(
-        "retired", earlier.id, data={"reason": f"repeated by a later session ({event.about})"}, after=earlier.head
-    )
-    return memory.commit([event, replace(gone, by=event.by)])[0].record
+    why = {"reason": f"repeated by a later session ({event.about})"}
+    gone = memory.event("retired", earlier.id, data=why, after=earlier.head, by=event.by)
+    return memory.commit([event, gone])[0].record

@@ -11,9 +11,8 @@ from holdfast.model.ports import History
 from holdfast.model.record import Draft, Record
 from holdfast.policy.activity.commits import is_of_changelog, learnable, needs_approval, without_commit
 from holdfast.policy.language.noteworthy import NOVEL
-from holdfast.verbs.capture.derived_records import novelty
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.write import draft_event
+from holdfast.verbs.records.write import draft_event, novelty
 
 LIMIT, MOST, MOST_KEPT = 2_000, 10_000, 100
 _MARK = "learned {}"
@@ -42,15 +41,19 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
     commits = list({commit.hash: commit for commit in (*recent, *fresh)}.values())
     new = {commit.hash for commit in fresh}
     learned = learnable(commits, history.changelog() if fresh else ("", ""))
-    drafts = {
-        _about(memory, draft): draft for draft in learned if is_of_changelog(draft) or new & set(draft.extra["commits"])
-    }
+    drafts = dict[str, Draft]()
+    for draft in learned:
+        if is_of_changelog(draft) or new & set(draft.extra["commits"]):
+            # Its id is derived from its first commit and its file, so that it is stable.
+            first, place = draft.extra["commits"][0], next(iter(draft.anchors), "")
+            name = f"learn {memory.project} {draft.kind} {draft.fields.get('subtitle', '')} {first} {place}"
+            drafts[fixed_id(datetime.fromisoformat(str(draft.extra["began"])).timestamp(), name)] = draft
     events = [event for about, draft in drafts.items() if (event := _event(memory, about, draft))]
     kept = events[-MOST_KEPT:]
-    previews = (
-        [record for event in kept if (record := fold(memory.store.folded(event.about), event))] if dry_run else []
-    )
-    records = previews if dry_run else [entry.record for entry in memory.commit(kept)]
+    if dry_run:
+        records = [record for event in kept if (record := fold(memory.store.folded(event.about), event))]
+    else:
+        records = [entry.record for entry in memory.commit(kept)]
     if head and not (dry_run or since):
         memory.store.note(_MARK.format(memory.project), head)
     return Learned(
@@ -67,22 +70,13 @@ def learned_up_to(memory: Memory) -> str:
     return memory.store.setting(_MARK.format(memory.project))
 
 
-def _about(memory: Memory, draft: Draft) -> str:
-    """Return the record id of a draft, derived from its first commit and its file, so that it is stable."""
-    first, place = draft.extra["commits"][0], next(iter(draft.anchors), "")
-    name = f"learn {memory.project} {draft.kind} {draft.fields.get('subtitle', '')} {first} {place}"
-    return fixed_id(datetime.fromisoformat(str(draft.extra["began"])).timestamp(), name)
-
-
 def _event(memory: Memory, about: str, draft: Draft) -> Event | None:
     """Return the event that stores a draft or updates a series of fixes; None if it is known or was decided on."""
     known = memory.store.folded(about)
     if known is None and novelty(memory, replace(draft, body=without_commit(draft.body))) < NOVEL:
         return None
-    # Pending since now, however old the commit is.
-    event = draft_event(
-        memory, replace(draft, at="") if needs_approval(draft) else draft, pending=needs_approval(draft)
-    )
+    pending = needs_approval(draft)  # since now, however old the commit is
+    event = draft_event(memory, replace(draft, at="") if pending else draft, pending=pending)
     origin = {} if is_of_changelog(draft) else {"commit": draft.extra["commits"][-1]}
     if known is None:
         return replace(event, id=about, about=about, by=BY, data={**event.data, "origin": origin})
@@ -90,4 +84,4 @@ def _event(memory: Memory, about: str, draft: Draft) -> Event | None:
     if known.body == event.data["body"] or known.state not in ("active", "pending") or not is_ours:
         return None
     changed = {name: event.data[name] for name in ("title", "body", "fields", "extra") if name in event.data}
-    return replace(memory.event("revised", about, data=changed, after=known.head), by=BY)
+    return memory.event("revised", about, data=changed, after=known.head, by=BY)

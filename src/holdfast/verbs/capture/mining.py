@@ -71,43 +71,49 @@ class OutputStatus:
 
 def log_output(memory: Memory, text: str, session: str = "") -> int:
     """Store what a session wrote for mining, with credentials masked; return the number of characters stored."""
-    body = _clean(text)
+    # Private spans go first: half of one would not be recognized.
+    plain = drop_private(text)[-READ - MARGIN :].replace("\0", "").encode(errors="replace").decode()
+    body = str(masked(plain))[-READ:].strip()
+    if len(body) > LONGEST:
+        body = body[-LONGEST:].partition("\n")[2] or body[-LONGEST:]
     if len(body) < SHORTEST:
         return 0
     store, now = memory.store, memory.clock.now()
+    oldest, most = days_before(now, memory.config.output_days), memory.config.output_characters
     with store.transaction():
         project = store.project_number(memory.project, make=True)
         outputs.add(store, project=project, session=masked(session) or memory.actor.session, at=now, body=body)
-        outputs.prune(
-            store,
-            before=days_before(now, memory.config.output_days),
-            characters=memory.config.output_characters,
-            outputs=MOST_OUTPUTS,
-        )
+        outputs.prune(store, before=oldest, characters=most, outputs=MOST_OUTPUTS)
     return len(body)
 
 
 def mine_outputs(memory: Memory) -> Run:
     """Count what this project's new output says, and offer what is clear or recurred often enough."""
-    store, project = memory.store, memory.store.project_number(memory.project)
-    run = Run()
+    store, project = memory.store, memory.here
+    read, found, counted = 0, 0, 0
     while output := outputs.next_unmined(store, project):
         patterns = _patterns(memory, output)  # outside the transaction: it takes up to a tenth of a second
         with store.transaction():
             if outputs.advance(store, output, memory.clock.now()):
-                known = records.by_ids(
-                    store, [pattern.id for pattern in patterns]
-                )  # what was decided before counts no more
-                decided = {id_ for id_, entry in known.items() if entry.record.state != "pending"}
-                counted = sum(outputs.see(store, output, pattern) for pattern in patterns if pattern.id not in decided)
-                run = replace(
-                    run, outputs=run.outputs + 1, found=run.found + len(patterns), counted=run.counted + counted
-                )
+                known = records.by_ids(store, [pattern.id for pattern in patterns])
+                decided = {
+                    id_ for id_, entry in known.items() if entry.record.state != "pending"
+                }  # these count no more
+                counted += sum(outputs.see(store, output, pattern) for pattern in patterns if pattern.id not in decided)
+                read, found = read + 1, found + len(patterns)
     outputs.expire(store, project, before=days_before(memory.clock.now(), memory.config.mined_days))
-    run = _offer_due(memory, project, run)
-    for record in run.approved:
+    offered = dict[str, list[Record]](pending=[], active=[])
+    for pattern in outputs.due(store, project, confidence=KEEP_CONFIDENCE, occurrences=REVIEW_OCCURRENCES):
+        with store.transaction():
+            outputs.note_counted(store, pattern)
+            if events := _events(memory, pattern):
+                memory.commit(events)
+                record = find(memory, pattern.id).record
+                offered[record.state].append(record)
+    for record in offered["active"]:
         promote(memory, record.id, why="mined_approved")
-    return run
+    pending, approved = tuple(offered["pending"]), tuple(offered["active"])
+    return Run(outputs=read, found=found, counted=counted, offered=pending, approved=approved)
 
 
 def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
@@ -142,9 +148,8 @@ def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> li
 
 def output_status(memory: Memory) -> OutputStatus:
     """Return what is stored of this project's output, and how far it was mined."""
-    project = memory.store.project_number(memory.project)
     return OutputStatus(
-        held=outputs.output_counts(memory.store, project),
+        held=outputs.output_counts(memory.store, memory.here),
         most_days=memory.config.output_days,
         most_characters=memory.config.output_characters,
         waiting=len(_pending(memory)),
@@ -154,66 +159,41 @@ def output_status(memory: Memory) -> OutputStatus:
 def outputs_logged(memory: Memory, *, session: str = "", days: float = 0.0) -> int:
     """Return how many outputs this project, or one session, logged; with `days`, only recent ones."""
     since = days_before(memory.clock.now(), days) if days else ""
-    return outputs.counted(memory.store, memory.store.project_number(memory.project), session=session, since=since)
+    return outputs.counted(memory.store, memory.here, session=session, since=since)
 
 
 def drop_outputs(memory: Memory, *, session: str = "") -> int:
     """Delete this project's logged output, or one session's, for good; counts made from it stay."""
-    return outputs.drop(memory.store, memory.store.project_number(memory.project), session)
-
-
-def _clean(text: str) -> str:
-    """Return the end of a log as it may be stored. Private spans go first: half of one would not be recognized."""
-    plain = drop_private(text)[-READ - MARGIN :].replace("\0", "").encode(errors="replace").decode()
-    whole = str(masked(plain))[-READ:].strip()
-    return whole if len(whole) <= LONGEST else whole[-LONGEST:].partition("\n")[2] or whole[-LONGEST:]
+    return outputs.drop(memory.store, memory.here, session)
 
 
 def _patterns(memory: Memory, output: Output) -> list[Pattern]:
-    """Return the findings of an output as patterns; text that held a credential is left out."""
-    return [
-        Pattern(
-            id=_id_of(memory.project, key),
-            key=key,
-            kind=finding.kind,
-            body=finding.text,
-            confidence=finding.confidence,
-            occurrences=1,
-            reported=0,
-            sessions=1,
-            first_at=output.at,
-            last_at=output.at,
-        )
-        for finding in mine(output.body)
-        if _MASKED not in finding.text and (key := pattern_key(finding))
-    ]
+    """Return the findings of an output as patterns; text that held a credential is left out.
 
-
-def _id_of(project: str, key: str) -> str:
-    """Return the id of the record a pattern becomes: always the same, so that a decision on it is final everywhere.
-
-    Ids begin with a time that distinguishes them, so that time is derived from the name as well.
+    The id of the record a pattern becomes is always the same, so that a decision on it is final everywhere. Ids begin
+    with a time that distinguishes them, so that time is derived from the name as well.
     """
-    name = f"mined\n{project}\n{key}"
-    drawn = int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) % (_YEARS * 1000)
-    return fixed_id(_EARLIEST + drawn / 1000, name)
-
-
-def _offer_due(memory: Memory, project: int, run: Run) -> Run:
-    """Create or update the records of patterns that are due."""
-    store = memory.store
-    offered: list[Record] = []
-    for pattern in outputs.due(store, project, confidence=KEEP_CONFIDENCE, occurrences=REVIEW_OCCURRENCES):
-        with store.transaction():
-            outputs.note_counted(store, pattern)
-            if events := _events(memory, pattern):
-                memory.commit(events)
-                offered.append(find(memory, pattern.id).record)
-    return replace(
-        run,
-        offered=tuple(record for record in offered if record.state == "pending"),
-        approved=tuple(record for record in offered if record.state == "active"),
-    )
+    patterns = []
+    for finding in mine(output.body):
+        if _MASKED in finding.text or not (key := pattern_key(finding)):
+            continue
+        name = f"mined\n{memory.project}\n{key}"
+        drawn = int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) % (_YEARS * 1000)
+        patterns.append(
+            Pattern(
+                id=fixed_id(_EARLIEST + drawn / 1000, name),
+                key=key,
+                kind=finding.kind,
+                body=finding.text,
+                confidence=finding.confidence,
+                occurrences=1,
+                reported=0,
+                sessions=1,
+                first_at=output.at,
+                last_at=output.at,
+            )
+        )
+    return patterns
 
 
 def _events(memory: Memory, pattern: Pattern) -> list[Event]:
@@ -238,21 +218,18 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
         return []  # a duplicate, retired before, or transient
     if known:
         extra = {**known.record.extra, **seen}
-        first = memory.event("revised", pattern.id, data={"extra": extra}, after=known.record.head)
+        first = memory.event("revised", pattern.id, data={"extra": extra}, after=known.record.head, by=by)
     else:
-        first = replace(draft_event(memory, draft, pending=True), id=pattern.id, about=pattern.id)
-    events = [first]
+        first = replace(draft_event(memory, draft, pending=True), id=pattern.id, about=pattern.id, by=by)
     # The settings may allow approving a pattern automatically; both must be set.
     confidence, occurrences = memory.config.mined_confidence, memory.config.mined_occurrences
     often = bool(confidence and occurrences) and pattern.confidence >= confidence and pattern.occurrences >= occurrences
-    if isinstance(verdict, Admitted) and often:
-        events.append(memory.event("confirmed", pattern.id, after=first.id))
-    return [replace(event, by=by) for event in events]
+    approved = isinstance(verdict, Admitted) and often
+    return [first, *([memory.event("confirmed", pattern.id, after=first.id, by=by)] if approved else ())]
 
 
 def _pending(memory: Memory) -> list[Record]:
-    chosen = Filter(projects=(memory.store.project_number(memory.project),), states=("pending",))
-    page = records.page(memory.store, chosen, limit=MOST_OFFERED)
+    page = records.page(memory.store, Filter(projects=(memory.here,), states=("pending",)), limit=MOST_OFFERED)
     return [entry.record for entry in page if is_mined(entry.record) and not lapsed(memory, entry.record)]
 
 

@@ -9,20 +9,11 @@ from holdfast.engine.raw import counters
 from holdfast.engine.raw.counters import Failure
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.ids import instant
-from holdfast.model.observer import (
-    Answered,
-    Declined,
-    Observing,
-    RateLimited,
-    Rejected,
-    Reply,
-    TimedOut,
-    Unreachable,
-)
+from holdfast.model.observer import Answered, Declined, Observing, RateLimited, Rejected, TimedOut, Unreachable
 from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.observer_prompt import most_spent, question_of
-from holdfast.policy.activity.observer_reply import Malformed, ParsedReply, drafts_of, read_reply, summary_draft
+from holdfast.policy.activity.observer_reply import Malformed, drafts_of, read_reply, summary_draft
 from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.activity.turns import Turn
 from holdfast.policy.secrets.find import mask_secrets
@@ -113,7 +104,14 @@ def observe(
             used = 0
     counters.settle(memory.store, TOKENS, now, needed, used)
     counters.add(memory.store, CALLS, now)
-    return _noted(memory, _read(reply, observing, turns, activity, used))
+    if not isinstance(reply, Answered):
+        return _noted(memory, reply)
+    parsed = read_reply(reply.text, observing.mode)
+    if isinstance(parsed, Malformed):
+        return _noted(memory, parsed)
+    by = f"{observing.observer.name} {observing.observer.model}"
+    drafts, written = drafts_of(parsed, turns, by), summary_draft(parsed, activity, by)
+    return _noted(memory, Observed(drafts=tuple(drafts), summary=written, tokens=used))
 
 
 def observer_status(memory: Memory) -> ObserverStatus:
@@ -143,45 +141,32 @@ def _observing(memory: Memory) -> Observing | Rejected:
         return Rejected(said=str(problem))
 
 
-def _read(
-    reply: Reply, observing: Observing, turns: Sequence[Turn], activity: Sequence[HookEvent], used: int
-) -> Observation:
-    if not isinstance(reply, Answered):
-        return reply
-    match read_reply(reply.text, observing.mode):
-        case Malformed() as malformed:
-            return malformed
-        case ParsedReply() as parsed:
-            by = f"{observing.observer.name} {observing.observer.model}"
-            drafts = drafts_of(parsed, turns, by)
-            return Observed(drafts=tuple(drafts), summary=summary_draft(parsed, activity, by), tokens=used)
-
-
 def _noted(memory: Memory, outcome: Observation) -> Observation:
-    """Record a failure and how long to pause the observer; a success ends the pause."""
+    """Record a failure and pause the observer: twice as long after each failure in a row, and at least as long as it asks for.
+
+    A success ends the pause.
+    """
+    at_least, message = 0.0, ""
     match outcome:
-        case RateLimited(seconds=seconds, said=message):
-            _pause(memory, min(seconds, LONGEST_ASKED), f"rate limited: {message}")
-        case Rejected(said=message):
-            _pause(memory, REJECTED_WAIT, f"invalid settings: {message}")
+        case RateLimited(seconds=seconds, said=said):
+            at_least, message = min(seconds, LONGEST_ASKED), f"rate limited: {said}"
+        case Rejected(said=said):
+            at_least, message = REJECTED_WAIT, f"invalid settings: {said}"
         case TimedOut(seconds=seconds):
-            _pause(memory, 0.0, f"no answer within {seconds:.0f} s")
-        case Unreachable(said=message):
-            _pause(memory, 0.0, f"unreachable: {message}")
-        case Malformed(said=message):
-            _pause(memory, 0.0, f"no observation in the reply: {message}")
+            message = f"no answer within {seconds:.0f} s"
+        case Unreachable(said=said):
+            message = f"unreachable: {said}"
+        case Malformed(said=said):
+            message = f"no observation in the reply: {said}"
         case Observed() if memory.store.setting(WAIT):
             memory.store.note(WAIT, "")
+    if message:
+        failures, now = _waited(memory)[1] + 1, memory.clock.now()
+        wait = max(at_least, min(FIRST_WAIT * 2.0 ** (failures - 1), LONGEST_WAIT))
+        until = instant(datetime.fromisoformat(now).timestamp() + wait)
+        memory.store.note(WAIT, json.dumps({"until": until, "failures": failures}))
+        memory.note_failure("observer", mask_secrets(message))
     return outcome
-
-
-def _pause(memory: Memory, at_least: float, message: str) -> None:
-    """Pause the observer: twice as long after each failure in a row, and at least as long as it asks for."""
-    failures, now = _waited(memory)[1] + 1, memory.clock.now()
-    seconds = max(at_least, min(FIRST_WAIT * 2.0 ** (failures - 1), LONGEST_WAIT))
-    until = instant(datetime.fromisoformat(now).timestamp() + seconds)
-    memory.store.note(WAIT, json.dumps({"until": until, "failures": failures}))
-    memory.note_failure("observer", mask_secrets(message))
 
 
 def _waited(memory: Memory) -> tuple[str, int]:

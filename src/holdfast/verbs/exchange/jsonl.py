@@ -13,6 +13,7 @@ from holdfast.model.foreign_json import TooDeep, parse_json
 from holdfast.model.record import Record, record_to_json
 from holdfast.verbs.exchange.incoming import marks_of
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.read import pages
 
 FORMAT = 1
 PAGE = 1_000
@@ -38,11 +39,9 @@ def export(memory: Memory) -> Iterator[str]:
 
 def records_of(memory: Memory) -> Iterator[Record]:
     """Yield every active or retired record in the order of their numbers; starters are left out."""
-    last, store = -1, memory.store
-    while page := records.after(store, last, PAGE):
-        kept = [entry.record for entry in page if entry.record.state in ("active", "retired")]
-        yield from (record for record in kept if record.source != "starter")
-        last = page[-1].number
+    for record in (record for page in pages(memory) for record in page):
+        if record.state in ("active", "retired") and record.source != "starter":
+            yield record
 
 
 def export_records(memory: Memory) -> Iterator[str]:

@@ -1,30 +1,51 @@
-"""Sync the store with a replica, both ways: import what arrived, then export what changed."""
+"""Sync the store with a replica, both ways: import what arrived, then export what changed.
 
+Edits of files become events: an edit revises, a new file records, a deleted file retires.
+"""
+
+import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from typing import Any
 
 from holdfast.engine.locks import turn
 from holdfast.engine.views import records
-from holdfast.model.event import FOLDING, SHARED, Event
-from holdfast.model.fold import REJECTED, set_aside
+from holdfast.model.errors import Invalid
+from holdfast.model.event import FOLDING, SHARED, Actor, Event, Json
+from holdfast.model.fold import REJECTED, fold, set_aside
 from holdfast.model.foreign import Remark
+from holdfast.model.ids import named_id
 from holdfast.model.ports import RemoteReplica, Replica
-from holdfast.model.record import Record, record_to_json
-from holdfast.model.replica import DeletedFile, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts
-from holdfast.model.text import counted
+from holdfast.model.record import GLOBAL, Draft, Record, plain, record_to_json
+from holdfast.model.replica import (
+    BIRTH,
+    DeletedFile,
+    Edit,
+    ReadOutcome,
+    ReplicaChanges,
+    ReplicaUpdate,
+    WriteCounts,
+    parts_of,
+)
+from holdfast.model.text import check_keepable, counted, headline
 from holdfast.policy.admission.admit import secret_names
 from holdfast.policy.admission.sharing import Sharing, is_carried
-from holdfast.policy.secrets.find import mask_secrets, texts_of
-from holdfast.verbs.exchange.edits import Plan, plan_edits, plan_retirements
+from holdfast.policy.secrets.find import find_secrets, mask_secrets, texts_of
 from holdfast.verbs.exchange.incoming import FROM_THE_FUTURE, TOO_EARLY, Passed, keep_events, passed
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import overwritten
+from holdfast.verbs.records.read import pages
+from holdfast.verbs.records.write import check_draft, draft_event, refuse_secrets
 
-PAGE = 1_000
 TRIES = 5
 Agree = Callable[[str], bool]
+REMOVED = "its file was removed"
+_DRAFT = frozenset(spec.name for spec in fields(Draft)) - {"at", "links", "project", "source"}
+_MERGED = ("fields", "extra")  # mappings that are merged entry by entry
+_ALWAYS = frozenset({"kind", "confidence", "visibility"})  # deleting their line in a file does not empty these
+_GONE = object()
 
 
 def never(_question: str) -> bool:
@@ -45,6 +66,27 @@ class Synced:
     offline: str = ""
     pushed: int = 0
     held: Mapping[str, int] = field(default_factory=dict)  # quarantined memories by author
+
+
+@dataclass(slots=True)
+class Plan:
+    """The events of edits, the records of new files, and what is left unchanged."""
+
+    events: list[Event] = field(default_factory=list)
+    # Events that pass the border: of new records with an id, and of committed edits.
+    arriving: list[Event] = field(default_factory=list)
+    born: dict[str, str] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+    refused: list[Remark] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)  # about files that were used nevertheless
+    old: dict[str, str] = field(default_factory=dict)
+    # Of events that pass the border; None: edited on this machine.
+    authors: dict[str, str | None] = field(default_factory=dict)
+
+    def arrive(self, events: Sequence[Event], author: str) -> None:
+        """Let events pass the border under an author's name; without one they count as edited on this machine."""
+        self.arriving += events
+        self.authors |= dict.fromkeys((event.id for event in events), author or None)
 
 
 def sync(
@@ -211,9 +253,177 @@ def _changed(memory: Memory, cursor: int, sharing: Sharing, more: set[str]) -> I
             if record := memory.store.folded(about):
                 yield record
         return
-    homes = memory.store.homes(sharing.project)
-    for low, high in map(records.span, homes) if sharing.team else [(0, sys.maxsize)]:
-        last = low - 1
-        while page := [entry for entry in records.after(memory.store, last, PAGE) if entry.number <= high]:
-            yield from (entry.record for entry in page)
-            last = page[-1].number
+    spans = map(records.span, memory.store.homes(sharing.project)) if sharing.team else [(0, sys.maxsize)]
+    yield from (record for span in spans for page in pages(memory, span) for record in page)
+
+
+def plan_edits(memory: Memory, arrived: ReplicaChanges, sharing: Sharing, *, lost: bool) -> Plan:
+    """Return the events of edited files. `lost`: the former content of the files is unknown."""
+    plan = Plan()
+    for edit in arrived.edits:
+        try:
+            _plan(memory, edit, sharing, plan, jumped=arrived.jumped, lost=lost)
+        except Invalid as problem:
+            plan.refused.append(Remark(where=edit.where, why=str(problem)))
+    return plan
+
+
+def plan_retirements(memory: Memory, gone: Sequence[DeletedFile], plan: Plan) -> list[Event]:
+    """Return the events that retire records whose files were deleted here; deletions by a commit pass the border."""
+    retirements = []
+    for file in gone:
+        record, history = memory.store.folded(file.about), memory.store.events_about(file.about)
+        aside = set_aside(history) if file.author else {}
+        # The same deletion may have arrived before, without counting.
+        waits = any(event.verb == "retired" and event.by.name == file.author for event in history if event.id in aside)
+        if record is None or record.state != "active" or waits:
+            continue
+        if file.doubt and memory.config.quarantine != "off":
+            plan.refused.append(Remark(where=file.where, why=f"It was deleted, but {file.doubt}."))
+            continue
+        who = memory.acting_as(file.author) if file.author else memory
+        event = who.event("retired", record.id, data={"reason": REMOVED}, after=record.head)
+        if file.author:
+            plan.arrive([event], file.author)
+        else:
+            retirements.append(event)
+    return retirements
+
+
+def _plan(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan, *, jumped: bool, lost: bool) -> None:
+    if edit.doubt and memory.config.quarantine != "off":
+        raise Invalid(f"It was not imported: {edit.doubt}.")
+    if secrets := refuse_secrets(edit.said):
+        raise Invalid(f"It contains a secret ({', '.join(secrets.names)}).", hint="Remove it from the file.")
+    if find_secrets(edit.where):  # the names of files are in the state of the replica
+        raise Invalid("Its name contains a secret.", hint="Rename the file.")
+    check_keepable(edit.said)
+    who = memory.acting_as(edit.author) if edit.author else memory
+    if not edit.about:
+        plan.born[edit.where] = _plan_new(memory, edit, sharing, plan)
+        return
+    history = memory.store.events_about(edit.about)
+    record = memory.store.folded(edit.about)
+    if record is None:
+        plan.arrive(_recorded_elsewhere(memory, edit, sharing), edit.author)
+        plan.born[edit.where] = edit.about
+        return
+    _check_open(record, edit, sharing)
+    base = edit.before if edit.before is not None else _nearest(history, edit.said, sharing)
+    unchanged = edit.before is None and base == edit.said
+    if unchanged and jumped:
+        plan.old[edit.where] = record.id
+        return
+    plan.touched.add(record.id)
+    if record.state == "retired" and lost:
+        if not unchanged:
+            raise Invalid(f"It was retired ({record.reason}).", hint=f"Run `holdfast restore {record.id}` first.")
+        return  # a leftover file
+    done = [who.event("restored", record.id, after=record.head)] if record.state == "retired" else []
+    done += _revision(who, record, base, edit.said, after=done[0].id if done else record.head)
+    plan.arrive(done, edit.author) if edit.author else plan.events.extend(done)
+    fixed = BIRTH - {"id"} - sharing.implied.keys()
+    if changed := sorted(name for name in fixed if base.get(name) != edit.said.get(name)):
+        plan.remarks.append(Remark(where=edit.where, why=f"{', '.join(changed)} cannot be changed by hand"))
+
+
+def _plan_new(memory: Memory, edit: Edit, sharing: Sharing, plan: Plan) -> str:
+    """Plan the record of a new file and return its id; a committed file gets the same id on every read."""
+    if not edit.author:
+        parts = edit.said
+        values = {name: parts[name] for name in _DRAFT & parts.keys()} | dict(sharing.implied)
+        project = values.get("project", parts.get("project", GLOBAL))
+        event = draft_event(memory, _draft({**values, "project": project, "body": parts.get("body", "")}))
+        # Parts that a draft has no field for are kept.
+        unknown = {name: item for name, item in parts.items() if name not in _DRAFT | BIRTH | {"verified_at", "body"}}
+        plan.events.append(replace(event, data={**event.data, **unknown}))
+        return event.about
+    about = named_id(f"file {edit.where}\n{edit.author}\n{json.dumps(edit.said, sort_keys=True, default=str)}")
+    if not memory.store.events_about(about):
+        title = edit.said.get("title") or headline(str(edit.said.get("body", "")))
+        identified = replace(edit, about=about, said={**edit.said, "title": title})
+        plan.arrive(_recorded_elsewhere(memory, identified, sharing), edit.author)
+    return about
+
+
+def _check_open(record: Record, edit: Edit, sharing: Sharing) -> None:
+    if record.state == "erased":
+        raise Invalid("It was erased.", hint="Delete the file, or remove its id to make it a new memory.")
+    if record.state == "retired" and edit.before is not None:
+        raise Invalid(f"It was retired meanwhile ({record.reason}).", hint=f"Run `holdfast restore {record.id}` first.")
+    if not is_carried(record, sharing) and record.state not in ("pending", "held"):
+        raise Invalid("It is private here, or belongs to another project.")
+
+
+def _recorded_elsewhere(memory: Memory, edit: Edit, sharing: Sharing) -> list[Event]:
+    """Return the events of a file about a record made elsewhere: the same on every machine that reads it."""
+    parts = edit.said
+    if not parts.get("body") and not parts.get("title"):
+        raise Invalid("It is empty.")
+    at = parts.get("created_at") or memory.clock.now()
+    by = _actor(parts.get("by"))
+    data = {name: item for name, item in parts.items() if name not in ("id", "by", "created_at", "verified_at")}
+    first = named_id(f"file {edit.about}", at, after=edit.about)  # the original event, if it ever arrives, sorts first
+    events = [Event(id=first, about=edit.about, verb="recorded", at=at, by=by, data={**data, **sharing.implied})]
+    if checked := parts.get("verified_at"):
+        name = named_id(f"file {edit.about} {checked}", checked, after=first)
+        events.append(Event(id=name, about=edit.about, verb="verified", at=checked, by=by))
+    return events
+
+
+def _revision(memory: Memory, record: Record, base: Json, parts: Json, *, after: str) -> list[Event]:
+    """Return the events that apply the changes of a file to its record, and nothing else."""
+    now = parts_of(record)
+    changed = _changed_parts(base, parts, now)
+    checked = changed.pop("verified_at", "")
+    if "body" in changed and "title" not in changed and record.body.startswith(record.title.rstrip("…")):
+        changed["title"] = ""  # the title was derived from the text, so it follows it
+    current = {name: getattr(record, name) for name in _DRAFT}
+    draft = check_draft(memory, _draft({**current, **{name: changed[name] for name in _DRAFT & changed.keys()}}))
+    data = {name: plain(getattr(draft, name)) if name in _DRAFT else item for name, item in changed.items()}
+    data = {name: item for name, item in data.items() if item != now.get(name)}
+    events = [memory.event("revised", record.id, data=data, after=after)] if data else []
+    if checked and checked != record.verified_at:
+        events.append(memory.event("verified", record.id, after=events[-1].id if events else after, at=checked))
+    return events
+
+
+def _changed_parts(base: Json, parts: Json, now: Json) -> Json:
+    """Return the changed parts in their new form: mappings entry by entry, the rest whole."""
+    changed: Json = {}
+    for name in sorted({*base, *parts} - BIRTH):
+        if base.get(name) == parts.get(name):
+            continue
+        if name in _MERGED:
+            old, new = base.get(name, {}), parts.get(name, {})
+            ours = {key: new.get(key, _GONE) for key in {*old, *new} if old.get(key) != new.get(key)}
+            merged = {**now.get(name, {}), **ours}
+            changed[name] = {key: item for key, item in merged.items() if item is not _GONE}
+        elif name in parts or name not in _ALWAYS:
+            changed[name] = parts[name] if name in parts else type(base[name])()
+    return {name: item for name, item in changed.items() if item != now.get(name)}
+
+
+def _nearest(history: Sequence[Event], content: Json, sharing: Sharing) -> Json:
+    """Return the former state of a record that is nearest to a file: most likely what it was written from."""
+    best, distance, record = dict[str, Any](), None, None
+    for event in history:
+        record = fold(record, event)
+        if record is None:
+            continue
+        parts = parts_of(record, frozenset(sharing.implied))
+        apart = sum(parts.get(name) != content.get(name) for name in {*parts, *content})
+        if distance is None or apart <= distance:
+            best, distance = parts, apart
+    return best
+
+
+def _draft(values: Mapping[str, Any]) -> Draft:
+    listed = {name: tuple(item) for name, item in values.items() if name in ("scopes", "tags", "anchors", "triggers")}
+    return Draft(**{**values, **listed})
+
+
+def _actor(author: Any) -> Actor:
+    by = author if isinstance(author, dict) else {}
+    kind, name = by.get("kind"), by.get("name", "")
+    return Actor(kind=kind if kind in ("agent", "user", "rule") else "user", name=name if isinstance(name, str) else "")

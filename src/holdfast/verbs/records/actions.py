@@ -9,7 +9,7 @@ from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.admission.refusals import explain
 from holdfast.policy.ranking.trust import REASONS
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.hot import pin, promote, unpin
+from holdfast.verbs.records.hot import Trust, change_trust, pin, promote, unpin
 from holdfast.verbs.records.lifecycle import (
     Done,
     Revision,
@@ -24,7 +24,6 @@ from holdfast.verbs.records.lifecycle import (
     version_at,
 )
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
-from holdfast.verbs.truth.trust import Trust, change_trust
 from holdfast.verbs.truth.verify import update_value, verify
 from holdfast.verbs.upkeep.erasing import backups_of, erase
 

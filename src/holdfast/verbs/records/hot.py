@@ -7,20 +7,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.engine.views import Entry, records, signals, usage
-from holdfast.model.errors import Conflict
+from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between
 from holdfast.model.query import Usage
 from holdfast.model.record import GLOBAL, Record
+from holdfast.model.text import check_text
 from holdfast.policy.ranking.hot_set import hot_score, stale_after, uses_of, why_not_hot
 from holdfast.policy.ranking.salience import importance, salience
-from holdfast.policy.ranking.trust import decayed, trust
+from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust
 from holdfast.policy.ranking.weight import freshness
+from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory, find, is_at_hand
 from holdfast.verbs.records.read import called
 
 LOOK_BACK_DAYS = 30.0
 RULE = Actor(kind="rule", name="hot set")
+LONGEST_NOTE = 1_000
+LARGEST = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +57,8 @@ def vitals_of(
 ) -> list[Vitals]:
     """Return the measurements of records, in the order given; `warm` is the hot set, if it was read already."""
     store, now, ids = memory.store, memory.clock.now(), [entry.record.id for entry in entries]
-    used, changes, warm = (
-        usage.of(store, ids),
-        signals.trust_changes(store, ids),
-        _warm(memory) if warm is None else warm,
-    )
-    measured = []
+    used, changes, measured = usage.of(store, ids), signals.trust_changes(store, ids), list[Vitals]()
+    warm = _warm(memory) if warm is None else warm
     for number, record in ((entry.number, entry.record) for entry in called(memory, entries)):
         usage_, member = used.get(record.id, Usage()), warm.get(record.id)
         uses, value = uses_of(usage_), trust(record, [change.delta for change in changes.get(record.id, ())])
@@ -217,8 +217,7 @@ def _heated(
 ) -> Event:
     # The latest event by id wins, so it must sort after an event whose clock ran ahead.
     after = signals.last_heated(memory.store, record.id)
-    event = memory.event("heated", record.id, data={"hot": hot, "pinned": pinned, "why": why}, after=after)
-    return replace(event, by=by or event.by)
+    return memory.event("heated", record.id, data={"hot": hot, "pinned": pinned, "why": why}, after=after, by=by)
 
 
 def _member(memory: Memory, reference: str) -> Record:
@@ -226,3 +225,61 @@ def _member(memory: Memory, reference: str) -> Record:
     if record.id not in hot_ids(memory):
         raise Conflict(f"{record.id} is not in the hot set.", hint="`holdfast hot` lists the hot set.")
     return record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One change of trust."""
+
+    at: str
+    by: str
+    reason: str
+    delta: float
+    value: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """Trust in a record: at first, after ratings, and now."""
+
+    record: Record
+    base: float
+    value: float
+    now: float
+    history: tuple[Step, ...] = ()
+
+
+def trust_of(memory: Memory, reference: str) -> Trust:
+    """Return the trust in a record, with every change and its note."""
+    measured = vitals_of(memory, [find(memory, reference)])[0]
+    record, history = measured.record, list[Step]()
+    value = base = base_trust(record)
+    changes = signals.trust_changes(memory.store, [record.id]).get(record.id, [])
+    events = memory.store.events_with(change.event for change in changes)
+    for change in changes:
+        value, event = min(1.0, max(0.0, value + change.delta)), events[change.event]
+        by, note = event.by.name or event.by.kind, str(event.data.get("note", ""))
+        history.append(Step(at=change.at, by=by, reason=change.reason, delta=change.delta, value=value, note=note))
+    return Trust(record=record, base=base, value=measured.trust, now=measured.trust_now, history=tuple(history))
+
+
+def change_trust(
+    memory: Memory, reference: str, reason: str = "", *, raises: bool = True, delta: float | None = None, note: str = ""
+) -> Trust:
+    """Raise or lower trust for a reason, or by an amount; by 0.1 without either."""
+    if reason and reason not in REASONS:
+        raise Invalid(f"{reason!r} is not a reason.", hint=f"Use one of {', '.join(REASONS)}.")
+    if reason and (REASONS[reason] > 0) != raises:
+        raise Invalid(f"{reason} {'lowers' if raises else 'raises'} trust.", hint="Use the other direction.")
+    record = find(memory, reference).record
+    size = abs(delta) if delta is not None else abs(REASONS[reason]) if reason else 0.1
+    if not size <= LARGEST:  # also rejects NaN
+        raise Invalid("Trust can change by at most 1.")
+    data = {"reason": reason or ("used_correctly" if raises else "outdated"), "delta": size if raises else -size}
+    if note:
+        data["note"] = check_text(masked(note), "note", LONGEST_NOTE)
+    changes = signals.trust_changes(memory.store, [record.id]).get(record.id, [])
+    last = max((change.event for change in changes), default="")
+    memory.commit([memory.event("trusted", record.id, data=data, after=last)])
+    return trust_of(memory, record.id)

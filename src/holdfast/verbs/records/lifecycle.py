@@ -29,14 +29,7 @@ from holdfast.verbs.records.conflicts import SEEN
 from holdfast.verbs.records.freshness import snapshot_of
 from holdfast.verbs.records.hot import admit_used
 from holdfast.verbs.records.read import in_use
-from holdfast.verbs.records.write import (
-    NO_MEMORY,
-    allowed_scopes,
-    check_draft,
-    check_links,
-    refuse_secrets,
-    verdict_on,
-)
+from holdfast.verbs.records.write import NO_MEMORY, allowed_scopes, check_draft, check_links, refuse_secrets, verdict_on
 
 LONGEST_REASON = 1_000
 MOST_ACTIONS = 20  # that can be undone, per user
@@ -57,8 +50,7 @@ class Revision:
     confidence: Annotated[str | None, Asked("How sure it is.", choices=CONFIDENCES)] = None
     anchors: Annotated[tuple[str, ...] | None, Asked("Replaces its anchors.")] = None
     triggers: Annotated[
-        tuple[str, ...] | None,
-        Asked("Replaces its triggers: '' infers them again, none turns them off."),
+        tuple[str, ...] | None, Asked("Replaces its triggers: '' infers them again, none turns them off.")
     ] = None
     extra: Mapping[str, Any] | None = None
 

@@ -5,27 +5,37 @@ global ones by GLOBAL_FROM + n, and those of other projects by the whole number,
 surface has to use one memory throughout, because the numbers depend on its project.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 from holdfast.engine.views import Entry, labels, links, queries, records, usage
 from holdfast.engine.views.links import Arrow
 from holdfast.engine.views.records import PROJECT_BITS, Filter, homes_of
+from holdfast.model.anchor import Freshness, parse_anchor
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
+from holdfast.model.files import read_inside
 from holdfast.model.fold import as_of
 from holdfast.model.ids import parse_instant, short
 from holdfast.model.query import Order, Query, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.verbs.memory import Memory, find, lapsed
+from holdfast.verbs.records.freshness import freshness, is_here
 from holdfast.verbs.records.project import notes_on_nothing
 from holdfast.verbs.records.quarantine import provenance
 
-MOST_LISTED, MOST_FACETS = 1_000, 12
+MOST_LISTED, MOST_FACETS, PAGE = 1_000, 12, 1_000
 GLOBAL_FROM = 2_000_000_000
 _WITHIN = (1 << PROJECT_BITS) - 1
 _LARGEST = 1 << 63
+Level = Literal["summary", "full", "files"]
+LEVELS: tuple[str, ...] = get_args(Level)
+MOST_FILES, MOST_BYTES = 20, 100_000
+LARGEST = 20_000_000  # bytes; a larger file is not read
+HEAD = 5  # events of a record's history
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,14 +264,14 @@ def projects_of(memory: Memory, query: Query) -> tuple[str, ...] | None:
 def called(memory: Memory, entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """Return entries with the numbers that a surface shows."""
     home = memory.here
-    return tuple(replace(entry, number=_shown(home, entry.number)) for entry in entries)
 
+    def shown(number: int) -> int:
+        project = number >> PROJECT_BITS
+        if project == home:
+            return number & _WITHIN
+        return number if project else GLOBAL_FROM + number
 
-def _shown(home: int, number: int) -> int:
-    project = number >> PROJECT_BITS
-    if project == home:
-        return number & _WITHIN
-    return number if project else GLOBAL_FROM + number
+    return tuple(replace(entry, number=shown(entry.number)) for entry in entries)
 
 
 def entries_called(
@@ -272,8 +282,11 @@ def entries_called(
     A number that no record of the project has may be one that the record had in the `system` it came from, or the
     number within the store of a global record. `with_imported` returns these as well if a record here has the number.
     """
-    home = memory.here
-    own = {number: _stored(home, number) for number in numbers if 0 < number < _LARGEST}
+    home, own = memory.here, dict[int, int]()  # the number in the store of each
+    for number in (number for number in numbers if 0 < number < _LARGEST):
+        is_global = number >= GLOBAL_FROM and home
+        within = number - GLOBAL_FROM if is_global else (home << PROJECT_BITS) + number
+        own[number] = number if number > _WITHIN else within
     read = records.by_numbers(memory.store, {*own.values(), *own})
     found: dict[int, list[Entry]] = {}
     for number, stored in own.items():
@@ -285,8 +298,86 @@ def entries_called(
     return found
 
 
-def _stored(home: int, number: int) -> int:
-    """Return the number in the store of the record that a surface calls by a number."""
-    if number > _WITHIN:
-        return number
-    return number - GLOBAL_FROM if number >= GLOBAL_FROM and home else (home << PROJECT_BITS) + number
+def pages(memory: Memory, numbers: tuple[int, int] = (0, sys.maxsize)) -> Iterator[list[Record]]:
+    """Yield all records whose numbers in the store lie in a span, page by page, in order."""
+    last = numbers[0] - 1
+    while page := [entry for entry in records.after(memory.store, last, PAGE) if entry.number <= numbers[1]]:
+        yield [entry.record for entry in page]
+        last = page[-1].number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedFile:
+    """A file as it was at the record's commit, or as it is now if that is unknown; `cut` counts omitted bytes."""
+
+    path: str
+    text: str
+    commit: str = ""
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hydrated:
+    """A record with the requested context."""
+
+    shown: RecordDetails
+    freshness: Freshness | None = None
+    history: tuple[Event, ...] = ()
+    commit: tuple[str, str, str] | None = None  # author, date and subject
+    files: tuple[CitedFile, ...] = ()
+    left_out: tuple[str, ...] = ()  # files beyond the limit, or that do not exist
+
+
+def hydrate(memory: Memory, reference: str, level: Level = "full") -> Hydrated:
+    """Return a record at one of three depths."""
+    if level not in LEVELS:
+        raise Invalid(f"Unknown level {level!r}.", hint=f"Use one of {', '.join(LEVELS)}.")
+    shown = get(memory, reference)
+    record = shown.record
+    if level == "summary":
+        return Hydrated(shown=shown)
+    state = freshness(memory, [record]).get(record.id)
+    latest = tuple(memory.store.events_about(record.id)[-HEAD:])
+    is_local = is_here(memory, record.project)
+    commit = memory.checkout.facts_of(_commit_of(record)) if is_local else None
+    room, files, left_out = MOST_BYTES, list[CitedFile](), list[str]()
+    cited = (
+        _cited_files(record) or memory.checkout.files_of(_commit_of(record)) if level == "files" and is_local else ()
+    )
+    for path in cited:
+        content = _content(memory, record, path) if len(files) < MOST_FILES and room > 0 else None
+        if content is None:
+            left_out.append(path)
+            continue
+        raw, at = content
+        text = raw[:room].decode(errors="replace")
+        files.append(CitedFile(path=path, text=text, commit=at, cut=max(0, len(raw) - room)))
+        room -= len(raw)
+    full = Hydrated(shown=shown, freshness=state, history=latest, commit=commit)
+    return replace(full, files=tuple(files), left_out=tuple(left_out))
+
+
+def _cited_files(record: Record) -> list[str]:
+    """Return the files a record cites, its anchors first."""
+    places = [*record.anchors, *(record.seen.marks if record.seen else ())]
+    cited = (parse_anchor(place) for place in places)
+    paths = (anchor.path for anchor in cited if anchor.kind not in ("version", "commit", "absent"))
+    return list(dict.fromkeys(path for path in paths if path))
+
+
+def _content(memory: Memory, record: Record, path: str) -> tuple[bytes, str] | None:
+    """Return a file as it was when the record was last checked, by its content or commit; else as it is now."""
+    commit = _commit_of(record)
+    marks = record.seen.marks.items() if record.seen else ()
+    blobs = [mark.blob for anchor, mark in marks if mark.blob and anchor.startswith(path)]
+    for revision in (*blobs, *([f"{commit}:{path}"] if commit else ())):
+        if (raw := memory.checkout.content(revision)) is not None:
+            return raw, commit
+    try:
+        return read_inside(memory.checkout.top(), path, LARGEST), ""
+    except (OSError, ValueError):
+        return None  # gone, too large, or outside of the checkout
+
+
+def _commit_of(record: Record) -> str:
+    return (record.seen.commit if record.seen else "") or record.origin.commit

@@ -13,15 +13,7 @@ from holdfast.model.event import Event
 from holdfast.model.fold import fold
 from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import SEPARATE, check_fields, check_kind
-from holdfast.model.record import (
-    CONFIDENCES,
-    RELATIONS,
-    SOURCES,
-    VISIBILITIES,
-    Draft,
-    Link,
-    Record,
-)
+from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Draft, Link, Record
 from holdfast.model.scope import check_scopes, check_tags, within
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, check_text, headline
 from holdfast.policy.admission.admit import (
@@ -118,9 +110,8 @@ def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -
 
 def cancel(memory: Memory, reference: str) -> Record:
     """Reject a pending record."""
-    record = _pending(memory, reference)
-    event = memory.event("retired", record.id, data={"reason": "never confirmed"}, after=record.head)
-    return memory.commit([event])[0].record
+    record, why = _pending(memory, reference), {"reason": "never confirmed"}
+    return memory.commit([memory.event("retired", record.id, data=why, after=record.head)])[0].record
 
 
 def drop_pending(memory: Memory, reference: str) -> bool:
@@ -241,6 +232,18 @@ def record_of(event: Event) -> Record:
     return record
 
 
+def preview(memory: Memory, draft: Draft) -> Record:
+    """Return the record that a draft would become."""
+    return record_of(draft_event(memory, draft))
+
+
+def novelty(memory: Memory, draft: Draft) -> float:
+    """Return how new a draft is: 1 if nothing is like it, 0 if the same text is stored or was retired."""
+    new = preview(memory, draft)
+    known = [*similar(memory.store, new), *similar(memory.store, new, retired=True)]
+    return 1.0 - max((share for _, share in known), default=0.0)
+
+
 _TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "extra")
 
 
@@ -264,35 +267,29 @@ def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None
 
 def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | None) -> None:
     """Count which wordings were refused as transient and which were saved anyway, to evaluate the word list."""
+    names = list[str]()
     if isinstance(verdict, Transient):
         names = [f"transient.fired.{marker}" for marker in verdict.markers]
     elif waivers and waivers.transient:
         names = [f"transient.insisted.{marker}" for marker in transient_markers(draft, strict=waivers.strict)]
-    else:
-        return
     for name in names:
         counters.add(memory.store, name, memory.clock.now())
 
 
 def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:
     """Return similar records; one that shares nearly all words but says something else is at most related."""
-    found = [] if record.kind in SEPARATE else similar(memory.store, record, retired=retired)
-    return [
-        Similar(record=other, similarity=min(share, RELATED) if _differs(record, other, share) else share)
-        for other, share in found
-    ]
-
-
-def _differs(record: Record, other: Record, share: float) -> bool:
-    return share >= SAME and says_otherwise(claim_of(record), claim_of(other))
+    found = list[Similar]()
+    for other, share in [] if record.kind in SEPARATE else similar(memory.store, record, retired=retired):
+        differs = share >= SAME and says_otherwise(claim_of(record), claim_of(other))
+        found.append(Similar(record=other, similarity=min(share, RELATED) if differs else share))
+    return found
 
 
 def _pending(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.state != "pending":
         raise Conflict(
-            f"{record.id} is {record.state}, not pending.",
-            hint="`holdfast list --state pending` shows what does.",
+            f"{record.id} is {record.state}, not pending.", hint="`holdfast list --state pending` shows what does."
         )
     if lapsed(memory, record):
         days = memory.config.mined_days if "pattern" in record.extra else memory.config.pending_days

@@ -1,15 +1,16 @@
 """Search, list and fetch the records of a project as observations, without recording impressions."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.engine.raw import trail, transcripts
 from holdfast.engine.views import Entry, records
-from holdfast.engine.views.records import Filter
+from holdfast.engine.views.records import Filter, homes_of
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import LAST, UUID, days_before, instant, parse_instant
+from holdfast.model.kinds import SEPARATE
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, whole_number
@@ -17,11 +18,10 @@ from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, SYSTEM,
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.read import called, entries_called
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.search.timeline import around
 
 ORDERS = ("relevance", "date_desc", "date_asc")
 CATEGORIES = ("observations", "sessions", "prompts")
-MOST, MOST_SCANNED, PAGE = 100, 5_000, 500
+MOST, MOST_SCANNED = 100, 5_000
 AT_ONCE = 300  # hits of a question that are filtered at once
 LAST_ID, LONGEST_TURN = "~", 100_000
 DATE = 10  # characters of an instant that are the date
@@ -66,15 +66,28 @@ class Around:
 
 def search_observations(memory: Memory, wanted: Wanted) -> Found:
     """Find observations by question, type, concept, file, date and agent, or list them if there is no question."""
-    _check(wanted)
+    if wanted.order and wanted.order not in ORDERS:
+        raise Invalid(f"{wanted.order!r} is no order.", hint=f"Use one of {', '.join(ORDERS)}.")
+    if not 1 <= wanted.limit <= MOST or wanted.offset < 0:
+        raise Invalid(f"A limit lies between 1 and {MOST}, an offset is not negative.")
     if wanted.category == "prompts":
         return Found(
             notes=("Prompts are not memories of their own; type=sessions lists what sessions were asked to do.",)
         )
-    entries, notes = _asked(memory, wanted) if wanted.question.strip() else (_listed(memory, wanted), ())
+    asked_for = {"sessions": (SESSION,), "observations": OBSERVED}
+    kinds, since, until = asked_for.get(wanted.category, (*OBSERVED, SESSION)), _instant(wanted.since), _until(wanted)
+    entries, notes = list[Entry](), tuple[str, ...]()
+    if wanted.question.strip():
+        query = Query(text=wanted.question, kinds=kinds, since=since, until=until, everywhere=wanted.everywhere)
+        entries, notes = _asked(memory, replace(query, limit=max(AT_ONCE, wanted.offset + wanted.limit)))
+    else:
+        names = (memory.project, GLOBAL)
+        projects = None if wanted.everywhere else tuple(memory.store.project_number(name) for name in names)
+        chosen = Filter(projects=projects, kinds=kinds, since=since, until=until)
+        entries = records.page(memory.store, chosen, limit=MOST_SCANNED)
     fitting = [entry for entry in entries if _is_meant(entry.record, wanted)]
     if wanted.order in ("date_desc", "date_asc"):
-        fitting.sort(key=lambda entry: (entry.record.created_at, entry.number), reverse=wanted.order == "date_desc")
+        fitting.sort(key=_when, reverse=wanted.order == "date_desc")
     page = fitting[wanted.offset : wanted.offset + wanted.limit]
     return Found(entries=tuple(page), total=len(fitting), notes=notes)
 
@@ -91,30 +104,21 @@ class Prompt:
 
 def prompts(memory: Memory, *, limit: int = 20, offset: int = 0) -> tuple[list[Prompt], int]:
     """Return a page of prompts, latest first, with their number: of sessions with hooks, and of imported ones."""
-    store = memory.store
-    numbers: Counter[str] = Counter()
-    asked = []
+    store, numbers, asked = memory.store, Counter[str](), list[Prompt]()
     for event in reversed(trail.before(store, LAST_ID, MOST_SCANNED)):
         if event.event == "UserPromptSubmit":
             numbers[event.session] += 1
             asked.append(Prompt(session=event.session, number=numbers[event.session], text=event.text, at=event.at))
-    asked += [prompt for session in transcripts.sessions(store) for prompt in _imported_prompts(memory, session)]
+    for session in transcripts.sessions(store):
+        kept = transcripts.get(store, session)
+        for line in kept.body.splitlines() if kept and '"imported"' in kept.body[:LONGEST_TURN] else ():
+            turn = parse_json(line)
+            if isinstance(turn, dict) and turn.get("role") == "user":
+                number = turn.get("prompt_number")
+                number, text, at = number if isinstance(number, int) else 0, turn.get("content", ""), turn.get("at", "")
+                asked.append(Prompt(session=session, number=number, text=str(text), at=str(at)))
     asked.sort(key=lambda prompt: prompt.at, reverse=True)
     return asked[offset : offset + limit], len(asked)
-
-
-def _imported_prompts(memory: Memory, session: str) -> Iterator[Prompt]:
-    kept = transcripts.get(memory.store, session)
-    for line in kept.body.splitlines() if kept and '"imported"' in kept.body[:LONGEST_TURN] else ():
-        turn = parse_json(line)
-        if isinstance(turn, dict) and turn.get("role") == "user":
-            number = turn.get("prompt_number")
-            yield Prompt(
-                session=session,
-                number=number if isinstance(number, int) else 0,
-                text=str(turn.get("content", "")),
-                at=str(turn.get("at", "")),
-            )
 
 
 def numbered(memory: Memory, numbers: Sequence[int], *, sessions: bool = False) -> list[Entry]:
@@ -130,11 +134,10 @@ def fetched(memory: Memory, numbers: Sequence[int], *, order: str = "", limit: i
     """Return records by number, in the requested order or by date; raise NotFound if none of them exists."""
     found = numbered(memory, numbers)
     if not found:
-        raise NotFound(
-            f"There is no observation {', '.join(map(str, numbers))}.", hint="search shows the ids there are."
-        )
+        names = ", ".join(map(str, numbers))
+        raise NotFound(f"There is no observation {names}.", hint="search shows the ids there are.")
     if order:
-        found.sort(key=lambda entry: (entry.record.created_at, entry.number), reverse=order == "date_desc")
+        found.sort(key=_when, reverse=order == "date_desc")
     return found[:limit]
 
 
@@ -152,13 +155,7 @@ def observation(memory: Memory, reference: str) -> Entry:
 
 
 def timeline_of(
-    memory: Memory,
-    *,
-    anchor: str = "",
-    question: str = "",
-    before: int = 3,
-    after: int = 3,
-    project: str | None = "",
+    memory: Memory, *, anchor: str = "", question: str = "", before: int = 3, after: int = 3, project: str | None = ""
 ) -> Around:
     """Return the records around an observation (its number), an instant (ISO time) or the best hit of a question.
 
@@ -168,10 +165,15 @@ def timeline_of(
         raise Invalid("A timeline needs either an anchor or a query.", hint="Give one of them, not both.")
     kinds, everywhere = (*OBSERVED, SESSION), project is None
     there = memory.acting_on(project) if project else memory
-    if moment := _moment(anchor):
+    said = anchor.strip()
+    if "-" in said and said[:4].isdecimal() and not UUID.fullmatch(said):
+        moment = parse_instant(said)
         found = around(there, moment, before=before, after=after, kinds=kinds, everywhere=everywhere)
         return Around(entries=called(memory, found), at=moment)
-    center = observation(memory, anchor) if anchor.strip() else _best(there, question, everywhere=everywhere)
+    if said:
+        center = observation(memory, anchor)
+    else:
+        center = _best(there, Query(text=question, kinds=kinds, limit=1, everywhere=everywhere), surface=False)
     found = around(there, center, before=before, after=after, kinds=kinds)
     return Around(entries=called(memory, found), center=called(memory, [center])[0], at=center.record.created_at)
 
@@ -182,49 +184,18 @@ def recent(memory: Memory, projects: Sequence[str], *, agent: str = "", times: i
     seen = records.page(store, Filter(projects=here, kinds=OBSERVED), limit=times * RECENT)
     sessions = records.page(store, Filter(projects=here, kinds=(SESSION,)), limit=times * RECENT_SESSIONS)
     found = [entry for entry in (*seen, *sessions) if agent.lower() in entry.record.by.name.lower()]
-    return sorted(found, key=lambda entry: (entry.record.created_at, entry.number))
+    return sorted(found, key=_when)
 
 
-def _check(wanted: Wanted) -> None:
-    if wanted.order and wanted.order not in ORDERS:
-        raise Invalid(f"{wanted.order!r} is no order.", hint=f"Use one of {', '.join(ORDERS)}.")
-    if not 1 <= wanted.limit <= MOST or wanted.offset < 0:
-        raise Invalid(f"A limit lies between 1 and {MOST}, an offset is not negative.")
-
-
-def _asked(memory: Memory, wanted: Wanted) -> tuple[list[Entry], tuple[str, ...]]:
+def _asked(memory: Memory, query: Query) -> tuple[list[Entry], tuple[str, ...]]:
     """Return every record that answers the question; the caller filters them before it cuts."""
-    limit = max(AT_ONCE, wanted.offset + wanted.limit)
-    query = Query(
-        text=wanted.question,
-        kinds=_kinds(wanted),
-        since=_since(wanted),
-        until=_until(wanted),
-        everywhere=wanted.everywhere,
-        limit=limit,
-    )
     found = recall(memory, query, surface=False)
-    if len(found.hits) == limit:  # there may be more
+    if len(found.hits) == query.limit:  # there may be more
         found = recall(memory, replace(query, limit=MOST_SCANNED), surface=False)
     known = records.by_ids(memory.store, [hit.record.id for hit in found.hits])
     left = f"{counted(found.gated, 'weaker result')} left out; other words, or no query, may show them."
     gated = (left,) if found.gated else ()
     return [known[hit.record.id] for hit in found.hits], (*found.notes, *gated)
-
-
-def _listed(memory: Memory, wanted: Wanted) -> list[Entry]:
-    names = (memory.project, GLOBAL)
-    projects = None if wanted.everywhere else tuple(memory.store.project_number(name) for name in names)
-    chosen = Filter(projects=projects, kinds=_kinds(wanted), since=_since(wanted), until=_until(wanted))
-    return list(_pages(memory, chosen))
-
-
-def _pages(memory: Memory, chosen: Filter) -> Iterator[Entry]:
-    for offset in range(0, MOST_SCANNED, PAGE):
-        page = records.page(memory.store, chosen, limit=PAGE, offset=offset)
-        yield from page
-        if len(page) < PAGE:
-            return
 
 
 def _is_meant(record: Record, wanted: Wanted) -> bool:
@@ -236,16 +207,6 @@ def _is_meant(record: Record, wanted: Wanted) -> bool:
         and (not wanted.files or any(touches(record, one) for one in wanted.files))
         and wanted.agent.lower() in record.by.name.lower()
     )
-
-
-def _kinds(wanted: Wanted) -> tuple[str, ...]:
-    if wanted.category == "sessions":
-        return (SESSION,)
-    return OBSERVED if wanted.category == "observations" else (*OBSERVED, SESSION)
-
-
-def _since(wanted: Wanted) -> str:
-    return _instant(wanted.since)
 
 
 def _until(wanted: Wanted) -> str:
@@ -264,15 +225,34 @@ def _instant(text: str) -> str:
     return parse_instant(said)
 
 
-def _moment(anchor: str) -> str:
-    """Return the instant that an anchor names, or an empty string if it is no time."""
-    said = anchor.strip()
-    return parse_instant(said) if "-" in said and said[:4].isdecimal() and not UUID.fullmatch(said) else ""
-
-
-def _best(memory: Memory, question: str, *, everywhere: bool) -> Entry:
-    query = Query(text=question, kinds=(*OBSERVED, SESSION), limit=1, everywhere=everywhere)
-    found = recall(memory, query, surface=False)
+def _best(memory: Memory, query: Query, *, surface: bool = True) -> Entry:
+    found = recall(memory, query, surface=surface)
     if not found.hits:
-        raise NotFound(f"Nothing fits {question!r}.", hint="Try other words.")
+        raise NotFound(f"Nothing fits {query.text!r}.", hint="Try other words, or an id.")
     return find(memory, found.hits[0].record.id)
+
+
+def timeline(memory: Memory, about: str, *, before: int = 5, after: int = 5) -> list[Record]:
+    """Return a record (an id, or the best hit of a question) and those made just before and after it, oldest first."""
+    entry = find(memory, about) if is_reference(memory, about) else _best(memory, Query(text=about, limit=1))
+    return [item.record for item in around(memory, entry, before=before, after=after)]
+
+
+def around(
+    memory: Memory, center: Entry | str, *, before: int, after: int, kinds: Sequence[str] = (), everywhere: bool = False
+) -> list[Entry]:
+    """Return a record and those made just before and after it, or those around an instant, oldest first."""
+    entry = None if isinstance(center, str) else center
+    project = entry.record.project if entry else memory.project
+    kinds = kinds or ([entry.record.kind] if entry and entry.record.kind in SEPARATE else ())
+    projects = None if everywhere else tuple(memory.store.sizes(homes_of((project,), kinds)))
+    chosen = Filter(projects=projects, states=("active", "retired"), kinds=tuple(kinds))
+    at = entry.record.created_at if entry else str(center)
+    earlier = records.page(memory.store, replace(chosen, until=at), limit=before)
+    later = records.page(memory.store, replace(chosen, since=at), limit=after + bool(entry), oldest_first=True)
+    others = [item for item in (*earlier, *later) if entry is None or item.number != entry.number]
+    return sorted((*others, *([entry] if entry else [])), key=_when)
+
+
+def _when(entry: Entry) -> tuple[str, int]:
+    return entry.record.created_at, entry.number

@@ -3,21 +3,22 @@
 The stage of a thread is computed from when it was worked on. A dismissed suggestion stays away.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from holdfast.engine.views import Entry, records, signals, usage
+from holdfast.engine.views import Entry, records, signals, usage, vectors
 from holdfast.engine.views.signals import Touched
-from holdfast.model.errors import Ambiguous, Conflict, Invalid, NotFound
+from holdfast.model.errors import Ambiguous, Conflict, EmbedderError, Invalid, NotFound
 from holdfast.model.ids import days_before, days_between, short
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import check_text, shorten, whole_number
 from holdfast.policy.admission.admit import Refused, Waivers
+from holdfast.policy.language.overlap import is_same, overlap
 from holdfast.policy.ranking.vitality import Life, Stage, ThreadClass, class_of, stage, vitality
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.lifecycle import restore, retire
 from holdfast.verbs.records.write import Written, WrittenPending, draft_event, write
-from holdfast.verbs.search.similarity import similar_to
 
 MOST = 500  # open threads that are read
 LONGEST = 3_000
@@ -26,6 +27,9 @@ LOOK_BACK_DAYS, LOOK_BACK_SESSIONS = 30.0, 20
 RECURRENCES = 2  # earlier sessions about the topic
 MOST_SUGGESTIONS = 200
 FINAL = 3  # dismissals after which it is never suggested again
+# On the embedder's own scale, where 0 is unrelated and 1 clearly related. Measured on pairs of thread titles: at 1.1
+# (cosine 0.885 of the built-in encoder) eight of ten rewordings pass and none of eleven neighbours does.
+SAME_MEANING, RELATED_MEANING = 1.1, 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +70,8 @@ def open_thread(
     fields: dict[str, Any] = {"thread_class": thread_class or class_of(checked), "related_issues": list(issues)}
     draft = Draft(body=checked, kind="thread", fields=fields)
     outcome = write(memory, draft, waivers=Waivers(duplicate=True, scope=True))
-    match outcome:
-        case Written(record=record) | WrittenPending(record=record):
-            return Opened(thread=_alive(memory, [record])[0])
+    if isinstance(outcome, Written | WrittenPending):
+        return Opened(thread=_alive(memory, [outcome.record])[0])
     return outcome
 
 
@@ -183,16 +186,12 @@ def _thread(memory: Memory, reference: str) -> Record:
         if record.kind != "thread":
             raise Invalid(f"{record.id} is a {record.kind}, not a thread.")
         return record
-    return _by_text(memory, wanted)
-
-
-def _by_text(memory: Memory, text: str) -> Record:
     entries = _threads(memory)
-    matches = [entry.record for entry in entries if text.lower() in entry.record.body.lower()]
-    matches = matches or [match.entry.record for match in similar_to(memory, text, entries) if match.same]
+    matches = [entry.record for entry in entries if wanted.lower() in entry.record.body.lower()]
+    matches = matches or [match.entry.record for match in similar_to(memory, wanted, entries) if match.same]
     if not matches:
-        raise NotFound(f"No open thread matches {shorten(text, 80)!r}.", hint="List them: holdfast thread list")
-    if len(matches) > 1 and not any(record.body.lower() == text.lower() for record in matches):
+        raise NotFound(f"No open thread matches {shorten(wanted, 80)!r}.", hint="List them: holdfast thread list")
+    if len(matches) > 1 and not any(record.body.lower() == wanted.lower() for record in matches):
         some = (f"{short(record.id)} {shorten(record.title, 60)}" for record in matches[:SHOWN_WITH_AMBIGUITY])
         raise Ambiguous(f"{len(matches)} threads match: {'; '.join(some)}.", hint="Use the id.")
     return matches[0]
@@ -261,3 +260,51 @@ def _suggestion(memory: Memory, reference: str) -> Record:
         hint = "List the suggestions to see the pending ones."
         raise Conflict(f"{record.id} is not a pending suggestion.", hint=hint)
     return record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similarity:
+    """A record, its similarity to a text, and whether that makes it the same thing or a related one."""
+
+    entry: Entry
+    share: float
+    same: bool
+    related: bool
+
+
+def similar_to(memory: Memory, text: str, entries: Sequence[Entry]) -> list[Similarity]:
+    """Compare a text with records, by meaning if an embedder is available, else by shared words; most similar first."""
+    cosines, found = _cosines(memory, text, entries), list[Similarity]()
+    for entry in entries:
+        share = cosines.get(entry.number)
+        if share is not None:
+            same, related = share >= SAME_MEANING, share >= RELATED_MEANING
+        else:
+            share, same = overlap(text, entry.record.title), is_same(text, entry.record.title)
+            related = same or share > 0.4
+        found.append(Similarity(entry=entry, share=share, same=same, related=related))
+    return sorted(found, key=lambda one: -one.share)
+
+
+def _cosines(memory: Memory, text: str, entries: Sequence[Entry]) -> dict[int, float]:
+    """Return the similarity by number of each record that has vectors, on the embedder's scale."""
+    embedder = memory.embedder
+    if embedder is None or not entries:
+        return {}
+    import numpy as np  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
+
+    from holdfast.verbs.search.embed import catch_up, usable  # noqa: PLC0415
+
+    try:
+        if usable(memory):
+            return {}
+        catch_up(memory, limit=len(entries), projects=(memory.here,))
+        asked = embedder.embed([text])[0].vector
+    except EmbedderError:
+        return {}  # fall back to shared words
+    found: dict[int, float] = {}
+    for number, raw in vectors.of(memory.store, [entry.number for entry in entries]):
+        cosine = float(np.frombuffer(raw, dtype=np.float16).astype(np.float32) @ asked)
+        scaled = (cosine - embedder.floor) / (embedder.ceiling - embedder.floor)
+        found[number] = max(found.get(number, scaled), scaled)
+    return found

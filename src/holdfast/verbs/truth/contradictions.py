@@ -12,9 +12,9 @@ from holdfast.model.text import shorten
 from holdfast.policy.language.comparing import facing
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.conflicts import claim_of, in_order, settled_among
+from holdfast.verbs.records.hot import change_trust
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise, unlink
 from holdfast.verbs.truth.compare import CONFLICT, contradicting, judged, waiting
-from holdfast.verbs.truth.trust import change_trust
 
 How = Literal["supersede", "weaken", "remove", "both"]
 HOWS: tuple[str, ...] = get_args(How)

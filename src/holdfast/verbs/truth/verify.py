@@ -1,24 +1,35 @@
 """Verify records, and list those that need attention."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from holdfast.engine.views import records
-from holdfast.model.anchor import Freshness, check_anchors, parse_anchor, snapshot_to_json
+from holdfast.model.anchor import CodeSnapshot, Finding, Freshness, check_anchors, parse_anchor, snapshot_to_json
 from holdfast.model.errors import Conflict
 from holdfast.model.ids import short
 from holdfast.model.record import Record
+from holdfast.model.replica import CommittedMemory
+from holdfast.model.text import counted
 from holdfast.policy.admission.admit import SecretFound
-from holdfast.policy.freshness import details, is_about_code, wrong_claims
+from holdfast.policy.freshness import details, freshness_of, is_about_code, places_of, wrong_claims
 from holdfast.policy.new_value import new_value
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.freshness import freshness, is_here, lost, snapshot_of
 from holdfast.verbs.records.lifecycle import Revision, commit_about, remark, revise
+from holdfast.verbs.records.read import pages
 
-PAGE = 200
 STALE_DAYS = 90  # since the last check; older records should be verified
 Action = Literal["keep", "verify", "re-anchor", "revise", "forget"]
+COMMANDS: dict[Action, str] = {  # the most urgent first
+    "forget": "holdfast forget {} --reason …",
+    "revise": "holdfast revise {} --text …",
+    "re-anchor": "holdfast verify {}",
+    "verify": "holdfast verify {}",
+    "keep": "",
+}
+NOWHERE = ".holdfast/memories"  # where a finding is shown that has no file; code scanning requires a place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +54,10 @@ def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str
     data: dict[str, Any] = {"note": remark(note)} if note else {}
     current_anchors = record.anchors if anchors is None else check_anchors(anchors)
     if is_here(memory, record.project):
-        current_anchors = _followed(memory, replace(record, anchors=current_anchors))
+        cited = replace(record, anchors=current_anchors)
+        moves = freshness(memory, [cited])[cited.id].moved if current_anchors else ()
+        moved = {finding.anchor: finding.moved_to for finding in moves}
+        current_anchors = tuple(moved.get(anchor, anchor) for anchor in current_anchors)
         snapshot = snapshot_of(memory, replace(record, anchors=current_anchors))
         if wrong := wrong_claims(current_anchors, snapshot):
             hint = "Revise its text or anchors, or forget it if it is no longer true."
@@ -58,26 +72,14 @@ def verify(memory: Memory, reference: str, *, note: str = "", anchors: tuple[str
 def check_all(memory: Memory) -> list[Checked]:
     """Check every record of the project that describes the present, those with problems first, with a recommended action."""
     gone = {record.id: branch for branch, orphans in lost(memory).items() for record in orphans}
-    checked = [
-        _checked(record, states[record.id], gone.get(record.id, ""))
-        for page in project_pages(memory)
-        for states in [freshness(memory, page)]
-        for record in page
-    ]
-    order = ("forget", "revise", "re-anchor", "verify", "keep")
-    return sorted(checked, key=lambda result: order.index(result.action))
-
-
-def _checked(record: Record, state: Freshness, branch: str) -> Checked:
-    action, why = _advice(record, state, branch)
-    commands = {
-        "forget": f"holdfast forget {short(record.id)} --reason …",
-        "revise": f"holdfast revise {short(record.id)} --text …",
-        "re-anchor": f"holdfast verify {short(record.id)}",
-        "verify": f"holdfast verify {short(record.id)}",
-        "keep": "",
-    }
-    return Checked(record=record, freshness=state, action=action, why=why, command=commands[action])
+    checked = []
+    for page in project_pages(memory):
+        states = freshness(memory, page)
+        for record in page:
+            action, why = _advice(record, states[record.id], gone.get(record.id, ""))
+            found = Checked(record=record, freshness=states[record.id], action=action, why=why)
+            checked.append(replace(found, command=COMMANDS[action].format(short(record.id))))
+    return sorted(checked, key=lambda result: list(COMMANDS).index(result.action))
 
 
 def _advice(record: Record, state: Freshness, branch: str) -> tuple[Action, str]:
@@ -99,31 +101,10 @@ def _advice(record: Record, state: Freshness, branch: str) -> tuple[Action, str]
     return ("verify", f"checked {state.days:.0f} days ago") if late else ("keep", "")
 
 
-def _followed(memory: Memory, record: Record) -> tuple[str, ...]:
-    moved = (
-        {finding.anchor: finding.moved_to for finding in freshness(memory, [record])[record.id].moved}
-        if record.anchors
-        else {}
-    )
-    return tuple(moved.get(anchor, anchor) for anchor in record.anchors)
-
-
 def project_pages(memory: Memory, states: Sequence[str] = ("active",)) -> Iterator[Sequence[Record]]:
     """Yield the project's records in some states that describe the present, page by page."""
-    low, high = records.span(memory.store.project_number(memory.project))
-    last = low - 1
-    while page := [entry for entry in records.after(memory.store, last, PAGE) if entry.number <= high]:
-        yield [entry.record for entry in page if entry.record.state in states and is_about_code(entry.record.kind)]
-        last = page[-1].number
-
-
-def cited_files(record: Record) -> list[str]:
-    """Return the files a record cites, its anchors first."""
-    places = [*record.anchors, *(record.seen.marks if record.seen else ())]
-    paths = (
-        anchor.path for cited in places if (anchor := parse_anchor(cited)).kind not in ("version", "commit", "absent")
-    )
-    return list(dict.fromkeys(path for path in paths if path))
+    for page in pages(memory, records.span(memory.here)):
+        yield [record for record in page if record.state in states and is_about_code(record.kind)]
 
 
 def update_value(memory: Memory, reference: str) -> Record:
@@ -149,3 +130,120 @@ def can_verify(record: Record, judged: Freshness | None) -> bool:
         and (problem.anchor in record.anchors or problem.state == "changed")
         for problem in (judged.problems if judged else ())
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Falsified:
+    """A memory that was true before a change and no longer is, with the reasons."""
+
+    record: Record
+    why: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+    file: str = ""  # its file in the repository, if it has one
+    held: bool = False  # it is quarantined here: recall does not return it, but the team relies on it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedChange:
+    """The memories that were checked, those that a change makes untrue, and what could not be checked."""
+
+    checked: tuple[Record, ...] = ()
+    broken: tuple[Falsified, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def check_change(
+    memory: Memory, base: str, committed: Sequence[CommittedMemory] = (), *, everything: bool = False
+) -> CheckedChange:
+    """Check the team's memories, in the repository's files and in the store, against the changes since a commit.
+
+    Files come first: where a memory is in both, its file is what the change is reviewed with. Quarantined memories of
+    the store are checked as well, so that they hide nothing. `everything` adds private ones.
+    """
+    memory = memory.acting_on(memory.checkout.project())
+    files = {item.now.id: item.file for item in committed if item.now}
+    current = [item.now for item in committed if item.now and is_about_code(item.now.kind)]
+    in_files = {item.before.id for item in committed if item.before} | files.keys()
+    stored = [record for record in _stored(memory, everything=everything) if record.id not in in_files]
+    records = [_with_base(memory, record, base) for record in (*current, *stored)]
+    states = freshness(memory, records)
+    broken = [
+        replace(found, file=files.get(record.id, ""))
+        for record in records
+        if (found := _falsified(memory, record, states[record.id], base))
+    ]
+    unread = [item for item in committed if item.unread]
+    broken += [
+        Falsified(record=item.before, why=(f"its file cannot be read: {item.unread}",), file=item.file)
+        for item in unread
+        if item.before
+    ]
+    notes = (
+        []
+        if records or committed
+        else ["No team memory was found, neither in .holdfast/memories at the base nor in the store."]
+    )
+    notes += [f"{item.file} was not checked: {item.unread}" for item in unread if not item.before]
+    notes += _own_changes(committed)
+    notes += [
+        f"{finding.anchor} could not be read, so “{record.title}” was not checked there."
+        for record in records
+        for finding in states[record.id].findings
+        if finding.state == "unknown"
+    ]
+    return CheckedChange(checked=tuple(records), broken=tuple(broken), notes=tuple(notes))
+
+
+def _own_changes(committed: Sequence[CommittedMemory]) -> list[str]:
+    """Return what a change does to the files of memories, in one sentence: its author may be anyone."""
+    done = Counter(
+        "adds" if item.before is None else "deletes" if item.now is None else "changes"
+        for item in committed
+        if not item.unread and item.before != item.now
+    )
+    counts = " and ".join(f"{verb} {counted(count, 'memory')}" for verb, count in sorted(done.items()))
+    said = [f"This change {counts} in .holdfast/memories. Review it like code: agents will read it."] if done else []
+    return said + [
+        f"It deletes {item.file}: “{item.before.title}”."
+        for item in committed
+        if item.before and item.now is None and not item.unread
+    ]
+
+
+def _stored(memory: Memory, *, everything: bool) -> Iterator[Record]:
+    for page in project_pages(memory, ("active", "held")):
+        yield from (record for record in page if record.visibility == "team" or (everything and record.state != "held"))
+
+
+def _with_base(memory: Memory, record: Record, base: str) -> Record:
+    """Return a record with the content at the base for places whose content was never recorded."""
+    unseen = {anchor: None for anchor, mark in places_of(record).items() if mark is None}
+    if not unseen:
+        return record
+    marks = memory.checkout.snapshot(unseen, at=base).marks
+    seen = record.seen or CodeSnapshot(commit=base, marks={})
+    there = {anchor: mark for anchor, mark in marks.items() if mark.there}
+    return replace(record, seen=replace(seen, marks={**there, **seen.marks}))
+
+
+def _falsified(memory: Memory, record: Record, now: Freshness, base: str) -> Falsified | None:
+    """Return what is wrong now and was not at the base."""
+    if not now.problems:
+        return None
+    before = freshness_of(record, memory.checkout.snapshot(places_of(record), at=base), memory.clock.now())
+    wrong_before = {finding.anchor for finding in before.problems}
+    findings = tuple(finding for finding in now.problems if finding.anchor not in wrong_before)
+    if not findings:
+        return None
+    why = tuple(details(replace(now, findings=findings)))
+    return Falsified(record=record, why=why, findings=findings, held=record.state == "held")
+
+
+def place_of(broken: Falsified) -> tuple[str, int]:
+    """Return the file and line to show a finding at: the first cited file that exists, else the memory's own."""
+    for finding in broken.findings:
+        path = parse_anchor(finding.anchor).path
+        if path and finding.now and finding.now.there:
+            return path, finding.now.first or 1
+    cited = (path for finding in broken.findings if (path := parse_anchor(finding.anchor).path))
+    return broken.file or next(cited, NOWHERE), 1

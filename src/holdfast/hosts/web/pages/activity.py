@@ -14,6 +14,7 @@ from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Ambiguous, Invalid, NotFound
 from holdfast.model.ids import moment_of, short
 from holdfast.model.session import Session
+from holdfast.verbs.sessions.analyze import digest
 from holdfast.verbs.sessions.receipts import Delivery, deliveries_in
 from holdfast.verbs.sessions.scars import unanswered
 from holdfast.verbs.sessions.session import (
@@ -24,7 +25,6 @@ from holdfast.verbs.sessions.session import (
     session_agents,
     sessions_called,
 )
-from holdfast.verbs.upkeep.digest import digest
 from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, WHATS, Item, Place, Stream, Wanted, newer, older, place_of
 
 LIMIT, CHANGES, SESSIONS = 40, 60, 50

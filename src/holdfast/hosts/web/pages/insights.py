@@ -13,7 +13,7 @@ from holdfast.verbs.records.hot import vitals_by_id
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.analyze import blind_among, wordings
 from holdfast.verbs.sessions.opening_brief import brief_of
-from holdfast.verbs.sessions.past_briefs import brief_given, compare
+from holdfast.verbs.sessions.receipts import brief_given, compare
 from holdfast.verbs.sessions.scars import Effect, effects
 from holdfast.verbs.upkeep.health import Days, day_by_day
 

@@ -20,7 +20,7 @@ from holdfast.verbs.memory import is_reference
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import Vitals, vitals_of
 from holdfast.verbs.records.read import browse, facets, known_on, latest, ordered
-from holdfast.verbs.records.subgraph import MOST_NODES, subgraph
+from holdfast.verbs.search.graph import MOST_NODES, subgraph
 from holdfast.verbs.search.recall import recall
 
 LIMIT, PAGE, TITLES = 30, 40, 8

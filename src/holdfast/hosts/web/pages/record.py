@@ -24,12 +24,11 @@ from holdfast.policy.sessions.triggers import places_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.actions import ACTIONS, act_on
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.hot import vitals_by_id
+from holdfast.verbs.records.hot import trust_of, vitals_by_id
 from holdfast.verbs.records.lifecycle import Done, Revision, act, amend
 from holdfast.verbs.records.read import get, history, uses_of
 from holdfast.verbs.records.write import Written, WrittenPending, write
 from holdfast.verbs.sessions.receipts import deliveries_of
-from holdfast.verbs.truth.trust import trust_of
 from holdfast.verbs.truth.verify import can_verify
 
 OUTCOMES = ("applied", "acknowledged", "ignored", "contradicted")
