@@ -14,7 +14,6 @@ from typing import Any
 import click
 import pytest
 
-from holdfast.engine import store
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import schema_steps
 from holdfast.hosts.cli.main import cli
@@ -247,7 +246,6 @@ def test_a_store_of_an_older_version_is_read_on_a_full_disk(
     """It is brought up to date in memory; the file stays as it was."""
     before = unwritable.read_bytes()
     steps = (*schema_steps(), "create table later (number integer);\n")
-    monkeypatch.setattr(store, "schema_steps", lambda: steps)
     monkeypatch.setattr("holdfast.engine.store.schema_steps", lambda: steps)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))

@@ -195,6 +195,14 @@ def test_the_message_of_an_error_is_its_docstring_unless_given() -> None:
     assert str(Invalid("Bad.", hint="Do this.")) == "Bad. Do this."
 
 
+def test_the_codes_of_errors_stay_as_programs_know_them() -> None:
+    codes = {item.code for item in vars(errors).values() if isinstance(item, type) and issubclass(item, HoldfastError)}
+    assert codes == set(
+        "error invalid invalid_config invalid_file not_found ambiguous conflict not_saved forbidden store not_a_store newer_store "
+        "store_corrupt store_full store_unwritable store_busy unreachable replica embedder missing_package".split()
+    )
+
+
 @each(
     "change",
     [{"id": "x"}, {"verb": "sang"}, {"data": []}, {"by": None}, {"at": "never"}, {"about": 5}, {"data": {"a": "\0"}}],

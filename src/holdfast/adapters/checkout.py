@@ -135,9 +135,18 @@ class GitCheckout:
         """Return the branch, the worktree (only if it is a linked one) and the commit."""
         if not self._facts:
             return Origin()
-        moved = self._head_moved_at()
+        try:  # the times of HEAD and its reflog tell when HEAD last moved
+            folder = self._folder / self._git_folder
+            moved = tuple((folder / name).stat().st_mtime_ns for name in ("HEAD", "logs/HEAD"))
+        except OSError:
+            moved = ()
         if not moved or moved != self._asked_at:
-            self._asked_at, self._origin = moved, self._ask_origin(*self._facts)
+            (top, common), self._asked_at = self._facts, moved
+            self._origin = Origin(
+                branch=self._ask("symbolic-ref", "--quiet", "--short", "HEAD"),
+                worktree=top.name if common.name == ".git" and common.parent != top else "",
+                commit=self._ask("rev-parse", "--quiet", "--verify", "HEAD"),
+            )
         return self._origin
 
     def in_git(self) -> bool:
@@ -159,10 +168,14 @@ class GitCheckout:
         until, marks = time.monotonic() + SNAPSHOT_SECONDS, dict[str, CodeMark]()
         for anchor, mark in cited.items():
             place, late = parse_anchor(anchor), time.monotonic() > until
-            if place.kind == "commit":
-                marks[anchor] = UNKNOWN if late else self._commit(place.value, at or "HEAD")
+            if late or (place.kind == "commit" and not (self._facts and place.value.isalnum())):
+                marks[anchor] = UNKNOWN
+            elif place.kind == "commit":  # gone if it is no ancestor, unknown if it is not in this repository
+                asked = ("merge-base", "--is-ancestor", place.value, at or "HEAD")
+                answer = run_git(self._folder, *asked, seconds=QUICK_SECONDS).returncode
+                marks[anchor] = {0: CodeMark(), 1: GONE}.get(answer, UNKNOWN)
             else:
-                marks[anchor] = UNKNOWN if late else look(place, lambda path: self._read(path, at), mark)
+                marks[anchor] = look(place, lambda path: self._read(path, at), mark)
         return CodeSnapshot(commit=at or self.origin().commit, marks=marks)
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:
@@ -308,14 +321,12 @@ class GitCheckout:
 
     def merge_base(self, other: str) -> str:
         """Return the merge base of HEAD and another commit or branch, or an empty string if there is none."""
-        names = (other, f"origin/{other}")
-        return next((found for name in names if (found := self._ask("merge-base", "HEAD", name))), "")
+        return self._ask("merge-base", "HEAD", other) or self._ask("merge-base", "HEAD", f"origin/{other}")
 
     def commit_of(self, name: str) -> str:
         """Return the commit of a name, here or at the remote, or an empty string if there is none."""
-        names = (name, f"origin/{name}")
-        asked = (self._ask("rev-parse", "--quiet", "--verify", f"{each}^{{commit}}") for each in names)
-        return next((found for found in asked if found), "")
+        asked = ("rev-parse", "--quiet", "--verify")
+        return self._ask(*asked, f"{name}^{{commit}}") or self._ask(*asked, f"origin/{name}^{{commit}}")
 
     @cached_property
     def default_branch(self) -> str:
@@ -341,13 +352,6 @@ class GitCheckout:
 
         return {name: status(self._held.get((here, end)), alive=name in there) for name, end in ends.items()}
 
-    def _commit(self, name: str, at: str) -> CodeMark:
-        """Look up a commit: gone if it is no ancestor of `at`, unknown if it is not in this repository."""
-        if not self._facts or not name.isalnum():
-            return UNKNOWN
-        answer = run_git(self._folder, "merge-base", "--is-ancestor", name, at, seconds=QUICK_SECONDS)
-        return {0: CodeMark(), 1: GONE}.get(answer.returncode, UNKNOWN)
-
     def _read(self, path: str, at: str) -> File:
         """Read the current file, or the file at a commit; files outside the worktree are not read."""
         try:
@@ -360,19 +364,6 @@ class GitCheckout:
         except (OSError, RuntimeError, ValueError):
             return Unreadable()
 
-    def _ask_origin(self, top: Path, common: Path) -> Origin:
-        linked = common.name == ".git" and common.parent != top
-        branch = self._ask("symbolic-ref", "--quiet", "--short", "HEAD")
-        commit = self._ask("rev-parse", "--quiet", "--verify", "HEAD")
-        return Origin(branch=branch, worktree=top.name if linked else "", commit=commit)
-
-    def _head_moved_at(self) -> tuple[int, ...]:
-        """Return when HEAD last moved, from the times of HEAD and its reflog (ns); empty if there is no reflog."""
-        try:
-            return tuple((self._git_folder / name).stat().st_mtime_ns for name in ("HEAD", "logs/HEAD"))
-        except OSError:
-            return ()
-
     @cached_property
     def _facts(self) -> tuple[Path, Path] | None:
         """The top folder of this worktree and the git folder that all worktrees share; None outside git."""
@@ -383,8 +374,8 @@ class GitCheckout:
         return top, (self._folder / lines[1]).resolve()
 
     @cached_property
-    def _git_folder(self) -> Path:
-        return self._folder / self._ask("rev-parse", "--git-dir")
+    def _git_folder(self) -> str:
+        return self._ask("rev-parse", "--git-dir")
 
     @cached_property
     def _root(self) -> Path:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException, HTTPMessage
@@ -54,17 +55,10 @@ def _refused(problem: HTTPError) -> Reply:
     except (ValueError, KeyError, TypeError):
         message = " ".join(text.split())
     message = f"{problem.code}: {message}"[:LONGEST_SAID]
-    if problem.code in LATER:
-        return RateLimited(seconds=_seconds(problem.headers.get("retry-after")), said=message)
-    return Unreachable(said=message) if problem.code >= 500 else Rejected(said=message)
-
-
-def _seconds(header: str | None) -> float:
-    """Parse Retry-After, a number of seconds or a date."""
-    value = (header or "").strip()
-    if value.replace(".", "", 1).isdecimal():
-        return float(value)
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError, IndexError):
-        return 0.0
+    if problem.code not in LATER:
+        return Unreachable(said=message) if problem.code >= 500 else Rejected(said=message)
+    after, seconds = (problem.headers.get("retry-after") or "").strip(), 0.0  # a number of seconds, or a date
+    with suppress(ValueError, TypeError, IndexError):
+        is_number = after.replace(".", "", 1).isdecimal()
+        seconds = float(after) if is_number else (parsedate_to_datetime(after) - datetime.now(UTC)).total_seconds()
+    return RateLimited(seconds=max(0.0, seconds), said=message)

@@ -74,23 +74,17 @@ class GitHistory:
 def contained_in_head(folder: Path, commits: Collection[str]) -> dict[str, bool | None]:
     """Return for each commit whether HEAD contains its changes: as it is, cherry-picked one by one, or squashed; None if unknown."""
     named = {commit for commit in commits if is_object(commit)}
-    outside = _unmerged(folder, named)
-    if outside is None:
-        return dict.fromkeys(commits)
-    known = {commit: True if commit not in outside else _squashed(folder, commit) for commit in named}
-    return {commit: known.get(commit) for commit in commits}
-
-
-def _unmerged(folder: Path, commits: set[str]) -> frozenset[str] | None:
-    """Return the commits that HEAD does not contain, including those missing from this repository; None if git fails."""
-    known = git_text(
-        folder, "cat-file", "--batch-check=%(objectname)", stdin="\n".join(sorted(commits)), seconds=QUICK_SECONDS
-    )
-    if known is None:
-        return None
-    present = {line for line in known.splitlines() if " " not in line}
+    asked = ("cat-file", "--batch-check=%(objectname)")
+    listed = git_text(folder, *asked, stdin="\n".join(sorted(named)), seconds=QUICK_SECONDS)
+    present = {line for line in (listed or "").splitlines() if " " not in line}
     unmerged = git_text(folder, "rev-list", *sorted(present), "^HEAD", "--", seconds=QUICK_SECONDS) if present else ""
-    return None if unmerged is None else frozenset(unmerged.split()) & commits | (commits - present)
+    if listed is None or unmerged is None:
+        return dict.fromkeys(commits)
+    outside = {*unmerged.split(), *(named - present)}
+    return {
+        commit: None if commit not in named else commit not in outside or _squashed(folder, commit)
+        for commit in commits
+    }
 
 
 def _squashed(folder: Path, end: str) -> bool | None:

@@ -142,23 +142,39 @@ def as_dict(row: Row, kind: type) -> dict[str, Any]:
     return {spec.name: row[spec.name] for spec in fields(kind)}
 
 
-def insert(db: Database, table: str, rows: Iterable[Params], *, keeping: str = "", replacing: str = "") -> None:
+def insert(
+    db: Database,
+    table: str,
+    rows: Iterable[Params],
+    *,
+    keeping: str = "",
+    replacing: str = "",
+    adding: str = "",
+    latest: str = "",
+) -> None:
     """Insert rows that are given by column.
 
-    A row whose key exists already is an error, unless a key is given by which the stored row is kept or replaced.
+    A row whose key exists already is an error, unless a key is given by which the stored row is kept or replaced. Of a
+    replaced row, the columns in `adding` are added to the stored ones, and the column `latest` becomes the later of both.
     """
     given = list(rows)
     if given:
-        db.many(_insert(table, tuple(given[0]), keeping, replacing), given)
+        db.many(_insert(table, tuple(given[0]), keeping, replacing, adding, latest), given)
 
 
 @lru_cache(maxsize=128)
-def _insert(table: str, names: tuple[str, ...], keeping: str, replacing: str) -> str:
+def _insert(table: str, names: tuple[str, ...], keeping: str, replacing: str, adding: str, latest: str) -> str:
     sql = f"insert into {table} ({', '.join(names)}) values ({', '.join(f':{name}' for name in names)})"
     if keeping:
         return f"{sql} on conflict ({keeping}) do nothing"
-    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name != replacing)
-    return f"{sql} on conflict ({replacing}) do update set {changed}" if replacing else sql
+    changed = {name: f"excluded.{name}" for name in names if name not in replacing.split(", ")}
+    changed |= {name: f"{table}.{name} + excluded.{name}" for name in adding.split()}
+    if latest:
+        changed[latest] = (
+            f"case when excluded.{latest} > {table}.{latest} then excluded.{latest} else {table}.{latest} end"
+        )
+    sets = ", ".join(f"{name} = {new}" for name, new in changed.items())
+    return f"{sql} on conflict ({replacing}) do update set {sets}" if replacing else sql
 
 
 def query_each(db: Database, sql: str, each: Sequence[Params], shared: Params | None = None) -> list[list[Row]]:

@@ -108,15 +108,17 @@ def check_anchors(anchors: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def snapshot_to_json(snapshot: CodeSnapshot) -> dict[str, Any]:
-    """Write a sight as JSON, without the fields that have their default."""
-    return {
-        "commit": snapshot.commit,
-        "marks": {anchor: _mark_to_json(mark) for anchor, mark in snapshot.marks.items()},
+    """Return a snapshot as JSON, without the fields of a mark that have their default."""
+    defaults = {spec.name: spec.default for spec in fields(CodeMark)}
+    marks = {
+        anchor: {name: value for name, default in defaults.items() if (value := getattr(mark, name)) != default}
+        for anchor, mark in snapshot.marks.items()
     }
+    return {"commit": snapshot.commit, "marks": marks}
 
 
 def snapshot_from_json(value: Any) -> CodeSnapshot | None:
-    """Parse a sight; None if the value is not one."""
+    """Parse a snapshot; None if the value is not one."""
     marks = value.get("marks") if isinstance(value, Mapping) else None
     if not isinstance(marks, Mapping):
         return None
@@ -127,11 +129,6 @@ def snapshot_from_json(value: Any) -> CodeSnapshot | None:
 
 def _path(text: str) -> str:
     return text.strip().replace("\\", "/").removeprefix("./")
-
-
-def _mark_to_json(mark: CodeMark) -> dict[str, Any]:
-    values = {spec.name: getattr(mark, spec.name) for spec in fields(mark)}
-    return {name: value for name, value in values.items() if value != CodeMark.__dataclass_fields__[name].default}
 
 
 def _mark_from_json(value: Any) -> CodeMark | None:

@@ -23,9 +23,10 @@ HoldfastError
 
 Refusals (a duplicate, a secret) are not failures: verbs return them as values, and only the Python API raises them.
 The docstring of a class is its default message, `remedy` its default hint,
-`code` is stable for programs, `exit_code` for shells.
+`code` is its name in snake case, stable for programs; `exit_code` is for shells.
 """
 
+import re
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -36,6 +37,9 @@ class HoldfastError(Exception):
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
     remedy: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Error")).lower()
 
     def __init__(self, message: str = "", *, hint: str = "", problems: Iterable[str] = ()) -> None:
         self.message = message or (type(self).__doc__ or "").splitlines()[0]
@@ -50,42 +54,36 @@ class HoldfastError(Exception):
 class Invalid(HoldfastError):
     """The input cannot be used."""
 
-    code = "invalid"
     exit_code = 64
 
 
 class InvalidConfig(Invalid):
     """A setting cannot be used."""
 
-    code = "invalid_config"
     remedy = "`holdfast config` shows every setting, what it means and where its value came from."
 
 
 class InvalidFile(Invalid):
     """The file cannot be understood, so it is left alone."""
 
-    code = "invalid_file"
     remedy = "Fix the file, or make the change by hand."
 
 
 class NotFound(HoldfastError):
     """No such record."""
 
-    code = "not_found"
     exit_code = 3
 
 
 class Ambiguous(NotFound):
     """This part of an id fits several records."""
 
-    code = "ambiguous"
     remedy = "Use one of the ids it lists."
 
 
 class Conflict(HoldfastError):
     """The record is not in a state that allows this."""
 
-    code = "conflict"
     exit_code = 4
     remedy = "Restore a retired memory first; approve a pending one first."
 
@@ -93,7 +91,6 @@ class Conflict(HoldfastError):
 class NotSaved(HoldfastError):
     """The memory was refused; nothing was saved."""
 
-    code = "not_saved"
     exit_code = 4
     remedy = "Change the text, or waive the refusal."
 
@@ -106,14 +103,12 @@ class NotSaved(HoldfastError):
 class Forbidden(HoldfastError):
     """You may not do this."""
 
-    code = "forbidden"
     exit_code = 4
 
 
 class StoreError(HoldfastError):
     """The store cannot be used."""
 
-    code = "store"
     exit_code = 5
     remedy = "`holdfast doctor` checks the store and shows what can be repaired."
 
@@ -121,53 +116,42 @@ class StoreError(HoldfastError):
 class NotAStore(StoreError):
     """The file is not a Holdfast store."""
 
-    code = "not_a_store"
-
 
 class NewerStore(StoreError):
     """The store was written by a newer version of Holdfast."""
 
-    code = "newer_store"
     remedy = "Upgrade Holdfast. Nothing was changed."
 
 
 class StoreCorrupt(StoreError):
     """The store is damaged."""
 
-    code = "store_corrupt"
-
 
 class StoreFull(StoreError):
     """There is no space left for the store; nothing was written."""
 
-    code = "store_full"
     remedy = "Free some space and try again."
 
 
 class StoreUnwritable(StoreError):
     """The store cannot be written; nothing was changed."""
 
-    code = "store_unwritable"
     remedy = "Check who owns the folder, or set HOLDFAST_HOME to another one."
 
 
 class StoreBusy(StoreError):
     """Another process locked the store for too long; nothing was written. Try again."""
 
-    code = "store_busy"
     remedy = "`holdfast doctor` checks the store."
 
 
 class Unreachable(StoreError):
     """The database server cannot be reached."""
 
-    code = "unreachable"
-
 
 class ReplicaError(HoldfastError):
     """The replica cannot be used."""
 
-    code = "replica"
     exit_code = 5
     remedy = "`holdfast replica status` shows its state; local memories are untouched."
 
@@ -175,7 +159,6 @@ class ReplicaError(HoldfastError):
 class EmbedderError(HoldfastError):
     """The embedder cannot be used."""
 
-    code = "embedder"
     exit_code = 5
     remedy = "`holdfast doctor` checks it."
 
@@ -183,5 +166,4 @@ class EmbedderError(HoldfastError):
 class MissingPackage(HoldfastError):
     """This needs an optional package."""
 
-    code = "missing_package"
     exit_code = 5

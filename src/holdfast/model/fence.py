@@ -124,7 +124,8 @@ def defused(text: str, *, fences: bool = False) -> str:
     """
     if fences and OURS in text:
         first, *rest = text.split(OURS)
-        return "".join([defused(first), *(_from_our_fence(part) for part in rest)])
+        fenced = (part.partition("\n") for part in rest)  # the first line is a fence of ours
+        return "".join([defused(first), *(fence + line_end + defused(inside) for fence, line_end, inside in fenced)])
     return _harmless((_ASCII if text.isascii() else _UNSEEN).sub("", text))
 
 
@@ -151,18 +152,11 @@ def attribute(text: str) -> str:
     return inline(text).replace('"', "'")
 
 
-def _from_our_fence(text: str) -> str:
-    """Return a text that begins with a fence of ours: the first line as it is, the rest defused."""
-    fence, line_end, rest = text.partition("\n")
-    return fence + line_end + defused(rest)
-
-
 def _harmless(seen: str) -> str:
     parts, end = list[str](), 0
     for place, instead in _markers(seen):
-        skipped = 0 if instead == "| " else 1
         parts += [seen[end:place], instead]
-        end = place + skipped
+        end = place + (instead != "| ")
     return "".join([*parts, seen[end:]]) if parts else seen
 
 
@@ -173,7 +167,7 @@ def _markers(text: str) -> Iterator[tuple[int, str]]:
     markers += [(look.place(match.start()), "&#91;") for match in _SQUARE.finditer(look.text)]
     for match in _TURN.finditer(look.text):
         start = look.place(match.start() + len(match[0]) - len(match[0].lstrip()))
-        if match["capital"] is None or _first_letter(text, start).isupper():
+        if match["capital"] is None or next(filter(str.isalpha, text[start : start + 20]), "").isupper():
             markers.append((start, "| "))
     yield from sorted(markers)
 
@@ -233,11 +227,9 @@ def _is_marker(look: _Look, match: "re.Match[str]") -> bool:
         return False  # a file that a shell reads from
     if match["loose"] or match["gap"] or before == "<":
         return bool(_CLOSED_AT_ONCE.match(text, end)) and not _is_element(written)
-    if (
-        _is_element(written)
-        or _is_address(text, end, name)
-        or (match["slash"] and re.match(r"/\w", text[end : end + 2]))
-    ):
+    # `<https://…>`, `<ada@example.org>` and `<stdio.h>`
+    is_address = re.match(r"@\w|//\w", text[end : end + 3]) or name.endswith((".h", ".hpp"))
+    if _is_element(written) or is_address or (match["slash"] and re.match(r"/\w", text[end : end + 2])):
         return False
     if match["slash"] or not (before.isalnum() or (before in "_)]" and before)):
         return True
@@ -246,16 +238,6 @@ def _is_marker(look: _Look, match: "re.Match[str]") -> bool:
 
 def _is_element(written: str) -> bool:
     return written.lower() in _ELEMENTS or (len(written) == 1 and written.isalpha())
-
-
-def _is_address(text: str, end: int, name: str) -> bool:
-    """True for `<https://…>`, `<ada@example.org>` and `<stdio.h>`."""
-    after = text[end : end + 3]
-    return bool(re.match(r"@\w|//\w", after)) or name.endswith((".h", ".hpp"))
-
-
-def _first_letter(text: str, start: int) -> str:
-    return next((char for char in text[start : start + 20] if char.isalpha()), "")
 
 
 def _escape(char: str) -> str:

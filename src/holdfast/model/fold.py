@@ -87,15 +87,20 @@ def _born(event: Event) -> Record | None:
         return Record(id=event.about, state="erased", updated_at=event.at, head=event.id)
     if event.verb != "recorded":
         return None
+    data, origin = event.data, event.data.get("origin")
+    facts = origin if isinstance(origin, dict) else {}
     return Record(
         id=event.about,
         by=event.by,
         created_at=event.at,
         updated_at=event.at,
         head=event.id,
-        state="pending" if event.data.get("pending") is True else "active",
-        **_content(event.data),
-        **_identity(event.data),
+        state="pending" if data.get("pending") is True else "active",
+        kind=_kind(data),
+        project=text_or_empty(data.get("project")),
+        source=data["source"] if data.get("source") in SOURCES else "explicit",
+        origin=Origin(**{name: text_or_empty(facts.get(name)) for name in ("branch", "worktree", "commit")}),
+        **_content(data),
     )
 
 
@@ -138,17 +143,6 @@ def _revised(record: Record, event: Event, at: str) -> Record:
     # New wording was never checked against anything.
     reworded = (changed.title, changed.body, changed.fields) != (record.title, record.body, record.fields)
     return replace(changed, verified_at="") if reworded else changed
-
-
-def _identity(data: Mapping[str, Any]) -> dict[str, Any]:
-    origin = data.get("origin")
-    facts = origin if isinstance(origin, dict) else {}
-    return {
-        "kind": _kind(data),
-        "project": text_or_empty(data.get("project")),
-        "source": data["source"] if data.get("source") in SOURCES else "explicit",
-        "origin": Origin(**{name: text_or_empty(facts.get(name)) for name in ("branch", "worktree", "commit")}),
-    }
 
 
 def _kind(data: Mapping[str, Any]) -> str:

@@ -42,17 +42,13 @@ def parse_json(text: str | bytes, longest: int = LONGEST) -> Any:
 
 def check_depth(value: Any) -> None:
     """Raise TooDeep for a value that recursive code could not walk. Not recursive itself, so no depth stops it."""
-    depth, level = 0, _containers([value])
-    while level:
-        depth += 1
-        if depth > DEEPEST:
-            raise TooDeep
-        level = [inner for outer in level for inner in _containers(outer)]
-
-
-def _containers(value: Any) -> list[Any]:
-    inside = value.values() if isinstance(value, dict) else value
-    return [item for item in inside if isinstance(item, (dict, list))]
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        outer = [item for item in level if isinstance(item, (dict, list))]
+        if not outer:
+            return
+        level = [inner for item in outer for inner in (item.values() if isinstance(item, dict) else item)]
+    raise TooDeep
 
 
 def json_or_none(text: str) -> Any:

@@ -120,14 +120,10 @@ def short(id_: str, others: Collection[str] = ()) -> str:
     """
     if not (ULID.fullmatch(id_) or UUID.fullmatch(id_)):
         return id_
-    length = SHORT
-    while length < len(id_) and not _is_telling(id_[-length:], id_, others):
-        length += 1
-    return id_[-length:]
-
-
-def _is_telling(end: str, id_: str, others: Collection[str]) -> bool:
-    return not end.isalpha() and not any(other.endswith(end) for other in others if other != id_)
+    for end in (id_[-length:] for length in range(SHORT, len(id_))):
+        if not end.isalpha() and not any(other.endswith(end) for other in others if other != id_):
+            return end
+    return id_
 
 
 def is_called(id_: str, reference: str) -> bool:

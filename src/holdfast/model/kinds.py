@@ -106,14 +106,18 @@ def check_kind(name: str) -> Kind:
 
 def check_fields(kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the cleaned fields of a kind; raise Invalid with every problem at once."""
-    known = {spec.name: spec for spec in kind.fields}
-    problems = [f"{name} is not a field of {kind.name}{_nearest(name, known)}" for name in fields if name not in known]
-    values: dict[str, Any] = {}
+    known, problems, values = {spec.name for spec in kind.fields}, list[str](), dict[str, Any]()
+    for name in fields:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            problems.append(f"{name} is not a field of {kind.name}" + (f" (did you mean {near[0]}?)" if near else ""))
     for spec in kind.fields:
         value = fields.get(spec.name)
         if value in (None, "", [], ()):
             if spec.required:
-                problems.append(f"{spec.name} is required{_wanted(spec)}")
+                least = f": at least {spec.least}" if spec.least else ""
+                wanted = f": one of {', '.join(spec.choices)}" if spec.choices else least
+                problems.append(f"{spec.name} is required{wanted}")
             elif spec.default:
                 values[spec.name] = spec.default
         elif problem := _problem(spec, value):
@@ -154,17 +158,6 @@ def _coerced(spec: Field, value: Any) -> Any:
         case "flag", 0 | 1:
             return bool(value)
     return value
-
-
-def _nearest(name: str, known: Mapping[str, Field]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
-
-
-def _wanted(spec: Field) -> str:
-    if spec.choices:
-        return f": one of {', '.join(spec.choices)}"
-    return f": at least {spec.least}" if spec.least else ""
 
 
 def _problem(spec: Field, value: Any) -> str:

@@ -81,17 +81,11 @@ def parameters_of(function: Callable[..., Any]) -> Iterator[Parameter]:
     for one in taken:
         if one.kind is one.VAR_KEYWORD:
             asked = next(note for note in get_args(hints[one.name]) if isinstance(note, Fields))
-            declared = _declared(asked.request)
-            defaults = {spec.name: spec for spec in fields(asked.request)}
-            for name in asked.names.split():
-                yield _parameter(name, declared[name], _default_of(defaults[name]))
+            declared, specs = _declared(asked.request), {spec.name: spec for spec in fields(asked.request)}
+            for spec in (specs[name] for name in asked.names.split()):
+                made = REQUIRED if spec.default_factory is MISSING else spec.default_factory()
+                yield _parameter(spec.name, declared[spec.name], made if spec.default is MISSING else spec.default)
     yield from (_parameter(one.name, hints[one.name], one.default) for one in taken if one.kind is one.KEYWORD_ONLY)
-
-
-def _default_of(spec: Any) -> Any:
-    if spec.default is not MISSING:
-        return spec.default
-    return REQUIRED if spec.default_factory is MISSING else spec.default_factory()
 
 
 def _parameter(name: str, hint: Any, default: Any, *, positional: bool = False) -> Parameter:

@@ -40,8 +40,10 @@ def check_keepable(value: Any, depth: int = 0) -> None:
     if isinstance(value, str):
         if "\0" in value:
             raise Invalid("The text contains NUL bytes.", hint="Remove them and try again.")
-        if not value.isascii():
-            _check_unicode(value)
+        try:
+            value.encode()
+        except UnicodeEncodeError as problem:
+            raise Invalid("The text is not valid UTF-8.", hint="Check its encoding and try again.") from problem
     elif isinstance(value, dict):
         for key, item in value.items():
             check_keepable(key, depth)
@@ -51,13 +53,6 @@ def check_keepable(value: Any, depth: int = 0) -> None:
             check_keepable(item, depth + 1)
     elif isinstance(value, float) and not math.isfinite(value):
         raise Invalid("A number is infinite or not a number.")
-
-
-def _check_unicode(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as problem:
-        raise Invalid("The text is not valid UTF-8.", hint="Check its encoding and try again.") from problem
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -64,7 +64,7 @@ def problem_with(event: HookEvent) -> str:
         text = getattr(event, name)
         if len(text) > longest:
             return f"{name} has more than {longest:,} characters"
-        if name not in _TEXTS and not _is_plain(text):
+        if name not in _TEXTS and not text.isprintable():  # no surrogate is printable
             return f"{name} holds characters that no name or path can hold"
     if not event.id:
         return "it has no id"
@@ -73,14 +73,6 @@ def problem_with(event: HookEvent) -> str:
     except Invalid as problem:
         return problem.message
     return ""
-
-
-def _is_plain(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return text.isprintable()
 
 
 def hook_event_from_json(value: Any) -> HookEvent | None:

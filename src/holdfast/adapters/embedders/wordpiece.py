@@ -39,7 +39,8 @@ class Tokenizer:
 
     def words(self, tokens: list[int]) -> list[bool]:
         """Return for each token whether it is a word or part of one, not a sign."""
-        return [_is_word(self._names[token]) for token in tokens]
+        names = (self._names[token] for token in tokens)  # the last character decides for nearly every one
+        return [(name[-1].isalnum() or _HAS_WORD.search(name) is not None) and name[0] != "[" for name in names]
 
     def _pieces(self, word: str) -> tuple[int, ...]:
         """Return the tokens of a word: the longest known piece at each place; one unknown token if some part has none."""
@@ -68,11 +69,6 @@ def _words(text: str) -> list[str]:
     return plain.translate(_SIGNS_APART).split()
 
 
-def _is_word(token: str) -> bool:
-    """True if a token has a letter or a digit; the last character decides for nearly every one."""
-    return (token[-1].isalnum() or _HAS_WORD.search(token) is not None) and token[0] != "["
-
-
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
 _HAS_WORD = re.compile(r"[^\W_]")
 _ASCII_WORD = re.compile(r"[^\s!-/:-@\[-`{-~]+|[!-/:-@\[-`{-~]")
@@ -86,8 +82,7 @@ class _Table(dict[int, str | None]):
         self._translation = translation
 
     def __missing__(self, code: int) -> str | None:
-        self[code] = found = self._translation(chr(code))
-        return found
+        return self.setdefault(code, self._translation(chr(code)))
 
 
 def _clean(character: str) -> str | None:
@@ -98,13 +93,7 @@ def _clean(character: str) -> str | None:
         return None
     if character.isspace():
         return " "
-    is_chinese = any(low <= ord(character) <= high for low, high in _CHINESE)
-    return f" {character} " if is_chinese else character
-
-
-def _without_accents(character: str) -> str | None:
-    """Drop the accents that a decomposed text has as characters of their own."""
-    return None if category(character) == "Mn" else character
+    return f" {character} " if _CHINESE.match(character) else character
 
 
 def _signs_apart(character: str) -> str | None:
@@ -113,14 +102,9 @@ def _signs_apart(character: str) -> str | None:
     return f" {character} " if category(character)[0] == "P" or is_ascii_sign else character
 
 
-_CHINESE = (
-    (0x4E00, 0x9FFF),
-    (0x3400, 0x4DBF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F),
-    (0x2B820, 0x2CEAF),
-    (0xF900, 0xFAFF),
-    (0x2F800, 0x2FA1F),
+_CHINESE = re.compile(
+    "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b73f\U0002b740-\U0002b81f\U0002b820-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f]"
 )
-_CLEAN, _WITHOUT_ACCENTS, _SIGNS_APART = _Table(_clean), _Table(_without_accents), _Table(_signs_apart)
+_CLEAN, _SIGNS_APART = _Table(_clean), _Table(_signs_apart)
+# The accents that a decomposed text has as characters of their own.
+_WITHOUT_ACCENTS = _Table(lambda character: None if category(character) == "Mn" else character)

@@ -90,6 +90,7 @@ def _object(row: Row, where: str, key: str, source: Source) -> Foreign:
     parts: dict[str, Any] = {name: row[name] for name, fit in fits.items() if fit}
     parts |= {name: labels for name in _LABELS if (labels := texts(row.get(name)))}
     state, links, by, more = text(row.get("state")), row.get("links"), row.get("by"), row.get("extra")
+    author: Row = by if isinstance(by, dict) else {"name": by}
     is_links = isinstance(links, list) and all(isinstance(link, dict) and "target" in link for link in links)
     used = {timed, named, titled, kinds, "id", *parts, *(name for name in _OTHER_TIMES if when(row.get(name)))}
     used |= {"links"} if is_links else set()
@@ -106,7 +107,11 @@ def _object(row: Row, where: str, key: str, source: Source) -> Foreign:
             extra=rest(row, {*used, "extra"}) | more if isinstance(more, dict) else rest(row, used),
             **parts,
         ),
-        by=_author(by),
+        by=Actor(
+            kind=author["kind"] if author.get("kind") in get_args(ActorKind) else "user",
+            name=text(author.get("name")),
+            session=text(author.get("session")),
+        ),
         state="retired" if state == "retired" else "pending" if state == "pending" else "active",
         reason=text(row.get("reason")) if state == "retired" else "",
         updated_at=when(row.get("updated_at")),
@@ -117,13 +122,6 @@ def _object(row: Row, where: str, key: str, source: Source) -> Foreign:
         ),
         dated=bool(timed),
     )
-
-
-def _author(author: Any) -> Actor:
-    if not isinstance(author, dict):
-        return Actor(kind="user", name=text(author))
-    kind: ActorKind = author["kind"] if author.get("kind") in get_args(ActorKind) else "user"
-    return Actor(kind=kind, name=text(author.get("name")), session=text(author.get("session")))
 
 
 def _generic(row: Row) -> str:

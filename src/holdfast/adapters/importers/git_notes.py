@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -193,7 +194,10 @@ def write(records: Iterable[Record], folder: Path) -> Exported:
     for (namespace, commit), group in notes.items():
         ref = f"--ref={REF}/{namespace}"
         existing = repository.attempt("notes", ref, "show", commit) or ""
-        known = set(_keys(existing))
+        known = set[tuple[str, ...]]()
+        for entry in split_entries(existing):
+            with suppress(Invalid):  # damaged entries stay as they are
+                known.add(_key(read_yaml(entry.front), entry.body))
         new = [record for record in group if _key(_front(record), _body(record)) not in known]
         if new:
             parts = [existing, *(with_front(_front(record), _body(record)).strip() for record in new)]
@@ -229,14 +233,6 @@ def _body(record: Record) -> str:
     """Return the text with its fields; a line of dashes would begin another entry there, so it becomes asterisks."""
     fields = fields_text(record, lambda name: f"## {name.capitalize()}", (*_SPEC_FIELDS, *_TAGGED.values()))
     return _RULE.sub("***", "\n\n".join([record.body, *fields])).strip()
-
-
-def _keys(content: str) -> Iterator[tuple[str, ...]]:
-    for entry in split_entries(content):
-        try:
-            yield _key(read_yaml(entry.front), entry.body)
-        except Invalid:  # damaged entries stay as they are
-            continue
 
 
 def _key(meta: Row, body: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from holdfast.adapters.importers.maps import Map, Row, mapping, rest, text, when
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Exported, Foreign, ForeignEvent, ForeignLink, ForeignSession, Item
 from holdfast.model.kinds import KINDS
-from holdfast.model.record import Confidence, Link, Record
+from holdfast.model.record import Link, Record
 from holdfast.model.text import headline
 
 BY = "memory-mcp"
@@ -34,36 +34,26 @@ CANDIDATES = Map(
     dropped=frozenset({"pattern_hash"}),
 )
 _BY_CATEGORY = {
-    "antipattern": "anti_pattern",
-    "landmine": "anti_pattern",
+    **dict.fromkeys(("antipattern", "landmine"), "anti_pattern"),
+    **dict.fromkeys(("convention", "workflow"), "pattern"),
+    **dict.fromkeys(("reference", "snippet", "command"), "reference"),
     "decision": "decision",
-    "convention": "pattern",
-    "workflow": "pattern",
     "preference": "preference",
     "lesson": "learning",
-    "reference": "reference",
-    "snippet": "reference",
-    "command": "reference",
     "observation": "observation",
 }
 _BY_TYPE = {
     "project": "fact",
     "pattern": "pattern",
     "reference": "reference",
-    "conversation": "observation",
-    "episodic": "observation",
+    **dict.fromkeys(("conversation", "episodic"), "observation"),
 }
 _BY_PATTERN = {"fact": "fact", "command": "reference"}
 _STATES: dict[str, Literal["pending", "retired"]] = {"pending": "pending", "rejected": "retired"}
 _HOSTS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org"}
 _TRUST = {
-    "used_correctly": "applied",
-    "explicitly_confirmed": "applied",
-    "cross_validated": "applied",
-    "outdated": "contradicted",
-    "partially_incorrect": "contradicted",
-    "factually_wrong": "contradicted",
-    "contradiction_resolved": "contradicted",
+    **dict.fromkeys(("used_correctly", "explicitly_confirmed", "cross_validated"), "applied"),
+    **dict.fromkeys(("outdated", "partially_incorrect", "factually_wrong", "contradiction_resolved"), "contradicted"),
     "low_utility": "ignored",
 }
 # Tables about memories, and their column with the id of the memory.
@@ -112,7 +102,8 @@ def read(path: Path) -> Iterator[Item]:
 
 def _memory(row: Row, related: dict[str, list[Row]]) -> Iterator[Item]:
     """Yield a memory with the rows about it, that it is hot, and its last use."""
-    category, trust, where = text(row.get("category")), row.get("trust_score"), f"memories {row['id']}"
+    category, score, where = text(row.get("category")), row.get("trust_score"), f"memories {row['id']}"
+    trust = score if isinstance(score, int | float) else None
     kind = _BY_CATEGORY.get(category) or _BY_TYPE.get(text(row.get("memory_type")), "fact")
     mined = [rest(other, {"memory_id", "pattern"}) for other in related["mined_patterns"]]
     links = [
@@ -130,10 +121,10 @@ def _memory(row: Row, related: dict[str, list[Row]]) -> Iterator[Item]:
         fields={"category": category} if kind == "fact" else {},
         tags=tuple(text(tag["tag"]) for tag in related["memory_tags"]),
         project=project_of(row.get("project_id")),
-        confidence=_confidence(trust),
+        confidence="medium" if trust is None or 0.5 <= trust < 0.8 else "high" if trust >= 0.8 else "low",
         extra={"mined": mined} if mined else {},
         links=tuple(links),
-        trust=trust if isinstance(trust, int | float) else None,
+        trust=trust,
     )
     yield memory
     key, by, used_at = memory.key, Actor(kind="agent", name=BY), when(row.get("last_used_at"))
@@ -144,13 +135,6 @@ def _memory(row: Row, related: dict[str, list[Row]]) -> Iterator[Item]:
     if used_at and not any(event.get("was_used") for event in related["retrieval_events"]):
         data = {"outcome": "applied", "imported": {"used_count": row.get("used_count")}}
         yield ForeignEvent(key=f"{key}:{used_at}", verb="used", of=(key,), at=used_at, by=by, data=data, where=where)
-
-
-def _confidence(trust: Any) -> Confidence:
-    """Return the confidence for a trust score; medium if it is unknown."""
-    if not isinstance(trust, int | float) or 0.5 <= trust < 0.8:
-        return "medium"
-    return "high" if trust >= 0.8 else "low"
 
 
 def _candidate(row: Row) -> Foreign:

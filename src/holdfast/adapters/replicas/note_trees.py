@@ -78,10 +78,7 @@ def events_in(tree: Mapping[str, Note]) -> Iterator[tuple[str, str, Event | Inva
     """Yield each line of a tree with the object it is attached to and its event, or the parse error."""
     for name, note in tree.items():
         for line in note.lines:
-            try:
-                yield name, line, event_of(line)
-            except Invalid as problem:
-                yield name, line, problem
+            yield name, line, _parsed(line)
 
 
 def line_of(event: Event) -> str:
@@ -133,15 +130,16 @@ def is_whole(line: str) -> bool:
 def erased_in(tree: Mapping[str, Note]) -> set[str]:
     """Return the ids of records that a tree marks as erased."""
     lines = (line for note in tree.values() for line in note.lines if _ERASED in line)
-    return {event.about for line in lines if (event := _readable(line)) and event.verb == "erased"}
+    events = map(_parsed, lines)
+    return {event.about for event in events if isinstance(event, Event) and event.verb == "erased"}
 
 
 def without(tree: Tree, erased: AbstractSet[str]) -> Tree:
     """Return the notes that change when the text of erased records is removed."""
     changed: Tree = {}
     for name, note in tree.items():
-        events = {line: event for line in note.lines if about(line) in erased and (event := _readable(line))}
-        bare = {line: line_of(scrub(event)) for line, event in events.items()}
+        events = {line: _parsed(line) for line in note.lines if about(line) in erased}
+        bare = {line: line_of(scrub(event)) for line, event in events.items() if isinstance(event, Event)}
         if any(line != plain for line, plain in bare.items()):
             changed[name] = Note(paths=set(note.paths), lines=note.lines - bare.keys() | set(bare.values()))
     return changed
@@ -188,11 +186,11 @@ def _commit(step: Move, ref: str, repository: Repository, message: str) -> bytes
     return b"".join(parts) + b"\n"
 
 
-def _readable(line: str) -> Event | None:
+def _parsed(line: str) -> Event | Invalid:
     try:
         return event_of(line)
-    except Invalid:
-        return None
+    except Invalid as problem:
+        return problem
 
 
 def _entries(repository: Repository, tip: str) -> list[tuple[str, str]]:

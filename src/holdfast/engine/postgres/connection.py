@@ -2,7 +2,7 @@
 
 from array import array
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from struct import pack
 from time import monotonic
 from typing import Any, TypeVar
@@ -52,29 +52,27 @@ class Session(psycopg.Connection[Any]):
         cls, conninfo: str = "", *, role: str, patience: float, failures: Failures, **_: Any
     ) -> "Session":
         """Open a connection and set it up; a failure is added to `failures`, since the pool does not report it."""
+        connection = None
         try:
-            return cls._set_up(conninfo, role, patience)
-        except psycopg.Error as problem:
-            failures.append((monotonic(), problem))
-            raise
-
-    @classmethod
-    def _set_up(cls, conninfo: str, role: str, patience: float) -> "Session":
-        options = {"connect_timeout": CONNECT_SECONDS, **psycopg.conninfo.conninfo_to_dict(conninfo)}
-        url = psycopg.conninfo.make_conninfo("", **options)
-        connection = super().connect(url, autocommit=True, row_factory=make_rows)
-        try:
+            options = {"connect_timeout": CONNECT_SECONDS, **psycopg.conninfo.conninfo_to_dict(conninfo)}
+            url = psycopg.conninfo.make_conninfo("", **options)
+            connection = super().connect(url, autocommit=True, row_factory=make_rows)
             connection.url, connection.most = url, patience
             connection.execute(_SETTINGS)
             if role:
                 connection.execute(SQL("set role {}").format(Identifier(role)))
-            for loader in (_TextNumber, _BinaryNumber):
+            for loader in (_loader(_number, Format.TEXT), _BinaryNumber):
                 connection.adapters.register_loader("numeric", loader)
-            connection.adapters.register_loader(_BIT_VARYING, _BitsLoader)
-            connection.adapters.register_dumper(Bits, _BitsDumper)
+            # A bit string begins with its count of bits.
+            connection.adapters.register_loader(_BIT_VARYING, _loader(lambda data: data[4:]))
+            write = _dumper(lambda bits: pack(">i", 8 * len(bits)) + bytes(bits), _BIT_VARYING)
+            connection.adapters.register_dumper(Bits, write)
             connection.register_vectors()
-        except BaseException:
-            connection.close()
+        except BaseException as problem:
+            if connection:
+                connection.close()
+            if isinstance(problem, psycopg.Error):
+                failures.append((monotonic(), problem))
             raise
         return connection
 
@@ -83,8 +81,10 @@ class Session(psycopg.Connection[Any]):
         if not self.has_vectors:
             rows = self.execute("select cast(oid as bigint) from pg_type where typname = 'halfvec'").fetchall()
             for (oid,) in rows:
-                self.adapters.register_loader(oid, _HalvesLoader)
-                self.adapters.register_dumper(Halves, type("_Halves", (_HalvesDumper,), {"oid": oid}))
+                # A vector begins with its count of values and two bytes that are 0.
+                self.adapters.register_loader(oid, _loader(lambda data: _swapped(data[4:])))
+                write = _dumper(lambda halves: pack(">HH", len(halves) // 2, 0) + _swapped(halves), oid)
+                self.adapters.register_dumper(Halves, write)
                 self.has_vectors = True
 
     def wait(self, gen: Generator[Any, Any, T], *given: Any, **named: Any) -> T:
@@ -141,13 +141,9 @@ def make_rows(cursor: psycopg.Cursor[Any]) -> RowMaker[Row]:
     return lambda values: Row(names, values)
 
 
-class _TextNumber(Loader):
-    """Reads decimals in text format: sums arrive as decimals, but ours are integers or may be floats."""
-
-    def load(self, data: Buffer) -> int | float:
-        """Return an int, or a float if there is a decimal point."""
-        said = bytes(data)
-        return float(said) if b"." in said else int(said)
+def _number(text: bytes) -> int | float:
+    """Read a decimal in text format: sums arrive as decimals, but ours are integers or may be floats."""
+    return float(text) if b"." in text else int(text)
 
 
 class _BinaryNumber(NumericBinaryLoader):
@@ -159,44 +155,18 @@ class _BinaryNumber(NumericBinaryLoader):
         return int(number) if number == int(number) else float(number)
 
 
-class _BitsLoader(Loader):
-    """Reads bit strings, which start with a four-byte count of bits."""
-
-    format = Format.BINARY
-
-    def load(self, data: Buffer) -> bytes:
-        """Return the bits as bytes."""
-        return bytes(data[4:])
+def _loader(read: Callable[[bytes], Any], form: Format = Format.BINARY) -> type[Loader]:
+    """Return the class that psycopg wants for a function that reads values."""
+    return type("_Loader", (Loader,), {"format": form, "load": lambda _, data: read(bytes(data))})
 
 
-class _BitsDumper(Dumper):
-    format = Format.BINARY
-    oid = _BIT_VARYING
-
-    def dump(self, obj: Any) -> bytes:
-        """Return bytes as a bit string with its count of bits."""
-        return pack(">i", 8 * len(obj)) + bytes(obj)
-
-
-class _HalvesLoader(Loader):
-    """Reads vectors of float16, which start with a four-byte header and are big-endian."""
-
-    format = Format.BINARY
-
-    def load(self, data: Buffer) -> bytes:
-        """Return the values in little-endian order, as they are stored in SQLite."""
-        return _swapped(bytes(data[4:]))
-
-
-class _HalvesDumper(Dumper):
-    format = Format.BINARY
-
-    def dump(self, obj: Any) -> bytes:
-        """Return little-endian float16 values as a vector."""
-        return pack(">HH", len(obj) // 2, 0) + _swapped(obj)
+def _dumper(write: Callable[[Any], bytes], oid: int) -> type[Dumper]:
+    """Return the class that psycopg wants for a function that writes values of a type."""
+    return type("_Dumper", (Dumper,), {"format": Format.BINARY, "oid": oid, "dump": lambda _, obj: write(obj)})
 
 
 def _swapped(values: bytes) -> bytes:
+    """Return float16 values with their bytes swapped: a server's are big-endian, ours are little-endian."""
     turned = array("H", values)
     turned.byteswap()
     return turned.tobytes()

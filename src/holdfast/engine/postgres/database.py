@@ -97,17 +97,14 @@ class Postgres(Database):
             open=True,
         )
         try:
-            self._schema, self._name = self._home()
+            homes = [(int(oid), str(name)) for oid, name in self.query(_HOME)]
         except BaseException:
             self.close()  # otherwise the threads of the pool would keep running
             raise
-
-    def _home(self) -> tuple[int, str]:
-        """Return the oid and name of the current schema."""
-        rows = self.query(_HOME)
-        if not rows:
+        if not homes:
+            self.close()
             raise StoreError("The database has no schema to work in.", hint="Create it, or name another search_path.")
-        return int(rows[0][0]), str(rows[0][1])
+        self._schema, self._name = homes[0]
 
     @property
     def place(self) -> str:
@@ -170,7 +167,8 @@ class Postgres(Database):
         if getattr(self._own, "connection", None):
             yield
             return
-        with self._lent(self._begin) as connection:
+        begin = f"begin; select pg_advisory_xact_lock({_LOCK}, {self._schema % 2**31})"
+        with self._lent(lambda connection: connection.execute(begin)) as connection:
             self._own.connection = connection
             try:
                 yield
@@ -256,9 +254,6 @@ class Postgres(Database):
         answers: list[T] = []
         with self._lent(lambda connection: answers.append(step(connection))):
             return answers[0]
-
-    def _begin(self, connection: Session) -> None:
-        connection.execute(f"begin; select pg_advisory_xact_lock({_LOCK}, {self._schema % 2**31})")
 
     @contextmanager
     def _lent(self, first: Callable[[Session], object]) -> Iterator[Session]:

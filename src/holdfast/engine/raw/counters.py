@@ -18,13 +18,9 @@ class Failure(NamedTuple):
 
 def add(store: Journal, name: str, at: str, number: int = 1) -> None:
     """Add to a counter, on the day of an instant."""
-    store.db.execute(_ADD, {"name": name, "day": at[:10], "number": number})
-
-
-_ADD = """
-insert into tallies (name, day, value) values (:name, :day, :number)
-on conflict (name, day) do update set value = tallies.value + excluded.value
-"""
+    insert(
+        store.db, "tallies", [{"name": name, "day": at[:10], "value": number}], replacing="name, day", adding="value"
+    )
 
 
 def totals(store: Journal, prefix: str, since: str = "") -> dict[str, int]:

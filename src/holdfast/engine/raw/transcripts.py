@@ -39,7 +39,7 @@ class Piece:
 def save(store: Journal, transcript: Transcript, pieces: Sequence[str]) -> None:
     """Store a transcript with its pieces; it replaces an earlier one of the same session."""
     with store.db.transaction():
-        _drop(store.db, transcript.session)
+        drop(store, transcript.session)
         insert(store.db, "transcripts", [asdict(transcript)])
         first = counted_up(store.db, "chunks", len(pieces)) - len(pieces) + 1
         rows = [
@@ -61,17 +61,13 @@ def index_chunks(db: Database) -> None:
 
 def drop(store: Journal, session: str) -> bool:
     """Delete a transcript permanently; False if there is none."""
-    with store.db.transaction():
-        return _drop(store.db, session)
-
-
-def _drop(db: Database, session: str) -> bool:
-    given = {"session": session}
-    if not db.query("select 1 from transcripts where session = :session", given):
-        return False
-    db.execute("delete from chunk_words where rowid in (select number from chunks where session = :session)", given)
-    db.execute("delete from chunks where session = :session", given)
-    return bool(db.execute("delete from transcripts where session = :session", given))
+    db, given = store.db, {"session": session}
+    with db.transaction():
+        if not db.query("select 1 from transcripts where session = :session", given):
+            return False
+        db.execute("delete from chunk_words where rowid in (select number from chunks where session = :session)", given)
+        db.execute("delete from chunks where session = :session", given)
+        return bool(db.execute("delete from transcripts where session = :session", given))
 
 
 def get(store: Journal, session: str) -> Transcript | None:

@@ -144,12 +144,8 @@ def put_raw_rows(store: Journal, given: Iterable[tuple[str, Mapping[str, Any]]])
         index_chunks(store.db)
 
 
-def journal_hash(db: Database) -> str:
-    """Return one SHA-256 over every column of every event, in order of arrival."""
-    return _hash(db, EVENTS)
-
-
-def _hash(db: Database, table: Table) -> str:
+def journal_hash(db: Database, table: Table = EVENTS) -> str:
+    """Return one SHA-256 over every column of every event in order of arrival, or of the rows of another table."""
     digest = sha256()
     for rows in _pages(db, table, None):
         for row in rows:
@@ -161,7 +157,7 @@ def _hashes(db: Database, what: str, progress: Progress) -> dict[str, str]:
     """Return the hash of every table that is copied row by row; of the events as in `journal_hash`."""
     found = {}
     for done, table in enumerate((EVENTS, *GROWING[1:]), start=1):
-        found[table.name] = _hash(db, table)
+        found[table.name] = journal_hash(db, table)
         progress(what, done, len(GROWING))
     return found
 

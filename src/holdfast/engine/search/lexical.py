@@ -5,7 +5,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, product
 from operator import itemgetter
 
 from holdfast.engine.database import Database
@@ -53,7 +53,11 @@ class Frequencies:
         rare = [word for word in words if word not in common]
         if len(self.known) > REMEMBERED:
             self.known.clear()
-        stale = {span: [word for word in rare if self._is_stale(word, span, documents)] for span in spans}
+        stale: dict[Span, list[str]] = {span: [] for span in spans}
+        for span, word in product(spans, rare):
+            count, then = self.known.get((*span, word), (0, 0))
+            if not count or _grown(documents, then):
+                stale[span].append(word)
         for span, counted in index.counts(self.store.db, {span: some for span, some in stale.items() if some}).items():
             for word, count in counted.items():
                 if count:
@@ -62,10 +66,6 @@ class Frequencies:
                     self.known.pop((*span, word), None)
         held = {word: sum(self.known.get((*span, word), (0, 0))[0] for span in spans) for word in rare}
         return {word: common.get(word) or held[word] for word in words}
-
-    def _is_stale(self, word: str, span: Span, documents: int) -> bool:
-        count, then = self.known.get((*span, word), (0, 0))
-        return not count or _grown(documents, then)
 
     def _common(self, spans: tuple[Span, ...], documents: int) -> dict[str, int]:
         """Return the words that are common in a sample of records, each with the estimated count over all records."""
@@ -116,7 +116,9 @@ def look_up(
         read += counts[word]
         # More common words would exceed the limit of postings, or cannot add a record that ranks among the best.
         # They still count in the exact score.
-        if score and (read > readable or (counts[word] > LONG and _settled(score, left, most))):
+        if score and read > readable:
+            break
+        if counts[word] > LONG and len(score) >= most and heapq.nlargest(most, score.values())[-1] > left:
             break
         weight = idf[word]
         left -= weight
@@ -182,11 +184,6 @@ def _weight(count: int, documents: int) -> float:
     Otherwise, in a project of a few records, every word they lack would count as rare and every shared one as common.
     """
     return math.log(1 + (documents + UNSEEN - count) / (count + 1))
-
-
-def _settled(score: Mapping[int, float], left: float, most: int) -> bool:
-    """True if a record that contains only the words not read yet cannot be among the best."""
-    return len(score) >= most and heapq.nlargest(most, score.values())[-1] > left
 
 
 def fit(body: str, idf: Mapping[str, float], means: tuple[float, float]) -> tuple[float, float]:

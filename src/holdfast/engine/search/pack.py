@@ -37,7 +37,12 @@ def snippet(text: str, idf: Mapping[str, float]) -> str:
     # Index words are stems, so a plain substring search finds most of their forms, and is cheap.
     found = (at for word in idf if (at := low.find(word)) >= 0)
     starts = [_sentence_start(low, at) for at in islice(found, TRIED)]
-    best = max(starts, key=lambda start: _worth(low[start : start + SNIPPET], idf), default=0)
+
+    def worth(start: int) -> float:
+        stretch = low[start : start + SNIPPET]
+        return sum([weight for word, weight in idf.items() if word in stretch])
+
+    best = max(starts, key=worth, default=0)
     return ("…" if best else "") + shorten(text[best:], SNIPPET)
 
 
@@ -46,7 +51,3 @@ def _sentence_start(text: str, at: int) -> int:
     nearest = max(0, at - SNIPPET // 2)
     begins = [found + len(end) for end in ("\n", ". ", "! ", "? ") if (found := text.rfind(end, nearest, at)) >= 0]
     return max(begins, default=at if nearest else 0)
-
-
-def _worth(stretch: str, idf: Mapping[str, float]) -> float:
-    return sum([weight for word, weight in idf.items() if word in stretch])

@@ -211,7 +211,11 @@ def by_foreign_id(store: Journal, reference: str, *, whole: bool = False, system
     }
     rows = store.db.query(_ABOUT, {**patterns, "most": 10 * MOST})
     entries = [Entry(number=row[0], record=parsed(row[1])) for row in rows]
-    found = [(entry, foreign_ids(entry.record)) for entry in entries if _is_of(entry.record, system)]
+    found = [
+        (entry, ids)
+        for entry in entries
+        if (ids := foreign_ids(entry.record)) and system in ("", entry.record.extra["imported"].get("system"))
+    ]
     same = [entry for entry, ids in found if wanted in ids]
     if same or whole:
         return same
@@ -227,8 +231,3 @@ where state <> 'erased' and (
 )
 order by number limit :most
 """
-
-
-def _is_of(record: Record, system: str) -> bool:
-    origin = record.extra.get("imported")
-    return not system or (isinstance(origin, dict) and origin.get("system") == system)

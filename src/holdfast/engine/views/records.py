@@ -116,29 +116,29 @@ def fingerprint(record: Record) -> str:
 @view_of("records", 7, _SCHEMA)
 def records(db: Database, batch: Batch) -> None:
     """Store the current state of each record."""
-    insert(db, "records", [_row(entry) for entry in batch.entries], replacing="number")
-
-
-def _row(entry: Entry) -> Params:
-    record = entry.record
-    return {
-        "number": entry.number,
-        "id": record.id,
-        "tail": record.id[-TAIL:],
-        "kind": record.kind,
-        "state": record.state,
-        "waits": int(bool(record.waiting)),
-        "cites": int(bool(record.verified_at or record.anchors or record.seen)),
-        "title": record.title.casefold(),
-        "session": record.by.session,
-        "author": record.by.name if record.by.kind == "user" else "",
-        "created_at": record.created_at,
-        "updated_at": record.updated_at,
-        "verified_at": record.verified_at,
-        "source": record.source,
-        "fingerprint": fingerprint(record) if record.state != "erased" else "",
-        "doc": json.dumps(record_to_json(record), ensure_ascii=False),
-    }
+    rows = [
+        {
+            "number": entry.number,
+            "id": record.id,
+            "tail": record.id[-TAIL:],
+            "kind": record.kind,
+            "state": record.state,
+            "waits": int(bool(record.waiting)),
+            "cites": int(bool(record.verified_at or record.anchors or record.seen)),
+            "title": record.title.casefold(),
+            "session": record.by.session,
+            "author": record.by.name if record.by.kind == "user" else "",
+            "created_at": record.created_at,
+            "updated_at": record.updated_at,
+            "verified_at": record.verified_at,
+            "source": record.source,
+            "fingerprint": fingerprint(record) if record.state != "erased" else "",
+            "doc": json.dumps(record_to_json(record), ensure_ascii=False),
+        }
+        for entry in batch.entries
+        for record in [entry.record]
+    ]
+    insert(db, "records", rows, replacing="number")
 
 
 def with_part(store: Journal, part: str, most: int) -> list[Entry]:
@@ -394,9 +394,7 @@ def _by_column(chosen: Filter) -> Iterator[tuple[str, Params]]:
         bounds = {f"{end}{place}": n for place, one in enumerate(chosen.projects) for end, n in within(one).items()}
         yield f"({' or '.join(spans)})", bounds
     match chosen.kinds:
-        case (
-            kind,
-        ):  # with `=` the index gives the records in order; but the index of tags finds fewer: `||` chooses it
+        case (kind,):  # with `=` the index gives them in order; but the index of tags finds fewer: `||` chooses it
             yield "kind || '' = :kind" if chosen.tags else "kind = :kind", {"kind": kind}
         case (_, *_):
             yield "kind in (select value from json_each(:kind))", {"kind": chosen.kinds}

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from holdfast.engine.database import Database, Params, insert, query_each, value
+from holdfast.engine.database import Database, insert, query_each, value
 from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import within
-from holdfast.model.event import Event
 from holdfast.model.fold import HEATED_BECAUSE
 
 
@@ -64,7 +63,9 @@ create table touches (
 def touches(db: Database, batch: Batch) -> None:
     """Count how often each thread was worked on, and when last."""
     events = batch.verbs("touched")
-    db.many(_TOUCH, [{"id": event.about, "at": event.at} for event in events if "withdraws" not in event.data])
+    made = [event for event in events if "withdraws" not in event.data]
+    rows = [{"id": event.about, "touches": 1, "last_at": event.at} for event in made]
+    insert(db, "touches", rows, replacing="id", adding="touches", latest="last_at")
     taken_back = [event for event in events if "withdraws" in event.data]
     db.many(
         _WITHDRAW,
@@ -72,12 +73,6 @@ def touches(db: Database, batch: Batch) -> None:
     )
 
 
-_TOUCH = """
-insert into touches (id, touches, last_at) values (:id, 1, :at)
-on conflict (id) do update set
-    touches = touches.touches + 1,
-    last_at = case when excluded.last_at > touches.last_at then excluded.last_at else touches.last_at end
-"""
 _WITHDRAW = """
 update touches set touches = touches - 1, last_at = case when last_at = :at then :last_at else last_at end where id = :id
 """
@@ -152,40 +147,34 @@ def heat(db: Database, batch: Batch) -> None:
     erased = [{"id": entry.record.id} for entry in batch.erased]
     db.many(f"update heat set why = '' where id = :id and why not in ({reasons})", erased)
     heated, counts = batch.verbs("heated"), Counter[str]()
-    db.many(_HEAT, [_heat_row(event) for event in heated])
+    moves = list[dict[str, object]]()
     for event in heated:
-        otherwise = "promotions" if event.data.get("hot") is True else "demotions"
-        counts[_MOVES.get(str(event.data.get("why", "")), otherwise)] += 1
+        hot, pinned, why = (
+            event.data.get("hot") is True,
+            event.data.get("pinned") is True,
+            str(event.data.get("why", "")),
+        )
+        row = {"id": event.about, "at": event.at, "why": why, "event": event.id}
+        moves.append({**row, "hot": int(hot), "pinned": int(hot and pinned)})
+        counts[_MOVES.get(why, "promotions" if hot else "demotions")] += 1
+    db.many(_HEAT, moves)
     for event in batch.verbs("surfaced"):
         if isinstance(event.data.get("hot"), int):
             shown, hits = event.data.get("ids"), int(event.data["hot"])
             counts["hits"] += hits
             counts["misses"] += max(0, (len(shown) if isinstance(shown, list) else 0) - hits)
-    db.many(_COUNT_HEAT, [{"name": name, "number": number} for name, number in counts.items() if name and number])
+    rows = [{"name": name, "value": number} for name, number in counts.items() if name and number]
+    insert(db, "heat_counts", rows, replacing="name", adding="value")
 
 
-def _heat_row(event: Event) -> Params:
-    row = {"id": event.about, "at": event.at, "why": str(event.data.get("why", "")), "event": event.id}
-    hot, pinned = int(event.data.get("hot") is True), int(event.data.get("pinned") is True)
-    return {**row, "hot": hot, "pinned": pinned if hot else 0}
-
-
-_MOVES = {
-    "evicted": "evictions",
-    "stale": "demotions",
-    "unpin": "",
-    "pin": "",
-}  # counted under these names, "" not at all
+# Counted under these names, "" not at all.
+_MOVES = {"evicted": "evictions", "stale": "demotions", "unpin": "", "pin": ""}
 # Events may arrive in any order: the one with the highest id counts.
 _HEAT = """
 insert into heat (id, hot, pinned, at, why, event) values (:id, :hot, :pinned, :at, :why, :event)
 on conflict (id) do update set
     hot = excluded.hot, pinned = excluded.pinned, at = excluded.at, why = excluded.why, event = excluded.event
 where excluded.event > heat.event
-"""
-_COUNT_HEAT = """
-insert into heat_counts (name, value) values (:name, :number)
-on conflict (name) do update set value = heat_counts.value + excluded.value
 """
 
 

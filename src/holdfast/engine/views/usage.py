@@ -99,41 +99,35 @@ def usage(db: Database, batch: Batch) -> None:
         if event.by.kind != "rule":  # uses observed by a rule do not count
             outcome = str(event.data["outcome"])
             used_at = event.at if outcome in ("applied", "corrected") else ""
-            counts.append(_NONE | {"id": event.about, outcome: 1, "used_at": used_at})
-    db.many(_ADD, [*counts, *(_NONE | {"id": row["id"], "surfaced": 1} for row in shown)])
-    insert(db, "uses", [_use_row(event) for event in used], keeping="event")
-    db.many(_COST, [_cost_row(event, ids) for event, ids in surfaced])
+            counts.append(_NONE | {"id": event.about, outcome: 1, "last_used_at": used_at})
+    counts += [_NONE | {"id": row["id"], "surfaced": 1} for row in shown]
+    uses = [
+        {
+            "event": event.id,
+            "id": event.about,
+            "session": event.by.session,
+            "at": event.at,
+            "outcome": event.data["outcome"],
+            "variant": text_or_empty(event.data.get("variant")),
+            "observed": int("observed" in event.data or event.by.kind == "rule"),
+        }
+        for event in used
+    ]
+    insert(db, "uses", uses, keeping="event")
+    costs = [
+        {"session": event.about, "at": event.at, "recalls": 1, "empty": int(not ids), "tokens": tokens}
+        for event, ids in surfaced
+        for tokens in [event.data["tokens"] if isinstance(event.data.get("tokens"), int) else 0]
+    ]
+    insert(db, "costs", costs, replacing="session", adding="recalls empty tokens", latest="at")
     db.many(_SHOW, shown)
     if withdrawn := [str(event.data["withdraws"]) for event in reported if "withdraws" in event.data]:
         gone = [_NONE | {"id": row[0], row[1]: -1} for row in db.query(_WITHDRAWN, {"events": withdrawn})]
         db.many("delete from uses where event = :event", [{"event": event} for event in withdrawn])
-        db.many(_ADD, gone)
+        counts += gone
+    insert(db, "usage", counts, replacing="id", adding=" ".join(COLUMNS), latest="last_used_at")
+    if withdrawn:
         db.many(_LAST_USED, [{"id": row["id"]} for row in gone])
-
-
-def _cost_row(event: Event, ids: list[str]) -> Params:
-    tokens = event.data.get("tokens")
-    cost = tokens if isinstance(tokens, int) else 0
-    return {"session": event.about, "at": event.at, "empty": int(not ids), "tokens": cost}
-
-
-def _use_row(event: Event) -> Params:
-    row = {"event": event.id, "id": event.about, "session": event.by.session, "at": event.at}
-    observed = int("observed" in event.data or event.by.kind == "rule")
-    return {
-        **row,
-        "outcome": event.data["outcome"],
-        "variant": text_or_empty(event.data.get("variant")),
-        "observed": observed,
-    }
-
-
-def _shown_rows(event: Event, ids: list[str]) -> list[Params]:
-    variants = event.data.get("variants")
-    named = variants if isinstance(variants, dict) else {}
-    return [
-        {"session": event.about, "id": one, "at": event.at, "variant": text_or_empty(named.get(one))} for one in ids
-    ]
 
 
 def _ids(event: Event) -> list[str]:
@@ -142,25 +136,18 @@ def _ids(event: Event) -> list[str]:
     return list(dict.fromkeys(item for item in ids if isinstance(item, str))) if isinstance(ids, list) else []
 
 
-_NONE: dict[str, Any] = dict.fromkeys(COLUMNS, 0) | {"used_at": ""}
-_ADD = f"""
-insert into usage (id, {", ".join(COLUMNS)}, last_used_at)
-values (:id, {", ".join(f":{name}" for name in COLUMNS)}, :used_at)
-on conflict (id) do update set
-    {", ".join(f"{name} = usage.{name} + excluded.{name}" for name in COLUMNS)},
-    last_used_at = case when excluded.last_used_at > usage.last_used_at
-        then excluded.last_used_at else usage.last_used_at end
-"""
+def _shown_rows(event: Event, ids: list[str]) -> list[Params]:
+    variants = event.data.get("variants")
+    named = variants if isinstance(variants, dict) else {}
+    at = {"session": event.about, "at": event.at}
+    return [{**at, "id": one, "variant": text_or_empty(named.get(one))} for one in ids]
+
+
+_NONE: dict[str, Any] = {"id": "", **dict.fromkeys(COLUMNS, 0), "last_used_at": ""}
 _LAST_USED = """
 update usage set last_used_at = coalesce(
     (select max(at) from uses where uses.id = usage.id and outcome in ('applied', 'corrected') and observed = 0), ''
 ) where id = :id
-"""
-_COST = """
-insert into costs (session, at, recalls, empty, tokens) values (:session, :at, 1, :empty, :tokens)
-on conflict (session) do update set
-    recalls = costs.recalls + 1, empty = costs.empty + excluded.empty, tokens = costs.tokens + excluded.tokens,
-    at = case when excluded.at > costs.at then excluded.at else costs.at end
 """
 _WITHDRAWN = "select id, outcome from uses where observed = 0 and event in (select value from json_each(:events))"
 _SHOW = """
