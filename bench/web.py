@@ -51,7 +51,6 @@ PAGES = {
     "history": "/r/{record}/history",
     "map": "/map",
     "graph": "/graph",
-    "graph as JSON": "/api/graph?node={record}",
     "timeline": "/timeline",
     "review": "/review",
     "threads": "/threads",

@@ -97,9 +97,7 @@ def shoot(browser: Browser, viewer: Viewer, theme: Literal["light", "dark"]) -> 
 def _take(page: Page, url: str, name: str) -> None:
     page.goto(url)
     page.wait_for_load_state("load" if "activity" in url else "networkidle")  # a live page never falls silent
-    if page.locator("[data-graph]").count():
-        page.wait_for_selector("[data-ready]")
-    page.wait_for_timeout(1500 if "graph" in name else 400)
+    page.wait_for_timeout(400)
     _save(page, name)
 
 

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from holdfast.hosts.server.app import Buckets
-from holdfast.hosts.server.metrics import Metrics
+from holdfast.hosts.server.app import Buckets, Metrics
 from tests import engines
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import Run, answer, runner

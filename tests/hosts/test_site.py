@@ -161,7 +161,6 @@ def test_everybody_sees_their_own(fort: Fort, user: str, name: str, said: tuple[
         f"/api/recall?q={said[0]}+migrations",
         f"/api/records/{ids['scar']}",
         "/api/stream",
-        f"/api/graph?node={ids['fact']}",
         f"/api/search?query={said[0]}+migrations",
     ):
         assert said[1] in browser.get(path).text, path

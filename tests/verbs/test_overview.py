@@ -7,13 +7,11 @@ from typing import Any
 from holdfast.engine.raw import trail
 from holdfast.model.ids import short
 from holdfast.model.query import Query
-from holdfast.model.record import Link
 from holdfast.model.trail import HookEvent
 from holdfast.verbs.capture.trail import drain
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.lifecycle import link, record_use, retire
+from holdfast.verbs.records.lifecycle import record_use, retire
 from holdfast.verbs.records.read import get, latest, uses_of
-from holdfast.verbs.search.graph import subgraph
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.receipts import deliveries_in, deliveries_of
 from holdfast.verbs.sessions.session import begin
@@ -70,26 +68,6 @@ def test_the_latest_come_first_and_go_on_from_a_number(memory: Memory) -> None:
     assert [entry.record.id for entry in latest(memory, Query(text="", kinds=("fact",), limit=1))] == [ids[8]]
     assert latest(memory, Query(text="", kinds=("scar",), limit=1)) == []
     assert [entry.record.id for entry in latest(memory, Query(text=""), states=("retired",))] == [ids[4]]
-
-
-def test_a_picture_reaches_as_far_as_asked_and_says_what_it_left_out(memory: Memory) -> None:
-    a = keep(memory, "The ledger is append-only.")
-    b = keep(memory, "Refunds go through the ledger.", links=(Link(relation="depends_on", target=a.id),))
-    c = keep(memory, "Chargebacks are refunds of a bank.", links=(Link(relation="refines", target=b.id),))
-    other = memory.acting_in("another")
-    d = keep(other, "The bank closes at noon.")
-    link(other, d.id, "relates_to", c.id)
-    near = subgraph(memory, d.id, depth=1)
-    assert {one.id for one in near.records} == {d.id, c.id}
-    far = subgraph(memory, d.id, depth=3)
-    assert {one.id for one in far.records} == {a.id, b.id, c.id, d.id}
-    assert {arrow.relation for arrow in far.arrows} == {"depends_on", "refines", "relates_to"}
-    whole = subgraph(memory)
-    assert len(whole.arrows) == 3
-    small = subgraph(memory, limit=2)
-    assert (len(small.records), small.more) == (2, 2)
-    alone = subgraph(memory, a.id, depth=1)
-    assert {arrow.relation for arrow in alone.arrows} == {"depends_on", "together"}
 
 
 def test_uses_of_one_record_are_told_with_what_was_said(memory: Memory) -> None:

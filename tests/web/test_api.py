@@ -117,14 +117,6 @@ def test_the_rows_of_claude_mem_are_there_with_citations_that_stay(site: Site) -
     ask(site, "/api/observation/999999999", 404)
 
 
-def test_the_graph_is_nodes_and_edges(site: Site) -> None:
-    record = fill(site.memory)
-    drawn = ask(site, f"/api/graph?node={record}&depth=1")
-    assert drawn["center"] == record
-    assert {edge["relation"] for edge in drawn["edges"]} == {"refines", "together"}
-    assert all(edge["source"] in {node["id"] for node in drawn["nodes"]} for edge in drawn["edges"])
-
-
 def test_what_cannot_be_understood_is_said_and_is_no_failure(site: Site) -> None:
     for path in (
         "/api/recall?q=x&limit=0",

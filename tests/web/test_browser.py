@@ -242,27 +242,6 @@ def test_a_memory_shows_what_it_cites_and_is_edited_retired_and_restored(seen: S
 
 
 @pytest.mark.whole
-def test_the_graph_is_drawn_and_explored(seen: Seen) -> None:
-    page = seen.open("/graph")
-    page.wait_for_selector("[data-ready]")
-    page.wait_for_timeout(300)
-    painted = page.evaluate(
-        "() => { const c = document.querySelector('canvas'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0) }"
-    )
-    assert painted
-    page.locator("canvas").focus()
-    page.keyboard.press("n")
-    first = page.locator("[data-picked] a").first.inner_text()
-    page.keyboard.press("n")
-    assert page.locator("[data-picked] a").first.inner_text() != first
-    page.locator("canvas").hover(position={"x": 40, "y": 40})
-    page.mouse.wheel(0, -300)
-    page.get_by_role("link", name="Show what is around it").click()
-    expect(page.get_by_role("link", name="Whole project")).to_be_visible()
-    page.wait_for_selector("[data-ready]")
-
-
-@pytest.mark.whole
 def test_chores_are_done_without_leaving_the_page(seen: Seen) -> None:
     page = seen.open("/review")
     total = page.locator("#chips [aria-current] span")

@@ -196,19 +196,6 @@ def test_forms_fit_where_they_open(seen: Seen) -> None:
     expect(page.locator("[data-theme-switch]")).to_be_visible()
 
 
-def test_the_graph_neither_traps_the_page_nor_swells(seen: Seen) -> None:
-    for number in range(4):
-        keep(seen.memory, f"Rule {number} of the ledger: entry {number} stays.", scopes=("backend:ledger",))
-    page = seen.open("/graph")
-    page.wait_for_selector("[data-ready]")
-    page.locator("canvas").hover()
-    page.mouse.wheel(0, 300)
-    page.wait_for_function("() => scrollY > 0 || document.documentElement.scrollHeight <= innerHeight")
-    page.get_by_label("Find").fill("rule 2")
-    expect(page.locator("[data-picked]")).to_contain_text("Rule 2 of the ledger")
-    expect(page.locator("main")).to_contain_text("cluster")
-
-
 def test_without_scripts_what_loads_later_opens_as_a_whole_page(seen: Seen) -> None:
     record = keep(seen.memory, "Crates are stacked three high.", anchors=("app.py::pay",))
     page = seen.open(f"/r/{record.id}", seen.enter(java_script_enabled=False))

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.hosts.hooks.activity import activity_of
+from holdfast.hosts.hooks.answers import respond
+from holdfast.hosts.simulator import simulate
 from holdfast.hosts.web import render
 from holdfast.hosts.web.freshness import Badge, badge, cited_by
 from holdfast.hosts.web.pages.code import parts_of
@@ -21,6 +24,7 @@ from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
 from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
+from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import find
 from holdfast.verbs.records.freshness import Citation, freshness
@@ -132,6 +136,41 @@ def test_a_scar_shows_where_it_warns_and_its_triggers_are_edited(site: Site) -> 
     assert get(site.memory, record.id).record.triggers == ("git push", "path:deploy/*.yml")
     page = site.get(f"/r/{record.id}").partition("warns at")[2]
     assert ("<code>deploy/*.yml</code>" in page, "inferred from its text" in page) == (True, False)
+
+
+def test_the_graph_names_the_neighbours_of_a_memory_and_of_a_file(site: Site) -> None:
+    old = keep(site.memory, "Totals are rounded per line.", anchors=("totals.py::total",))
+    new = keep(site.memory, "Totals are rounded once.", anchors=("totals.py", "tax.py"))
+    link(site.memory, new.id, "supersedes", old.id)
+    for node, expected in {
+        "": ("Most linked", "Totals are rounded once.", "totals.py"),
+        old.id: ("superseded by", "Totals are rounded once.", "as do"),
+        "rounded+once": ("supersedes", "Totals are rounded per line."),
+        "totals.py": ("cited by fact", "Totals are rounded per line.", "cited together with", "tax.py"),
+    }.items():
+        page = site.get(f"/graph?node={node}")
+        assert all(one in page for one in expected), node
+
+
+def test_the_simulator_returns_what_a_hook_injects_and_why(site: Site, tmp_path: Path, time: Time) -> None:
+    day = site.memory.clock.now()[:10]
+    time.pass_days(2)
+    scar = keep(
+        site.memory, "Force-pushing lost two commits.", kind="scar", fields=SCAR, triggers=("git push --force",)
+    )
+    before, command = site.memory.store.last_seq(), "git push --force origin"
+    prepare(site.memory, tmp_path / "prepared" / "answers.json")
+    event = activity_of("PreToolUse", "claude", {"session_id": "x", "cwd": str(tmp_path), "tool_name": "Bash"})
+    prepared = json.loads((tmp_path / "prepared" / "answers.json").read_text()) | {"late": False}
+    hooked = respond(str(tmp_path), prepared, event, {"tool_input": {"command": command}})
+    simulated = {step.occasion: step for step in simulate(site.memory, command, branch="main")}
+    assert (simulated["command"].text, simulated["file"].nothing) == (hooked["text"], "No trigger matches.")
+    assert [(one.record.id, one.match) for one in simulated["command"].memories] == [(scar.id, "git push --force")]
+    assert scar.id in simulated["start"].text or short(scar.id) in simulated["start"].text
+    page = site.get("/simulate?q=git+push+--force&as=command")
+    assert "matched <code>git push --force</code>" in page
+    assert "Force-pushing" not in site.get(f"/simulate?q=git+push+--force&as_of={day}")
+    assert site.memory.store.last_seq() == before
 
 
 def test_a_memory_is_edited_and_its_history_shows_what_changed(site: Site) -> None:

@@ -169,11 +169,21 @@ def brief_command(
     budget: Annotated[
         int | None, Asked("With a plan: maximum tokens; default 500, 100 or 4000 by form.", least=20)
     ] = None,
+    for_: Annotated[
+        str, Asked("Simulate: what hooks would inject for this, and why.", metavar="PROMPT|COMMAND|FILE")
+    ] = "",
+    branch: Annotated[str, Asked("With --for: as if this branch were checked out.")] = "",
+    as_of: Annotated[str, Asked("With --for: with what was known at this date.", form="date")] = "",
 ) -> Result:
     """Print the brief that a session of this project starts with; with a PLAN, what is known about it.
 
-    A plan's brief is for a sub-agent's prompt.
+    A plan's brief is for a sub-agent's prompt. With --for, nothing is recorded.
     """
+    if for_:
+        from holdfast.hosts.simulator import simulate
+
+        steps = simulate(memory, for_, branch=branch, at=as_of)
+        return steps, page("simulated", steps)
     if not plan:
         return _session_brief(memory)
     plan_brief = brief(memory, " ".join(plan), form=form, budget=budget or 0)

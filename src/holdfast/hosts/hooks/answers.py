@@ -64,8 +64,12 @@ def answer(home: str, event: Json, payload: Json) -> Json:
     """Return the answer to an event; empty if there is none."""
     if event["event"] == "PreCompact":
         note_compaction(home, event["session"])
-    handler = _ANSWERS.get(event["event"])
-    return handler(home, prepared_for(home, event), event, payload) if handler else {}
+    return respond(home, prepared_for(home, event), event, payload) if event["event"] in _ANSWERS else {}
+
+
+def respond(home: str, prepared: Json, event: Json, payload: Json) -> Json:
+    """Return the answer to an event from what was prepared; empty if there is none."""
+    return _ANSWERS[event["event"]](home, prepared, event, payload)
 
 
 def _on_start(home: str, prepared: Json, event: Json, _: Json) -> Json:
@@ -159,7 +163,7 @@ def _left_off(prepared: Json, event: Json) -> Json:
     works = prepared.get("left_off") or []
     if not works:
         return {}
-    branch = branch_of(checkout_root(event["cwd"]))
+    branch = event.get("branch") or branch_of(checkout_root(event["cwd"]))
     work: Json = next((one for one in works if one["branch"] == branch), works[0])
     return {} if work["session"] == event["session"] else work
 

@@ -2,9 +2,10 @@
 
 import logging
 import math
+import threading
 import uuid
-from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections import OrderedDict, defaultdict
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import monotonic as now
@@ -25,7 +26,6 @@ from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.server import login
 from holdfast.hosts.server.login import Passes
 from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Site, Visit
-from holdfast.hosts.server.metrics import TYPE, Metrics
 from holdfast.hosts.web.guard import OPEN as ASSETS
 from holdfast.hosts.web.guard import SAFE, protected
 from holdfast.model.access import EVERYWHERE, NO_ACCESS, Access, Key, asking
@@ -35,6 +35,14 @@ from holdfast.verbs.upkeep.access import authenticate
 PROJECT, VISIBILITY, SESSION = "holdfast-project", "holdfast-visibility", "mcp-session-id"
 OPEN = ("/healthz", "/readyz")
 MOST_BUCKETS = 10_000
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
+HELP = {
+    "holdfast_requests_total": "Requests, by path and status.",
+    "holdfast_tools_total": "Tool calls, by tool.",
+    "holdfast_refused_total": "Requests refused before they were looked at, by reason.",
+}
 log = logging.getLogger(__name__)
 
 
@@ -67,6 +75,54 @@ class Buckets:
         return short / self.rate if short > 0 else 0.0
 
 
+@dataclass(slots=True)
+class Metrics:
+    """Counters and one histogram, in the text format of Prometheus; any thread may add to them."""
+
+    counts: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
+    seconds: float = 0.0
+    in_flight: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, name: str, **labels: str) -> None:
+        """Add one to a counter."""
+        escaped = {key: value.translate(ESCAPES) for key, value in labels.items()}
+        label_text = ",".join(f'{key}="{value}"' for key, value in escaped.items())
+        with self._lock:
+            self.counts[name, label_text] += 1
+
+    def took(self, seconds: float) -> None:
+        """Add the duration of a request."""
+        place = next((place for place, most in enumerate(SECONDS) if seconds <= most), len(SECONDS))
+        with self._lock:
+            self.buckets[place] += 1
+            self.seconds += seconds
+
+    def text(self, gauges: Mapping[str, float]) -> str:
+        """Return every counter and the current gauges as text."""
+        lines: list[str] = []
+        for name, meaning in HELP.items():
+            lines += [f"# HELP {name} {meaning}", f"# TYPE {name} counter"]
+            lines += [
+                f"{one}{{{label_text}}} {value}"
+                for (one, label_text), value in sorted(self.counts.items())
+                if one == name
+            ]
+        lines += [
+            "# HELP holdfast_request_seconds How long requests took.",
+            "# TYPE holdfast_request_seconds histogram",
+        ]
+        total = 0
+        for most, number in zip((*SECONDS, "+Inf"), self.buckets, strict=True):
+            total += number
+            lines.append(f'holdfast_request_seconds_bucket{{le="{most}"}} {total}')
+        lines += [f"holdfast_request_seconds_sum {self.seconds:.6f}", f"holdfast_request_seconds_count {total}"]
+        for name, value in {"holdfast_requests_in_flight": self.in_flight, **gauges}.items():
+            lines += [f"# TYPE {name} gauge", f"{name} {value:g}"]
+        return "\n".join(lines) + "\n"
+
+
 def app(server: Server, members: Members, limits: Limits | None = None, *, site: Site | None = None) -> ASGIApp:
     """Return the web application: the protocol, and the viewer with its API, both behind the same `Door`.
 
@@ -95,7 +151,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
         visit: Visit = request.scope[SCOPE]
         if visit.access.role != "admin":
             return PlainTextResponse("Metrics are for keys of the role admin.\n", 403)
-        return PlainTextResponse(metrics.text({"holdfast_sessions": members.session_count}), media_type=TYPE)
+        return PlainTextResponse(metrics.text({"holdfast_sessions": members.session_count}), media_type=METRICS)
 
     routes = [
         Route("/healthz", lambda _: PlainTextResponse("ok\n")),

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, get_type_hints
-from urllib.parse import quote
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -34,7 +33,6 @@ from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.project import in_project, project_called
 from holdfast.verbs.records.read import browse, called, get, history
 from holdfast.verbs.records.write import write
-from holdfast.verbs.search.graph import MOST_NODES, Subgraph, subgraph
 from holdfast.verbs.search.observations import ORDERS, fetched, observation, recent, search_observations, timeline_of
 from holdfast.verbs.search.observations import prompts as prompts_of
 from holdfast.verbs.search.recall import recall
@@ -55,8 +53,6 @@ Offset = Annotated[int, "How many to skip.", {"minimum": 0, "maximum": 1_000_000
 Days = Annotated[int, "How many days back.", {"minimum": 1, "maximum": 365}]
 OnlyProject = Annotated[str, "Only this project; empty: all."]
 OnlyAgent = Annotated[str, "Only what this agent saved."]
-Depth = Annotated[int, "How many steps away.", {"minimum": 1, "maximum": 4}]
-Nodes = Annotated[int, "The most nodes to return.", {"minimum": 1, "maximum": MOST_NODES}]
 Before = Annotated[int, "How many before it.", {"minimum": 0, "maximum": 20}]
 After = Annotated[int, "How many after it.", {"minimum": 0, "maximum": 20}]
 _ROWS = [Json]
@@ -73,9 +69,6 @@ _RECORD = {
     "fields?": Json,
     "origin?": Json,
     "links?": _ROWS,
-}
-_GRAPH = {"nodes": [dict[str, str]], "edges": _ROWS} | {
-    name: shape for name, shape in get_type_hints(Subgraph).items() if name not in ("records", "arrows")
 }
 _RECALLED: Json = {"hits": ["Hit"], "related": _ROWS, "notes": [str], "search": str, "confidence": str}
 _RECALLED |= dict.fromkeys(("gated", "cut", "lagging"), int)
@@ -224,29 +217,6 @@ def scars(ask: Ask, days: Days = 30) -> Json:
     }
 
 
-@API.endpoint("/api/graph", _GRAPH, selects_project=True)
-def graph(
-    ask: Ask,
-    node: Annotated[str, "Around this memory; empty: the links of the project."] = "",
-    depth: Depth = 2,
-    limit: Nodes = MOST_NODES,
-) -> Json:
-    """Return linked memories as nodes and edges."""
-    drawn = subgraph(ask.memory, node, depth=depth, limit=limit)
-    project = f"&project={quote(ask.named, safe='')}" if ask.named else ""
-    return {
-        "center": drawn.center,
-        "nodes": [
-            {name: getattr(record, name) for name in ("id", "kind", "title", "state")}
-            | {"url": f"/r/{record.id}", "graph": f"/graph?node={record.id}{project}"}
-            for record in drawn.records
-        ],
-        "edges": plain(drawn.arrows),
-        "clusters": plain(drawn.clusters),
-        "more": drawn.more,
-    }
-
-
 @API.endpoint("/api/health", _HEALTH, selects_project=True)
 def health_report(ask: Ask, days: Days = 30) -> Json:
     """Report how healthy the memory is, and what to do first."""
@@ -390,31 +360,26 @@ def several(
 
 
 FilePath = Annotated[str, "A file or folder."]
+Type = Annotated[str, "A type of observation."]
+Concept = Annotated[str, "A concept."]
 
 
 @API.endpoint("/api/search/by-file", _FOUND)
-def by_file(ask: Ask, filePath: FilePath = "", project: OnlyProject = "", limit: Limit = 20) -> Json:
+def by_file(ask: Ask, filePath: FilePath = "", project: OnlyProject = "", limit: Limit = 20) -> Any:
     """List what was observed about a file or a folder."""
-    rows: Json = search(ask, files=filePath, project=project, limit=limit)
-    return rows
+    return search(ask, files=filePath, project=project, limit=limit)
 
 
 @API.endpoint("/api/search/by-type", _FOUND)
-def by_type(
-    ask: Ask, type: Annotated[str, "A type of observation."] = "", project: OnlyProject = "", limit: Limit = 20
-) -> Json:
+def by_type(ask: Ask, type: Type = "", project: OnlyProject = "", limit: Limit = 20) -> Any:
     """List observations of a type."""
-    rows: Json = search(ask, obs_type=type, project=project, limit=limit)
-    return rows
+    return search(ask, obs_type=type, project=project, limit=limit)
 
 
 @API.endpoint("/api/search/by-concept", _FOUND)
-def by_concept(
-    ask: Ask, concept: Annotated[str, "A concept."] = "", project: OnlyProject = "", limit: Limit = 20
-) -> Json:
+def by_concept(ask: Ask, concept: Concept = "", project: OnlyProject = "", limit: Limit = 20) -> Any:
     """List observations of a concept."""
-    rows: Json = search(ask, concepts=concept, project=project, limit=limit)
-    return rows
+    return search(ask, concepts=concept, project=project, limit=limit)
 
 
 @API.endpoint("/api/memory/save", method="POST")

@@ -4,12 +4,13 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import date as calendar_date
 from datetime import datetime, timedelta
 from functools import cache
 from hashlib import blake2b
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -41,10 +42,20 @@ NAV = (
     ("/memories", "Memories", "▤", ("/memories", "/r", "/map", "/graph", "/timeline", "/file")),
     ("/review", "Review", "✓", ("/review",)),
     ("/threads", "Threads", "∿", ("/threads",)),
-    ("/insights", "Insights", "▥", ("/insights", "/scars", "/brief")),
+    ("/insights", "Insights", "▥", ("/insights", "/scars", "/brief", "/simulate")),
 )
 # Pages that keep their address when another project is chosen.
-OF_PROJECT = (*(path for path, *_ in NAV), "/sessions", "/map", "/graph", "/timeline", "/scars", "/brief", "/settings")
+OF_PROJECT = (
+    *(path for path, *_ in NAV),
+    "/sessions",
+    "/map",
+    "/graph",
+    "/timeline",
+    "/scars",
+    "/brief",
+    "/simulate",
+    "/settings",
+)
 Row = Mapping[str, object]
 
 
@@ -121,6 +132,12 @@ def download(ask: Ask, name: str, rows: Sequence[Row], records: Sequence[object]
         cells = (" ".join(value) if isinstance(value, (tuple, list)) else str(value) for value in row.values())
         writer.writerow("'" + cell if cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell for cell in cells)
     return PlainTextResponse(text.getvalue(), headers=headers, media_type="text/csv")
+
+
+def table(items: Iterable[object], columns: str) -> list[Row]:
+    """Return a row for each item; a column is one of its attributes, or `name=path` of one inside it."""
+    pairs = [(name, attrgetter(path or name)) for name, _, path in (one.partition("=") for one in columns.split())]
+    return [{name: read(item) for name, read in pairs} for item in items]
 
 
 def check_rows(count: int) -> None:

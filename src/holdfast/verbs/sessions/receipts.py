@@ -2,14 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
+from itertools import dropwhile, islice, pairwise, takewhile
+from pathlib import Path
 
 from holdfast.engine.raw import trail
+from holdfast.engine.sqlite import SQLite
+from holdfast.engine.store import open_store
 from holdfast.engine.views import records, sessions, usage
+from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, Event
-from holdfast.model.ids import days_before, fixed_id, parse_instant, short
+from holdfast.model.files import FILE
+from holdfast.model.ids import Clock, days_before, fixed_id, parse_instant, short
 from holdfast.model.record import Record
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.patterns import compiled, fires
@@ -26,6 +31,7 @@ LONGEST_COMMAND = 10_000  # characters of a command in which a trigger is looked
 FEW = 20  # with fewer records no word counts as common
 MOST_LOOKED_AT = 5_000
 WHY = ("brief", "session start", "start")
+MOST_REPLAYED = 100_000  # events: a store with more cannot be taken back to a date while someone waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,28 +85,34 @@ def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Delivery
     deliveries = []
     for event in sorted(events, key=lambda event: event.at):
         hook, occasion = hooks.get((event.at, _ids(event)), (None, str(event.data.get("query", ""))))
-        for place, id_ in enumerate(_ids(event), start=1):
+        for id_ in _ids(event):
             if id_ not in known:
                 continue
-            record, use = known[id_].record, outcomes.get(id_)
-            is_read = event.data.get("how") == "read"
+            use, is_read = outcomes.get(id_), event.data.get("how") == "read"
             channel = "read" if is_read else str(event.data.get("why") or "") if event.verb == "injected" else "recall"
-            lines = hook.text.splitlines() if hook else []
-            deliveries.append(
-                Delivery(
-                    session=session,
-                    at=event.at,
-                    record=record,
-                    ids=_ids(event),
-                    channel=channel,
-                    occasion=occasion,
-                    match=_match(record, channel, occasion) or f"{place} of {len(_ids(event))}",
-                    text="\n".join(line for line in lines if short(id_) in line),
-                    outcome=use.outcome if use and use.at >= event.at else "",
-                    observed=bool(use and use.observed),
-                )
-            )
+            text = hook.text if hook else ""
+            got = delivered(known[id_].record, _ids(event), channel, occasion, text, session=session, at=event.at)
+            outcome = use.outcome if use and use.at >= event.at else ""
+            deliveries.append(replace(got, outcome=outcome, observed=bool(use and use.observed)))
     return deliveries
+
+
+def delivered(
+    record: Record, ids: tuple[str, ...], channel: str, occasion: str, text: str, *, session: str, at: str
+) -> Delivery:
+    """Return one memory of an injected text: by what it was matched, else its rank, and its own part of the text."""
+    below = dropwhile(lambda line: short(record.id) not in line, text.splitlines())
+    own = list(takewhile(bool, below) if channel == "action site" else islice(below, 1))
+    return Delivery(
+        session=session,
+        at=at,
+        record=record,
+        ids=ids,
+        channel=channel,
+        occasion=occasion,
+        match=_match(record, channel, occasion) or f"{ids.index(record.id) + 1} of {len(ids)}",
+        text="\n".join(own),
+    )
 
 
 def deliveries_of(memory: Memory, record: Record, *, limit: int = 30) -> list[Delivery]:
@@ -285,3 +297,14 @@ def compare(earlier: Sequence[Record], later: Sequence[Record]) -> BriefChange:
 def _is_of(memory: Memory, event: Event) -> bool:
     session = sessions.of(memory.store, event.about)
     return session is not None and session.project == memory.project
+
+
+def known_at(memory: Memory, folder: Path, at: str) -> Memory:
+    """Return a memory with what was known at an instant, in a store of its own in a folder; its clock stands there."""
+    events = list(islice((event for _, event in memory.store.journal() if event.at <= at), MOST_REPLAYED + 1))
+    if len(events) > MOST_REPLAYED:
+        raise Invalid(f"More than {MOST_REPLAYED:,} events would have to be replayed.", hint="Leave the date out.")
+    store = open_store(SQLite(folder / FILE))
+    store.commit(events)
+    seconds = datetime.fromisoformat(at).timestamp()
+    return replace(memory, store=store, embedder=None, clock=Clock(lambda: seconds))

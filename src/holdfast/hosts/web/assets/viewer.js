@@ -242,7 +242,7 @@
     asked += 1;
     const mine = asked;
     const found = await titles(palette.dataset.find, text);
-    if (mine === asked) show([...options, ...found.map((one) => option(one.title, one.kind.replaceAll("_", " "), one.url)), option(`Search for “${field.value.trim()}”`, "search", inProject(`/memories?q=${encodeURIComponent(field.value.trim())}`))]);
+    if (mine === asked) show([...options, ...found.map((one) => option(one.title, one.kind.replaceAll("_", " "), one.url)), option(`Search for “${field.value.trim()}”`, "search", inProject(`/memories?q=${encodeURIComponent(field.value.trim())}`)), option(`What an agent would get for “${field.value.trim()}”`, "simulate", inProject(`/simulate?q=${encodeURIComponent(field.value.trim())}`))]);
   };
   const option = (title, kind, href) => {
     const line = make("li", "", { role: "option" });

@@ -53,16 +53,6 @@ class Line:
     items: tuple[Item, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """One entry of a session in its lane: which one, where, and what it was."""
-
-    number: int
-    x: float  # per cent of the width
-    y: float  # pixels
-    item: Item
-
-
 def wanted_of(ask: Ask) -> Wanted:
     """Parse the filters of the stream."""
     whats = ask.texts("what")
@@ -290,7 +280,7 @@ def _lanes(items: list[Item]) -> dict[str, Any]:
         lane = next((place for place, whats in enumerate(used.values()) if item.what in whats), None)
         if lane is not None:
             share = (at - start) / took if took else number / max(1, len(items) - 1)
-            marks.append(Mark(number=number, x=100 * share, y=(lane + 0.5) * LANE, item=item))
+            marks.append({"number": number, "x": 100 * share, "y": (lane + 0.5) * LANE, "item": item})
     return {"lanes": list(used), "marks": marks, "lane_height": LANE}
 
 

@@ -1,4 +1,4 @@
-"""The code: a treemap of the repository coloured by whether what is known still holds, and each file with its memories."""
+"""The code: a treemap of the repository coloured by whether what is known still holds, each file, and what is around a memory or file."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,11 +8,18 @@ from typing import Any, NamedTuple
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, cached_until_event
+from holdfast.model.anchor import parse_anchor
 from holdfast.model.errors import NotFound
 from holdfast.model.files import read_inside
+from holdfast.model.query import Query
+from holdfast.model.record import Record
+from holdfast.policy.freshness import places_of
 from holdfast.policy.secrets.find import mask_secrets
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.freshness import Citation, Knowledge, citations_of, is_here, knowledge, worst
+from holdfast.verbs.records.hot import vitals_by_id
+from holdfast.verbs.search.graph import links_here, neighbours
+from holdfast.verbs.search.recall import recall
 
 WIDTH, HEIGHT, HEAD = 1000.0, 560.0, 20.0
 LEAST_LABEL = (44.0, 16.0)  # a smaller tile has no text
@@ -28,6 +35,7 @@ LEGEND = {  # states of what is known, the best first
     "uncited": "nothing known",
 }
 MOST_LINES, MOST_BYTES, WIDEST = 3_000, 400_000, 400
+MOST_NEAR = 12  # neighbours of a sort
 NEAR, SHORT = 8, 60  # lines shown around what is cited; a file shorter than that is shown whole
 
 
@@ -115,6 +123,16 @@ class Part:
     lines: tuple[Line, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """Some neighbours of a memory or file: by which relation, or the file that they cite as well."""
+
+    label: str
+    path: str = ""
+    records: tuple[Record, ...] = ()
+    files: tuple[str, ...] = ()
+
+
 def _known(ask: Ask) -> Knowledge:
     instant = render.end_of_day(ask, ask.text("as_of")[:10])
     known: Knowledge = cached_until_event(ask, "knowledge", lambda: knowledge(ask.memory, instant), instant)
@@ -124,7 +142,7 @@ def _known(ask: Ask) -> Knowledge:
 def _rows(ask: Ask) -> list[render.Row]:
     """Return a row for each citation inside the folder."""
     cited = (one for folder in folders_in(_known(ask), ask.text("folder").strip("/")) for one in folder.citations)
-    return [{"anchor": one.anchor, "state": one.state, "id": one.record.id, "title": one.record.title} for one in cited]
+    return render.table(cited, "anchor state id=record.id title=record.title")
 
 
 def _map(ask: Ask) -> dict[str, Any]:
@@ -282,6 +300,50 @@ def parts_of(lines: list[str], cited: list[Citation]) -> list[Part]:
     return [Part(folded=not near, lines=tuple(ones)) for near, ones in groupby(numbered, key=lambda line: line.near)]
 
 
+def _near(ask: Ask) -> dict[str, Any]:
+    """Return what is around a memory (by id or title) or a file; without one, the most linked and the most cited."""
+    node, known = ask.text("node"), _known(ask)
+    shown: dict[str, Any] = {"node": node, "center": None, "path": "", "hubs": (), "files": (), "most": MOST_NEAR}
+    if node in known.cited:
+        return shown | {"path": node, "branches": _around_file(known, node)}
+    if node:
+        wanted = Query(text=node, limit=1, everywhere=ask.everywhere)
+        hits = () if is_reference(ask.memory, node) else recall(ask.memory, wanted, surface=False).hits
+        center = find(ask.memory, hits[0].record.id if hits else node).record
+        return shown | {"center": center, "branches": _around_record(ask.memory, known, center)}
+    ends = Counter(end for arrow in links_here(ask.memory) for end in (arrow.source, arrow.target))
+    hubs = [one.record for one in vitals_by_id(ask.memory, dict(ends.most_common(MOST_NEAR))).values()]
+    files = Counter({path: len({one.record.id for one in ones}) for path, ones in known.cited.items()})
+    return shown | {"hubs": hubs, "files": [path for path, _ in files.most_common(MOST_NEAR)]}
+
+
+def _around_file(known: Knowledge, path: str) -> list[Branch]:
+    """Return the memories that cite a file, by kind, and the files that they cite with it."""
+    citing = {one.record.id: one.record for one in known.cited[path]}
+    by_kind = dict[str, list[Record]]()
+    for record in citing.values():
+        by_kind.setdefault(f"cited by {record.kind.replace('_', ' ')}", []).append(record)
+    together = Counter(name for name, ones in known.cited.items() for one in ones if one.record.id in citing)
+    del together[path]
+    files = tuple(name for name, _ in together.most_common(MOST_NEAR))
+    return [
+        *(Branch(label=label, records=tuple(some)) for label, some in by_kind.items()),
+        Branch(label="cited together with", files=files),
+    ]
+
+
+def _around_record(memory: Memory, known: Knowledge, center: Record) -> list[Branch]:
+    """Return the memories that a memory is linked to, by relation, those of its session, and those that cite the same files."""
+    branches = [Branch(label=label, records=tuple(some)) for label, some in neighbours(memory, center).items()]
+    for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(center)):
+        others = {one.record.id: one.record for one in known.cited.get(path, ()) if one.record.id != center.id}
+        branches += [Branch(label="cites", path=path, records=tuple(others.values()))] if path else []
+    return branches
+
+
+graph = render.Page(
+    "graph.html", "Graph", _near, rows=lambda ask: render.table(links_here(ask.memory), "source relation target")
+)
 map_part = render.Page("map_drawn.html", "Map", _map, back="/map")
 map_page = render.Page("map.html", "Map", lambda ask: {"date": ask.text("as_of")[:10]}, parts=(map_part,), rows=_rows)
 file_page = render.Page("file.html", "File", _file)

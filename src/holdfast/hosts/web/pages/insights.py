@@ -1,4 +1,4 @@
-"""Insights: memories over time, what recalls and injections cost and bought, the effect of scars, and the brief."""
+"""Insights: memories over time, what recalls and injections cost and bought, the effect of scars, the brief, and a simulated session."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+from holdfast.hosts.simulator import OCCASIONS, simulate
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.ids import days_before
+from holdfast.verbs.records.freshness import is_here
 from holdfast.verbs.records.hot import vitals_by_id
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.analyze import blind_among, wordings
@@ -136,31 +138,17 @@ def _figures(ask: Ask) -> dict[str, Any]:
         for day, counts in daily.kept.items()
     }
     bought = {day: Counter({"used": one["used"], "not used": one["injected"]}) for day, one in daily.tokens.items()}
-    plots = (
-        Plot(
-            title="Memories saved", why="by day and family", series=tuple(FAMILIES), counts=families, of_memories=True
-        ),
-        Plot(
-            title="Recall success",
-            why="share of recalls that returned something, and of those whose memories were then used",
-            series=RECALLS,
-            counts=daily.recalls,
-            shares=True,
-        ),
-        Plot(
-            title="Tokens injected",
-            why="and what they bought: whether the memories injected were then used",
-            series=BOUGHT,
-            counts=bought,
-        ),
-        Plot(
-            title="Tokens returned by recalls",
-            why="which agents asked for",
-            series=("recalled",),
-            counts=daily.tokens,
-        ),
-        Plot(title="Outcomes", why="as reported by agents and people", series=OUTCOMES, counts=daily.outcomes),
+    rows: tuple[tuple[str, str, Sequence[str], Counts], ...] = (
+        ("Memories saved", "by day and family", tuple(FAMILIES), families),
+        ("Recall success", "share of recalls that returned something, and what was then used", RECALLS, daily.recalls),
+        ("Tokens injected", "and whether the memories injected were then used", BOUGHT, bought),
+        ("Tokens returned by recalls", "which agents asked for", ("recalled",), daily.tokens),
+        ("Outcomes", "as reported by agents and people", OUTCOMES, daily.outcomes),
     )
+    plots = [
+        Plot(title=title, why=why, series=names, counts=counts, shares=names == RECALLS, of_memories=counts is families)
+        for title, why, names, counts in rows
+    ]
     ends = len(daily.days) - 1
     return {
         "kept": sum(one.total() for one in daily.kept.values()),
@@ -232,6 +220,23 @@ def _brief(ask: Ask) -> dict[str, Any]:
     return {"made": made, "dates": dates, "earlier": earlier, "later": later, "change": change}
 
 
+def _simulated(ask: Ask) -> dict[str, Any]:
+    """Return what hooks would inject into a session for a text, and why; on another branch or date if one is given."""
+    text, occasion, branch = ask.text("q"), ask.text("as"), ask.text("branch")[:200]
+    date, today = ask.text("as_of")[:10], render.local(ask, ask.memory.clock.now()).date().isoformat()
+    at = render.end_of_day(ask, date) if date < today else ""
+    occasions = (occasion,) if occasion in OCCASIONS else OCCASIONS
+    return {
+        "text": text,
+        "occasion": occasion,
+        "occasions": OCCASIONS,
+        "branch": branch,
+        "branches": sorted(ask.memory.checkout.tips()) if is_here(ask.memory, ask.memory.project) else (),
+        "as_of": date,
+        "steps": simulate(ask.memory, text, occasions, branch=branch, at=at),
+    }
+
+
 plots_part = render.Page("insights_plots.html", "Insights", _figures, back="/insights")
 page = render.Page(
     "insights.html",
@@ -242,3 +247,4 @@ page = render.Page(
 )
 scars = render.Page("scars.html", "Scars", _scars, rows=_scar_rows)
 brief = render.Page("brief.html", "Brief", _brief)
+simulator = render.Page("simulate.html", "Simulator", _simulated)

@@ -1,31 +1,28 @@
-"""Memories: search as you type with the engine agents use, a list with filters, order and export, and the graph."""
+"""Memories: search as you type with the engine agents use, and a list with filters, order and export."""
 
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, get_args
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.freshness import Badge, badge
+from holdfast.hosts.web.freshness import badge
 from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Hit, Mode, Order, Query, Recalled
-from holdfast.model.record import Entry, Record, record_to_json
-from holdfast.verbs.memory import is_reference
+from holdfast.model.record import Entry, record_to_json
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.hot import Vitals, vitals_of
+from holdfast.verbs.records.hot import vitals_of
 from holdfast.verbs.records.read import browse, facets, known_on, latest, ordered
-from holdfast.verbs.search.graph import MOST_NODES, subgraph
 from holdfast.verbs.search.recall import recall
 
 LIMIT, PAGE, TITLES = 30, 40, 8
 MOST_SORTED = 500
-DEEPEST = 4  # steps of the graph
 COLUMNS = "id kind title body scopes tags anchors state confidence created_at updated_at".split()
 STATES = ("active", "pending", "held", "retired")
 SORTS = {
@@ -52,35 +49,6 @@ MEANINGS = {  # what a score is made of; the rest are factors near 1
     "listed": "the question asks for this time or kind",
     "left off": "work was left off here",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signal:
-    """One reason for a hit's rank: how strong, between 0 and 1, and its label."""
-
-    name: str
-    share: float
-    label: str
-    way: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A hit as it is displayed."""
-
-    hit: Hit
-    snippet: str
-    badge: Badge | None
-    signals: tuple[Signal, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """A memory as it is displayed in the list."""
-
-    record: Record
-    vitals: Vitals
-    badge: Badge | None
 
 
 def export(ask: Ask) -> Response:
@@ -145,30 +113,6 @@ def query_of(ask: Ask) -> Query:
     )
 
 
-def signals_of(hit: Hit, most: float) -> tuple[Signal, ...]:
-    """Return the reasons for a hit's rank, the matches first."""
-    added = [
-        Signal(
-            name=name,
-            share=hit.why[name] / most if most else 0.0,
-            label=f"{name} {hit.why[name]:.2f}: {MEANINGS[name]}",
-        )
-        for name in hit.why
-        if name in MEANINGS
-    ]
-    pushed = [
-        Signal(
-            name=name,
-            share=abs(value - 1) / PUSH,
-            label=f"{name} {100 * (value - 1):+.0f} %",
-            way="up" if value > 1 else "down",
-        )
-        for name, value in hit.why.items()
-        if name not in MEANINGS
-    ]
-    return (*added, *pushed)
-
-
 def _counts(ask: Ask) -> dict[str, Any]:
     """Return what the project consists of, by kind, scope and tag."""
     return {"counts": {} if ask.everywhere else cached_until_event(ask, "facets", lambda: facets(ask.memory))}
@@ -222,11 +166,8 @@ def _answer(ask: Ask) -> dict[str, Any]:
 def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
     recalled = recall(ask.memory, query, surface=False)
     most = max((hit.why[name] for hit in recalled.hits for name in hit.why if name in MEANINGS), default=0.0)
-    shown = [
-        Found(hit=hit, snippet=_without_title(hit), badge=badge(hit.freshness), signals=signals_of(hit, most))
-        for hit in recalled.hits
-    ]
-    return {"recalled": recalled, "found": shown, "listed": None, "facets": _facets(recalled), "more": ""}
+    shown = {"recalled": recalled, "snippet": _without_title, "badge": badge, "meanings": MEANINGS, "push": PUSH}
+    return shown | {"most": most or 1.0, "listed": None, "facets": _facets(recalled), "more": ""}
 
 
 def _without_title(hit: Hit) -> str:
@@ -269,12 +210,8 @@ def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
         after, ended = entries[-1].number if entries else 0, len(entries) < PAGE
     more = "" if ended else render.address(ask, "/memories/hits", **_given(ask) | {"from": after})
     judged = freshness(ask.memory, [entry.record for entry in entries])
-    listed = [
-        Listed(record=vitals.record, vitals=vitals, badge=badge(judged.get(vitals.record.id)))
-        for vitals in vitals_of(ask.memory, entries)
-    ]
-    shown: dict[str, Any] = {"recalled": None, "found": [], "facets": {}, "listed": listed, "note": note}
-    return shown | {"more": more, "continues": bool(place)}
+    shown: dict[str, Any] = {"recalled": None, "badge": badge, "judged": judged, "facets": {}, "note": note}
+    return shown | {"listed": vitals_of(ask.memory, entries), "more": more, "continues": bool(place)}
 
 
 def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list[Entry], int, bool, str]:
@@ -302,46 +239,8 @@ def titles(ask: Ask) -> Response:
     return JSONResponse({"found": found})
 
 
-def _graph(ask: Ask) -> dict[str, Any]:
-    """Return linked memories, around one that is found by id or by its title, or in the whole project."""
-    depth, limit, node = (
-        ask.number("depth", 2, 1, DEEPEST),
-        ask.number("limit", MOST_NODES, 1, MOST_NODES),
-        ask.text("node"),
-    )
-    center = node
-    if node and not is_reference(ask.memory, node):
-        hits = recall(ask.memory, Query(text=node, limit=1, everywhere=ask.everywhere), surface=False).hits
-        center = hits[0].record.id if hits else node
-    found = subgraph(ask.memory, center, depth=depth, limit=limit)
-    return {
-        "subgraph": found,
-        "depth": depth,
-        "deepest": DEEPEST,
-        "node": node,
-        "legend": list(dict.fromkeys(one.kind for one in found.records)),
-        "records": {one.id: one for one in found.records},
-        "source": render.address(ask, "/api/graph", node=found.center, depth=depth),
-    }
-
-
-def _links(ask: Ask) -> list[render.Row]:
-    drawn = _graph(ask)
-    return [
-        {
-            "source": arrow.source,
-            "source_title": drawn["records"][arrow.source].title,
-            "relation": arrow.relation,
-            "target": arrow.target,
-            "target_title": drawn["records"][arrow.target].title,
-        }
-        for arrow in drawn["subgraph"].arrows
-    ]
-
-
 facets_part = render.Page(
     "memories_facets.html", "Filters", lambda ask: _counts(ask) | {"add": _adder(ask)}, back="/memories"
 )
 hits = render.Page("memories_hits.html", "Memories", _answer, back="/memories")
 page = render.Page("memories.html", "Memories", _answer, parts=(facets_part,))
-graph = render.Page("graph.html", "Graph", _graph, rows=_links)

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
+from holdfast.hosts.web.render import MOST_ROWS
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
 from holdfast.policy.admission.refusals import explain
@@ -48,19 +49,9 @@ def _board(ask: Ask) -> dict[str, Any]:
 
 def _rows(ask: Ask) -> list[render.Row]:
     stages = triage(ask.memory)
-    opened = (thread for name, _ in LANES for thread in stages[name])
-    return [
-        {
-            "id": thread.record.id,
-            "title": thread.record.title,
-            "stage": thread.stage,
-            "touches": thread.touches,
-            "touched_at": thread.touched_at,
-            "created_at": thread.record.created_at,
-            "note": thread.record.reason,
-        }
-        for thread in (*opened, *resolved_threads(ask.memory, limit=render.MOST_ROWS))
-    ]
+    every = [*(thread for name, _ in LANES for thread in stages[name]), *resolved_threads(ask.memory, limit=MOST_ROWS)]
+    columns = "id=record.id title=record.title stage touches touched_at created_at=record.created_at note=record.reason"
+    return render.table(every, columns)
 
 
 page = render.Page("threads.html", "Threads", _board, rows=_rows)
