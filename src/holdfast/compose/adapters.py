@@ -45,6 +45,13 @@ def history_of(folder: Path) -> History:
     return GitHistory(folder)
 
 
+def user_name(folder: Path) -> str:
+    """Return the name that git signs commits with in a folder; "" if none is set."""
+    from holdfast.adapters.git import git_text
+
+    return (git_text(folder, "config", "user.name") or "").strip()
+
+
 def has_notes(folder: Path) -> bool:
     """True if the repository around a folder has notes of git-notes-memory."""
     from holdfast.adapters.git import git_text
