@@ -166,7 +166,7 @@ OWN_FILES = {
     "surfaces/maps.py",
     "surfaces/pages.py",
     "adapters/embedders/wordpiece.py",
-    "adapters/observers/modes.py",
+    "adapters/observers/__init__.py",
     "hosts/web/render.py",
     "hosts/web/guard.py",
     "hosts/cli/commands.py",

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.observers.modes import load_mode, mode_names
-from holdfast.adapters.observers.providers import AnthropicObserver, ClaudeObserver, OpenAIObserver
+from holdfast.adapters.observers import AnthropicObserver, ClaudeObserver, OpenAIObserver, load_mode, mode_names
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.model.errors import InvalidConfig

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.replicas import note_trees
-from holdfast.adapters.replicas.note_trees import line_of
+from holdfast.adapters.replicas import git_notes
+from holdfast.adapters.replicas.git_notes import line_of
 from holdfast.model.errors import ReplicaError
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock
@@ -100,7 +100,7 @@ def test_what_is_no_text_and_no_note_is_left_alone(seats: Seats) -> None:
 
 
 def test_a_note_that_unpacks_to_more_than_fits_is_refused(seats: Seats, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(note_trees, "LARGEST", 5_000_000)
+    monkeypatch.setattr(git_notes, "LARGEST", 5_000_000)
     ada, eve = seats("ada"), seats("eve")
     keep(ada.memory, "Refunds go through the ledger.", visibility="team")
     ada.sync()

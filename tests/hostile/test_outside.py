@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.adapters.replicas.git_notes import event_of
 from holdfast.adapters.replicas.markdown import MarkdownFolder
-from holdfast.adapters.replicas.note_trees import event_of
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.compose.adapters import IMPORTERS, foreign_items
 from holdfast.hosts.mcp import stdio

@@ -5,7 +5,7 @@ from time import process_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.adapters.observers.modes import load_mode
+from holdfast.adapters.observers import load_mode
 from holdfast.model.kinds import KINDS, check_fields
 from holdfast.policy.activity.observer_prompt import MOST_CHARACTERS, most_spent, question_of
 from holdfast.policy.activity.observer_reply import (

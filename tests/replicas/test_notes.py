@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.importers.git_notes import NAMESPACES, namespace_of
-from holdfast.adapters.replicas.git_notes import BASE, GitNotes
-from holdfast.adapters.replicas.note_trees import event_of, line_of
+from holdfast.adapters.replicas.git_notes import BASE, GitNotes, event_of, line_of
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock, short
 from holdfast.model.record import Record

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.observers.modes import load_mode
-from holdfast.adapters.observers.providers import AnthropicObserver, OpenAIObserver
+from holdfast.adapters.observers import AnthropicObserver, OpenAIObserver, load_mode
 from holdfast.engine.raw import counters
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store

@@ -166,7 +166,7 @@ def observing_of(config: Config, home: Path) -> "Observing | None":
     """Return the configured observer with its mode; None if there is none."""
     if config.observer == "none":
         return None
-    from holdfast.adapters.observers.modes import load_mode
+    from holdfast.adapters.observers import load_mode
     from holdfast.model.observer import Observing
 
     return Observing(observer=_observer(config), mode=load_mode(config.mode, home))
@@ -175,13 +175,13 @@ def observing_of(config: Config, home: Path) -> "Observing | None":
 def check_mode(config: Config, home: Path) -> None:
     """Raise InvalidConfig if the settings name a mode that does not exist."""
     if config.mode != "code":
-        from holdfast.adapters.observers.modes import load_mode
+        from holdfast.adapters.observers import load_mode
 
         load_mode(config.mode, home)
 
 
 def _observer(config: Config) -> "Observer":
-    from holdfast.adapters.observers.providers import AnthropicObserver, ClaudeObserver, OpenAIObserver
+    from holdfast.adapters.observers import AnthropicObserver, ClaudeObserver, OpenAIObserver
 
     url, model, key = config.observer_url, config.observer_model, config.observer_key
     if config.observer == "claude":
