@@ -29,7 +29,7 @@ WARNING = ("scar", "anti_pattern", "trigger")  # what may warn before a command
 ANYTHING = "*"
 CURRENT = "current"  # mark of a session that has been compared with its brief
 COMPACTION = "compaction"  # mark of a compaction, with its time
-WITH_IDS = ("triggers", "hints", "left_off")
+WITH_IDS = ("triggers", "hints", "left_off", "conflicts")
 CHECK = " [check first: its code or the branch changed just now]"
 
 
