@@ -92,7 +92,7 @@ def contacted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
     def ask(url: str) -> str:
         seen.write_text("")
         subprocess.run(
-            ["git", "ls-remote", "--", url], cwd=folder, env=environment, capture_output=True, check=False, timeout=20
+            ["git", "ls-remote", "--", url], cwd=folder, env=environment, capture_output=True, check=False, timeout=120
         )
         lines = [json.loads(line) for line in seen.read_text().splitlines()]
         return _host(*lines[0]) if lines else ""

@@ -91,18 +91,7 @@ def old_commit(place: Place, environment: dict[str, str]) -> None:
     import os
     import subprocess
 
-    command = [
-        "git",
-        "-c",
-        "user.name=Ada",
-        "-c",
-        "user.email=ada@example.org",
-        "commit",
-        "-q",
-        "--allow-empty",
-        "-m",
-        "first",
-    ]
+    command = "git -c user.name=Ada -c user.email=ada@example.org commit -q --allow-empty -m first".split()
     subprocess.run(command, cwd=place.folder, env=os.environ | environment, check=True)
 
 

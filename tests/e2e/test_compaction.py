@@ -9,7 +9,7 @@ from tests.e2e.dialects import Call, Say
 from tests.e2e.model import Request
 from tests.e2e.seat import Seat, plant
 
-PATIENCE = 20.0  # seconds that a model may take to sum up
+PATIENCE = 120.0  # seconds that a model may take to sum up
 
 
 def test_the_hand_over_reaches_the_model_after_a_compaction(client: Client, seat: Seat) -> None:

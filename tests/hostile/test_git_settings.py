@@ -1,15 +1,12 @@
 """A repository whose own settings name programs, as in an unpacked archive: Holdfast runs none of them."""
 
-import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from holdfast.hosts.hooks import client
-from tests.hosts.running import Run, kept, runner
+from tests.hosts.running import Run, hooked, kept, runner
 from tests.replicas.seats import commit, git
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -118,19 +115,7 @@ def test_no_command_and_no_hook_runs_a_program_that_a_repository_names(
         done = run(*command.format(id=about).split(), **store)
         found[command] = started(ran) | ({done.stderr} if done.returncode not in (0, 1) else set())
     for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"):
-        told = {
-            "session_id": "s",
-            "cwd": str(hostile),
-            "hook_event_name": event,
-            "prompt": "app.py",
-            "tool_name": "Edit",
-        }
-        subprocess.run(
-            [sys.executable, "-I", "-S", client.__file__, event, "--home", store["HOLDFAST_HOME"]],
-            input=json.dumps(told).encode(),
-            check=True,
-            cwd=hostile,
-        )
+        hooked(store["HOLDFAST_HOME"], hostile, event, prompt="app.py", tool_name="Edit")
         found[event] = started(ran)
     assert {name: names for name, names in found.items() if names} == {}
 

@@ -32,7 +32,7 @@ from holdfast.verbs.memory import Memory
 from tests import engines
 from tests.conftest import Time, keep, make_memory
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
-from tests.rows import each, sampled
+from tests.rows import WHOLE, each, sampled
 from tests.soak.checks import contents
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
@@ -128,7 +128,7 @@ def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path
             for only in (True, False)
             for place, tool in enumerate(server.offer.tools)
             for nth, text in enumerate(NASTY)
-            if TIMES > 1 or (nth + place) % 6 == 0
+            if TIMES > 1 or (nth + place) % (6 if WHOLE else 24) == 0
         ]
         source, sink = io.BytesIO(b"".join(_json(call) + b"\n" for call in calls)), io.BytesIO()
         stdio.serve(server, source, sink)
@@ -142,19 +142,7 @@ def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path
 
 
 ADDRESSES = (
-    *(
-        "{}{}",
-        "{}../{}",
-        "{}%2e%2e%2f{}",
-        "{}{}/",
-        "{}{}?x=1",
-        "{}{}#x",
-        "{}%00{}",
-        "{}{}%00",
-        "{}%ff%fe",
-        "{}%ED%A0%80",
-        "{}%",
-    ),
+    *"{}{} {}../{} {}%2e%2e%2f{} {}{}/ {}{}?x=1 {}{}#x {}%00{} {}{}%00 {}%ff%fe {}%ED%A0%80 {}%".split(),
     *(
         "file:///etc/passwd",
         "http://127.0.0.1:1/",
@@ -258,7 +246,7 @@ def test_bombs_are_refused_at_once(memory: Memory, tmp_path: Path) -> None:
     (files / "laughs.md").write_text(f"---\n{laughs}---\ntext")
     (files / "deep.md").write_text(f"---\n{DEEP}\n---\ntext")
     (files / "large.md").write_text("x" * 5_000_000)
-    (files / "events.jsonl.gz").write_bytes(gzip.compress(b"x" * 200_000_000, 9))
+    (files / "events.jsonl.gz").write_bytes(gzip.compress(b"x" * 200_000_000, 1))
     (files / "deep.json").write_text(DEEP)
     for system in IMPORTERS:
         for place in (files, *files.iterdir()):

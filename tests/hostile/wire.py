@@ -42,7 +42,7 @@ class Wire:
         self.name = f"127.0.0.1:{self.port}".encode()
 
     def _found(self) -> int:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while time.monotonic() < until:
             if found := re.search(r"127\.0\.0\.1:(\d+)", self.said):
                 return int(found[1])

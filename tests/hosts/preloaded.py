@@ -1,6 +1,6 @@
 """A process that has imported the command line and forks for each command, so that tests do not wait for the imports.
 
-`python -m tests.hosts.preloaded FD`: each message on the socket FD brings five files: a request in JSON with the
+`python -m tests.hosts.preloaded FD commands|servers`: each message on the socket FD brings five files: a request in JSON with the
 arguments, the folder and the environment of a command; its stdin, stdout and stderr; and a pipe for its exit code. A
 command runs in a process of its own from the program's entry point, as if a shell had started it. A request may bring
 a program in Python that runs instead.
@@ -24,11 +24,9 @@ LEFT_OUT = (
     "holdfast.__main__",
     "holdfast.adapters.embedders.",
     "holdfast.engine.search.vectors",
-    "holdfast.hosts.mcp.http",
-    "holdfast.hosts.server.",
-    "holdfast.hosts.web.",
     "holdfast.integrations.",
 )
+SERVERS = ("holdfast.hosts.mcp.http", "holdfast.hosts.server.", "holdfast.hosts.web.")
 
 
 def serve(requests: socket.socket) -> None:
@@ -57,6 +55,8 @@ def _run(files: list[int]) -> None:
     os.environ.clear()
     os.environ.update(asked["environment"])
     sys.argv = ["holdfast", *asked["arguments"]]
+    if "names itself" in asked:
+        os.write(exit_code, str(os.getpid()).encode())
     code = 1
     try:
         exec(asked["program"] or ENTRY, {"__name__": "__main__"})
@@ -73,15 +73,17 @@ def _run(files: list[int]) -> None:
         os._exit(code)
 
 
-def _preload() -> None:
-    """Import what commands need, and nothing that starts threads, which do not survive a fork."""
+def _preload(kind: str) -> None:
+    """Import what commands or servers need, and nothing that starts threads, which do not survive a fork."""
     for found in pkgutil.walk_packages(holdfast.__path__, "holdfast."):
-        if not found.name.startswith(LEFT_OUT):
+        if not found.name.startswith(LEFT_OUT if kind == "servers" else (*LEFT_OUT, *SERVERS)):
             importlib.import_module(found.name)
+    if kind == "servers":
+        importlib.import_module("uvicorn")
     assert "numpy" not in sys.modules
     gc.freeze()
 
 
 if __name__ == "__main__":
-    _preload()
+    _preload(sys.argv[2])
     serve(socket.socket(fileno=int(sys.argv[1])))

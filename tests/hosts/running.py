@@ -3,16 +3,20 @@
 import fcntl
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from holdfast.hosts.hooks import client
 from tests import engines
 
 ROOT = Path(__file__).parent.parent.parent
@@ -65,7 +69,7 @@ def preloaded(
         for file in (request, stdin):
             file.seek(0)
         reading, ending = os.pipe()
-        requests, _ = _forking()
+        requests, _ = _forking("commands")
         socket.send_fds(requests, [b"."], [request.fileno(), stdin.fileno(), out.fileno(), err.fileno(), ending])
         os.close(ending)
         with os.fdopen(reading, "rb") as exit_code:
@@ -79,7 +83,7 @@ def preloaded(
 
 def script_command(folder: Path) -> tuple[Path, int]:
     """Make a `holdfast` for shell scripts; return it and the file a script has to inherit (`pass_fds`)."""
-    requests, _ = _forking()
+    requests, _ = _forking("commands")
     command = folder / "holdfast"
     asking = Path(__file__).with_name("asking.py")
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{asking}" {requests.fileno()} "$@"\n')
@@ -87,12 +91,85 @@ def script_command(folder: Path) -> tuple[Path, int]:
     return command, requests.fileno()
 
 
+class Forked:
+    """A process that goes on, forked from one that has imported servers, with what tests use of `subprocess.Popen`."""
+
+    def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], *, text: bool) -> None:
+        """Run `-m MODULE ARGUMENTS`."""
+        _, module, *arguments = command
+        program = "" if module == "holdfast" else f"import runpy; runpy.run_module({module!r}, run_name='__main__')"
+        asked = {"arguments": arguments, "folder": str(folder), "environment": dict(environment), "program": program}
+        pipes = [os.pipe() for _ in range(4)]
+        (stdin, to), (of, stdout), (errors, stderr), (self._ended, ending) = pipes
+        mode = "" if text else "b"
+        self.stdin: IO[Any] = os.fdopen(to, f"w{mode}")
+        self.stdout: IO[Any] = os.fdopen(of, f"r{mode}")
+        self.stderr: IO[Any] = os.fdopen(errors, f"r{mode}")
+        self.returncode: int | None = None
+        with tempfile.TemporaryFile() as request:
+            request.write(json.dumps({**asked, "names itself": True}).encode())
+            request.seek(0)
+            requests, _ = _forking("servers")
+            socket.send_fds(requests, [b"."], [request.fileno(), stdin, stdout, stderr, ending])
+        for handle in (stdin, stdout, stderr, ending):
+            os.close(handle)
+        self.pid = int(os.read(self._ended, 20))
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while it runs; -9 if it was killed."""
+        return self._wait(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it ends."""
+        code = self._wait(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
+        return code
+
+    def _wait(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._ended], [], [], timeout)[0]:
+            code = os.read(self._ended, 20)
+            self.returncode = int(code) if code else -signal.SIGKILL
+            os.close(self._ended)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal if it still runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float | None = None) -> tuple[Any, Any]:
+        """Close its stdin, wait until it ends and return what it printed."""
+        with suppress(BrokenPipeError):
+            self.stdin.close()
+        with self.stdout, self.stderr:
+            printed = self.stdout.read(), self.stderr.read()
+        self.wait(timeout)
+        return printed
+
+    def close(self) -> None:
+        """Stop it, and close what is left open."""
+        self.terminate()
+        self.wait(timeout=300)
+        for file in (self.stdin, self.stdout, self.stderr):
+            with suppress(BrokenPipeError):
+                file.close()
+
+
 @cache
-def _forking() -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
-    """Start the process that commands are forked from; it ends with this one."""
+def _forking(kind: str) -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
+    """Start the process that commands or servers are forked from; it ends with this one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        command = [sys.executable, "-m", "tests.hosts.preloaded", str(theirs.fileno())]
+        command = [sys.executable, "-m", "tests.hosts.preloaded", str(theirs.fileno()), kind]
         return ours, subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
 
 
@@ -105,7 +182,55 @@ def kept(run: Run, *arguments: str) -> str:
     return str(answer(run("remember", "--json", *arguments))["record"]["id"])
 
 
+def hooked(
+    home: Path | str,
+    folder: Path,
+    event: str,
+    client_name: str = "claude-code",
+    *,
+    raw: bytes | None = None,
+    environment: Mapping[str, str] | None = None,
+    **given: Any,
+) -> Any:
+    """Run the hook as clients do, in a process of its own; return its answer, or None if it has none."""
+    told = {"session_id": "s1", "cwd": str(folder), "hook_event_name": event, **given}
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", client.__file__, event, "--client", client_name, "--home", str(home)],
+        input=json.dumps(told).encode() if raw is None else raw,
+        capture_output=True,
+        check=False,
+        cwd=folder,
+        env=environment,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def injected(reply: Any) -> str:
+    """Return the text that a hook's answer gives the agent."""
+    return str((reply or {}).get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+def wait_for(check: Any, seconds: float = 300.0) -> None:
+    """Wait until something is so."""
+    until = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < until, "it did not come to be"
+        time.sleep(0.05)
+
+
 _HELD: dict[Path, int] = {}
+
+
+@contextmanager
+def held_worker(home: Path) -> Iterator[None]:
+    """Hold the worker's lock meanwhile, so that hooks start none."""
+    hold_worker(home)
+    try:
+        yield
+    finally:
+        release_worker(home)
 
 
 def hold_worker(home: Path) -> None:

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.hosts.running import Forked
 from tests.hosts.test_mcp import META
 
 SERVE = ("-m", "holdfast", "mcp", "--http", "--port", "0")
@@ -40,9 +39,7 @@ class Served:
     def __init__(
         self, environment: dict[str, str], folder: Path, command: Sequence[str] = SERVE, token: str = ""
     ) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, *command], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
-        )
+        self.process = Forked(command, folder, environment, text=True)
         first = self.stderr.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/mcp", first)
         assert found, first + self.stderr.read()
@@ -51,7 +48,6 @@ class Served:
 
     @property
     def stderr(self) -> IO[str]:
-        assert self.process.stderr is not None
         return self.process.stderr
 
     def post(self, body: bytes | dict[str, Any], **changed: str | None) -> Reply:
@@ -95,10 +91,7 @@ class Served:
             yield client
 
     def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.terminate()
-        self.process.wait(timeout=120)
-        self.stderr.close()
+        self.process.close()
 
     def __enter__(self) -> Self:
         return self

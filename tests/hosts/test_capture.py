@@ -1,8 +1,6 @@
 """What prompts, answers and interrupted sessions leave behind, through the hook as clients run it and `holdfast work`."""
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.hosts.hooks import client
-from tests.hosts.running import Run, answer, hold_worker, kept, release_worker
+from tests.hosts.running import Run, answer, held_worker, hooked, kept, release_worker
 
 pytestmark = pytest.mark.embedded
 Hook = Callable[..., None]
@@ -45,12 +42,8 @@ def hook(home: Path, project: Path) -> Hook:
     """Run the hook as a client does; the worker it would start is left to the tests."""
 
     def fire(event: str, session: str = "s1", **given: Any) -> None:
-        hold_worker(home)
-        told = {"session_id": session, "cwd": str(project), "hook_event_name": event, **given}
-        command = [sys.executable, "-I", "-S", client.__file__, event, "--home", str(home)]
-        done = subprocess.run(command, input=json.dumps(told).encode(), capture_output=True, check=False, cwd=project)
-        assert (done.returncode, done.stderr) == (0, b"")
-        release_worker(home)
+        with held_worker(home):
+            hooked(home, project, event, session_id=session, **given)
 
     return fire
 

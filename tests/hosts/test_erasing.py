@@ -4,21 +4,19 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
 from holdfast.engine.recovery.backup import look_at
-from holdfast.hosts.hooks import client
-from tests.hosts.running import Run, answer, hold_worker, kept, preloaded, release_worker, runner
+from tests.hosts.running import Run, answer, held_worker, hooked, kept, preloaded, runner
 from tests.replicas.seats import git, remote_with_commit
+from tests.rows import sampled
 
-CLIENT = Path(client.__file__)
 TOKEN = "quokkazephyr"
 TEXT = (
     f'Never run `make deploy` for the {TOKEN} gateway on a Friday, because "its" certificates rotate at noon\n'
@@ -45,19 +43,13 @@ class Stage:
     elsewhere: Path
     run: Run
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        return self.home, self.shop, self.other, self.elsewhere
+
     def hook(self, event: str, folder: Path, **given: Any) -> str:
-        told = {"session_id": "abc-1", "cwd": str(folder), "hook_event_name": event, **given}
-        hold_worker(self.home)  # so that hooks start no worker of their own
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", str(CLIENT), event, "--home", str(self.home)],
-            input=json.dumps(told).encode(),
-            capture_output=True,
-            check=False,
-            cwd=folder,
-        )
-        release_worker(self.home)
-        assert (done.returncode, done.stderr) == (0, b"")
-        return done.stdout.decode()
+        with held_worker(self.home):  # so that hooks start no worker of their own
+            return json.dumps(hooked(self.home, folder, event, **{"session_id": "abc-1", **given}))
 
     def said_by_hooks(self) -> str:
         """Give everything hooks would print at the start, at a command and after a compaction, in both worktrees, to new sessions."""
@@ -82,7 +74,7 @@ class Stage:
     def holding(self, what: str = TOKEN) -> set[str]:
         """Give the files that hold a word, names included, outside of git's own folders."""
         found = set()
-        for folder in (self.home, self.shop, self.other, self.elsewhere):
+        for folder in self.folders:
             for path in folder.rglob("*"):
                 inside = path.relative_to(folder).parts
                 if path.is_file() and ".git" not in inside:
@@ -92,8 +84,9 @@ class Stage:
         return found
 
 
-@pytest.fixture
-def stage(tmp_path: Path) -> Stage:
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    tmp_path = tmp_path_factory.mktemp("erasing")
     bare = remote_with_commit(tmp_path)
     shop, other, home = tmp_path / "shop", tmp_path / "other", tmp_path / "store"
     git(tmp_path, "clone", "-q", str(bare), str(shop))
@@ -107,8 +100,8 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(home=home, shop=shop, other=other, elsewhere=tmp_path / "elsewhere", run=run)
 
 
-@pytest.fixture
-def full(stage: Stage) -> tuple[Stage, str]:
+@pytest.fixture(scope="module")
+def filled(stage: Stage) -> tuple[Stage, str]:
     """Turn everything on and let a memory go everywhere; give its id."""
     run = stage.run
     record = kept(run, TEXT, *SCAR, "--team")
@@ -137,7 +130,22 @@ def full(stage: Stage) -> tuple[Stage, str]:
     stage.hook("UserPromptSubmit", stage.other, session_id="waiting", prompt=prompt)
     (stage.home / "spool" / "1-broken.unreadable").write_text(json.dumps({"text": prompt})[:-9])
     (stage.home / "hooks.log").write_text(f"ValueError: {TEXT}\n")
+    for folder in stage.folders:
+        shutil.copytree(folder, folder.parent / "before" / folder.name, symlinks=True)
     return stage, record
+
+
+@pytest.fixture
+def full(filled: tuple[Stage, str]) -> tuple[Stage, str]:
+    """Give the stage as it was when it was filled."""
+    as_before(filled[0])
+    return filled
+
+
+def as_before(stage: Stage) -> None:
+    for folder in stage.folders:
+        shutil.rmtree(folder)
+        shutil.copytree(folder.parent / "before" / folder.name, folder, symlinks=True)
 
 
 def places(files: Iterable[str], stage: Stage) -> set[str]:
@@ -170,8 +178,8 @@ def test_erasing_leaves_nothing_in_any_copy_and_hooks_say_nothing_of_it(full: tu
 
     stage.run("work", cwd=stage.other)
     stage.run("work")
-    assert TOKEN not in stage.said_by_hooks()
-    assert "Orders live in PostgreSQL" in stage.said_by_hooks()
+    said = stage.said_by_hooks()
+    assert (TOKEN in said, "Orders live in PostgreSQL" in said) == (False, True)
     assert answer(stage.run("check", "--json")) is not None
 
 
@@ -190,29 +198,20 @@ def test_backups_are_rewritten_when_asked_and_hold_everything_else(full: tuple[S
     assert stage.run("show", record).returncode != 0
 
 
-def test_an_erasure_that_was_killed_is_finished_when_it_is_run_again(full: tuple[Stage, str], tmp_path: Path) -> None:
+def test_an_erasure_that_was_killed_is_finished_when_it_is_run_again(full: tuple[Stage, str]) -> None:
     stage, record = full
-    folders = (stage.home, stage.shop, stage.other, stage.elsewhere)
-    for folder in folders:
-        shutil.copytree(folder, tmp_path / "before" / folder.name, symlinks=True)
-
-    def as_before() -> None:
-        for folder in folders:
-            shutil.rmtree(folder)
-            shutil.copytree(tmp_path / "before" / folder.name, folder, symlinks=True)
-
     whole = erased_until(stage, record, step=0)
     steps = int(whole.stdout.split()[-1])
     assert (whole.returncode, steps > 40) == (0, True), whole.stderr
-    for step in sorted({*range(1, 10, 4), *range(10, steps, steps // 8)}):
-        as_before()
+    for step in sampled(sorted({*range(1, 10, 4), *range(10, steps, steps // 8)}), 3):
+        as_before(stage)
         assert erased_until(stage, record, step=step).returncode == -signal.SIGKILL
         done = answer(stage.run("forget", record, "--erase", "--yes", "--backups", "--json"))
         assert (step, done["status"], stage.holding()) == (step, "erased", set())
     assert TOKEN not in stage.said_by_hooks()
 
 
-def erased_until(stage: Stage, record: str, *, step: int) -> "subprocess.CompletedProcess[str]":
+def erased_until(stage: Stage, record: str, *, step: int) -> CompletedProcess[str]:
     """Erase it, backups included, in a process that is killed at the so manieth step of it; 0 lets it end and count them."""
     code = f"""
 import atexit, os, signal, sys

@@ -13,6 +13,7 @@ import pytest
 
 from holdfast.hosts.cli.main import WELCOME, _run
 from holdfast.model.ids import short
+from tests.hosts.running import kept, runner
 from tests.hosts.test_help import SHOWN
 from tests.importing import copied
 
@@ -54,8 +55,9 @@ EXAMPLES = [line for line in SHOWN if is_run(line)]
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a repository, a home and the files that examples name; it is copied for each of them."""
-    folder = tmp_path_factory.mktemp("examples")
+    """Return a folder with a repository, a home and the files that examples name."""
+    folder = tmp_path_factory.mktemp("examples") / "all"
+    folder.mkdir()
     work, home = folder / "work", folder / "home"
     fixtures = copied(folder / "fixtures")
     shutil.copytree(fixtures / "gitmem", work / ".gitmem")
@@ -81,39 +83,39 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def ids(prepared: Path) -> dict[str, str]:
+    """Save the two memories that examples name, and return their ids; then the folder is copied."""
+    run = runner(prepared / "work", prepared / "home")
+    rest = ("--scope", "backend", "--anchor", "src/pay.py", "--at", "2026-01-01")
+    first = kept(run, "The API allows 60 requests a minute.", *rest)
+    second = kept(run, "The API allows 90 requests a minute.", *rest[:2])
+    shutil.copytree(prepared, prepared.parent / "before")
+    return {FIRST: short(first), SECOND: short(second)}
+
+
 @pytest.fixture
-def place(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(prepared, tmp_path / "all")
-    monkeypatch.chdir(tmp_path / "all" / "work")
-    monkeypatch.setenv("HOME", str(tmp_path / "all" / "home"))
+def place(prepared: Path, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder as it was, under the same path: a repository without a remote is known by it."""
+    assert ids
+    shutil.rmtree(prepared)
+    shutil.copytree(prepared.parent / "before", prepared)
+    monkeypatch.chdir(prepared / "work")
+    monkeypatch.setenv("HOME", str(prepared / "home"))
     monkeypatch.setenv("HOLDFAST_EMBEDDER", "none")
     monkeypatch.setenv("GIT_AUTHOR_EMAIL", "ada@example.org")
     monkeypatch.setenv("GIT_COMMITTER_EMAIL", "ada@example.org")
-    return tmp_path / "all"
-
-
-def saved(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert _run(["remember", "--json", *words]) == 0
-    return short(str(json.loads(capsys.readouterr().out)["record"]["id"]))
+    return prepared
 
 
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_can_be_run(
-    place: Path, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ids: dict[str, str],
+    place: Path,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    ids = {
-        FIRST: saved(
-            capsys,
-            "The API allows 60 requests a minute.",
-            "--scope",
-            "backend",
-            "--anchor",
-            "src/pay.py",
-            "--at",
-            "2026-01-01",
-        ),
-        SECOND: saved(capsys, "The API allows 90 requests a minute.", "--scope", "backend"),
-    }
     words, source = words_of(line)
     text = shlex.join(words)
     text += next((f" {flag}" for start, flag in MORE.items() if text.startswith(start)), "")

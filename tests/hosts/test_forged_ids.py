@@ -33,7 +33,8 @@ def test_an_id_of_another_is_answered_like_one_that_never_was(fort: Fort, name: 
         forged = [value for ids in (fort.there, fort.own) for key, value in ids.items() if key.startswith(kind)]
         for said in forged:
             never = "9" * len(said) if said.isdigit() else NEVER
-            for one, other in zip(calls_of(tool, said, whole=False), calls_of(tool, never, whole=False), strict=True):
+            asked = zip(calls_of(tool, said, whole=False), calls_of(tool, never, whole=False), strict=True)
+            for one, other in sampled(asked, 3):
                 if tool.read_only and one != other:
                     came = ask(fort, READER, name, "tools/call", {"name": tool.name, "arguments": one})
                     unknown = ask(fort, READER, name, "tools/call", {"name": tool.name, "arguments": other})

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.model.ids import short
+from tests.hosts.running import Forked
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -29,15 +30,14 @@ class Peer:
         environment: dict[str, str],
         folder: Path,
         command: Sequence[str] = ("-m", "holdfast", "mcp"),
-        program: str = sys.executable,
+        program: str = "",
     ) -> None:
-        self.process = subprocess.Popen(
-            [program, *command],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+        """Start `-m MODULE ARGUMENTS` in a forked process, or another program."""
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self.process: Forked | subprocess.Popen[bytes] = (
+            subprocess.Popen([program, *command], cwd=folder, env=environment, **pipes)
+            if program
+            else Forked(command, folder, environment, text=False)
         )
 
     def send(self, data: bytes | dict[str, Any]) -> None:

@@ -59,8 +59,7 @@ def migrated(source: str, target: str, *, killed_at: int) -> subprocess.Complete
 
 
 def address(engine: str, folder: Path) -> str:
-    with engines.use(engine, keep_open=True):
-        return engines.address(folder)
+    return engines.schema(str(folder)) if engine == "postgres" else str(folder)
 
 
 @pytest.fixture(params=[("sqlite", "postgres"), ("postgres", "sqlite"), ("sqlite", "sqlite")], ids="-".join)

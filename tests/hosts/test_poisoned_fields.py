@@ -210,7 +210,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-@each("command", COMMANDS)
+@each("command", sampled(COMMANDS, 3))
 def test_no_command_shows_a_marker(place: Place, command: tuple[str, ...]) -> None:
     done = place.run(*(place.ids.get(one.strip("{}"), one) if one.startswith("{") else one for one in command))
     assert "Traceback" not in done.stderr

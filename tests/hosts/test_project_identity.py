@@ -5,7 +5,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import pytest
 
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.hooks import client
-from tests.hosts.running import Run, answer, hold_worker, kept, release_worker
+from tests.hosts.running import Run, answer, held_worker, hooked, injected, kept, wait_for
 from tests.replicas.seats import commit, git
+from tests.rows import each
 
 SECRET = "The launch codes of alpha are rotated on Mondays."
 DECISION = ("--kind", "decision", "--field", "rationale=policy", "--team")
@@ -58,21 +57,10 @@ def claim(folder: Path, project: str, **more: Any) -> None:
 def fire(store: Path, folder: Path, event: str, session: str = "s1", **given: Any) -> str:
     """Run the hook as a client does, without the worker it would start; return what it injects."""
     variables = {name: given.pop(name) for name in list(given) if name.startswith("HOLDFAST_")}
-    hold_worker(store)
-    try:
-        told = {"session_id": session, "cwd": str(folder), "hook_event_name": event, **given}
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", client.__file__, event, "--home", str(store)],
-            input=json.dumps(told).encode(),
-            capture_output=True,
-            check=True,
-            cwd=folder,
-            env={**os.environ, **variables},
+    with held_worker(store):
+        return injected(
+            hooked(store, folder, event, environment={**os.environ, **variables}, session_id=session, **given)
         )
-    finally:
-        release_worker(store)
-    reply = json.loads(done.stdout) if done.stdout else {}
-    return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
 
 def project_of(holdfast: Run, folder: Path, **environment: str) -> str:
@@ -98,15 +86,15 @@ CLAIMS = ("example.org/acme/alpha", "../alpha", "https://example.org/acme/alpha.
 
 @pytest.mark.embedded
 @pytest.mark.usefixtures("alpha")
-@pytest.mark.parametrize("name", CLAIMS)
+@each(("number", "name"), enumerate(CLAIMS))
 def test_a_clone_that_names_a_project_is_the_project_of_its_remote(
-    tmp_path: Path, store: Path, holdfast: Run, name: str
+    tmp_path: Path, store: Path, holdfast: Run, number: int, name: str
 ) -> None:
-    clone = repository(tmp_path / "clone", "https://example.org/mallory/tool.git")
+    clone = repository(tmp_path / f"clone{number}", "https://example.org/mallory/tool.git")
     claim(clone, name)
-    assert SECRET not in fire(store, clone, "SessionStart", source="startup")
+    assert SECRET not in fire(store, clone, "SessionStart", f"first {number}", source="startup")
     assert holdfast("work", cwd=clone).returncode == 0
-    assert SECRET not in fire(store, clone, "SessionStart", "s2", source="startup")
+    assert SECRET not in fire(store, clone, "SessionStart", f"second {number}", source="startup")
     done = holdfast("status", "--json", cwd=clone)
     assert answer(done)["project"] == "example.org/mallory/tool"
     assert done.stderr.count("project (only your own settings") == 1
@@ -242,9 +230,9 @@ BAD_FILES = (
 )
 
 
-@pytest.mark.parametrize("text", BAD_FILES, ids=[text[:20] for text in BAD_FILES])
+@each("text", BAD_FILES)
 def test_a_repository_config_that_cannot_be_used_is_ignored_with_one_warning(tmp_path: Path, text: str) -> None:
-    (tmp_path / ".holdfast").mkdir()
+    (tmp_path / ".holdfast").mkdir(exist_ok=True)
     file = tmp_path / ".holdfast" / "config.toml"
     file.write_text(text + "\n")
     plain = load_settings(folder=tmp_path.parent, environment={}, flags={})
@@ -319,28 +307,22 @@ def test_a_project_given_by_a_variable_holds_for_that_session_alone(tmp_path: Pa
     assert SECRET not in plain
 
 
-def similar_paths(tmp_path: Path) -> list[tuple[Path, Path]]:
-    long = "x" * 60
-    return [
-        (tmp_path / "acme" / "shop", tmp_path / "acme-shop"),
-        (tmp_path / "a.b", tmp_path / "a_b"),
-        (tmp_path / "1" / long / long / long / "end", tmp_path / "2" / long / long / long / "end"),
-        (tmp_path / "日本", tmp_path / "中国"),
-    ]
+LONG = "/".join(["x" * 60] * 3)
+SIMILAR = [("acme/shop", "acme-shop"), ("a.b", "a_b"), (f"1/{LONG}/end", f"2/{LONG}/end"), ("日本", "中国")]
 
 
 @pytest.mark.embedded
-@pytest.mark.parametrize("number", range(4))
+@each(("one", "another"), SIMILAR)
 def test_what_is_prepared_for_one_path_is_never_read_for_another(
-    tmp_path: Path, store: Path, holdfast: Run, number: int
+    tmp_path: Path, store: Path, holdfast: Run, one: str, another: str
 ) -> None:
-    mine, other = similar_paths(tmp_path)[number]
+    mine, other = tmp_path / one, tmp_path / another
     for folder in (mine, other):
         repository(folder)
     kept(lambda *arguments: holdfast(*arguments, cwd=mine), SECRET, *DECISION)
     assert holdfast("work", cwd=mine).returncode == 0
-    assert SECRET in fire(store, mine, "SessionStart", source="startup")
-    assert SECRET not in fire(store, other, "SessionStart", "s2", source="startup")
+    assert SECRET in fire(store, mine, "SessionStart", one, source="startup")
+    assert SECRET not in fire(store, other, "SessionStart", another, source="startup")
 
 
 @pytest.mark.embedded
@@ -367,7 +349,7 @@ def test_prepared_files_say_whose_they_are(tmp_path: Path, alpha: Path, store: P
     edited = next(path for path in (store / "prepared").glob("*.json") if json.loads(path.read_text())["worktree"])
     edited.write_text(json.dumps(json.loads(edited.read_text()) | {"path": str(alpha)}))
     fire(store, tree, "SessionStart", "s9", source="startup")
-    assert json.loads(edited.read_text())["path"] == str(tree)  # one that names another folder is made again
+    wait_for(lambda: json.loads(edited.read_text())["path"] == str(tree))  # one that names another is made again
 
 
 @pytest.mark.embedded

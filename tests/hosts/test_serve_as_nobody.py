@@ -58,7 +58,7 @@ def test_it_serves_and_makes_vectors(place: Place) -> None:
     environment = {**place.environment, "HOLDFAST_DATABASE": place.serving}
     with Served(environment, place.folder, SERVE, key) as served:
         assert "Saved" in served.call("remember", text="The kiosk firmware needs a cold reboot after flashing.")
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while not place.owner.query("select 1 from vectors") and time.monotonic() < until:
             time.sleep(0.2)
         assert place.owner.query("select 1 from vectors")

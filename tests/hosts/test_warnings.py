@@ -1,8 +1,6 @@
 """Warnings through the hook itself, in the shapes of the clients' events: at the right command, once, and readable."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,13 +10,12 @@ import pytest
 from holdfast.hosts.hooks.places import prepared_file, remotes_of
 from holdfast.model.ids import short
 from holdfast.model.record import Draft
-from holdfast.policy.sessions.warning import warning_of
+from holdfast.policy.sessions.triggers import warning_of
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import write
 from tests.conftest import keep
-from tests.hosts.running import Run, answer
-from tests.hosts.test_hooks import CLIENT
+from tests.hosts.running import Run, answer, hooked, injected
 
 SEVERE = {"severity": "high", "counter_arguments": ["only once", "there is a backup"]}
 SCARS = (
@@ -43,13 +40,9 @@ def warned(memory: Memory, tmp_path: Path) -> Warned:
     def run(
         tool: str, given: Any, *, client: str = "claude-code", event: str = "PreToolUse", session: str = "s1"
     ) -> str:
-        payload = {"session_id": session, "cwd": str(project), "tool_name": tool, "tool_input": given}
-        command = [sys.executable, "-I", "-S", str(CLIENT), event, "--client", client, "--home", str(home)]
-        done = subprocess.run(command, input=json.dumps(payload).encode(), capture_output=True, check=True, cwd=project)
-        assert done.stderr == b""
+        reply = hooked(home, project, event, client, session_id=session, tool_name=tool, tool_input=given)
         assert not (home / "hooks.log").exists(), (home / "hooks.log").read_text()
-        reply = json.loads(done.stdout) if done.stdout else {}
-        return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
+        return injected(reply)
 
     return run
 

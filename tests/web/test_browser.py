@@ -29,25 +29,9 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="needs Debian's chromium"),
 ]
-PAGES = (
-    "/",
-    "/activity",
-    "/sessions",
-    "/memories",
-    "/memories?q=ledger",
-    "/map",
-    "/graph",
-    "/timeline",
-    "/file?path=ledger.py",
-    "/review",
-    "/review?show=unused",
-    "/threads",
-    "/insights",
-    "/scars",
-    "/brief",
-    "/remember",
-    "/settings",
-    "/projects",
+PAGES = tuple(
+    """/ /activity /sessions /memories /memories?q=ledger /map /graph /timeline /file?path=ledger.py /review
+/review?show=unused /threads /insights /scars /brief /remember /settings /projects""".split()
 )
 SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
 ATTACK = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
@@ -64,7 +48,7 @@ class Seen:
         """Give a browser of its own that came by the link."""
         context = self.browser.new_context(viewport={"width": 1280, "height": 860}, **given)
         context.set_default_timeout(60_000)
-        expect.set_options(timeout=60_000)  # the first page of a fresh machine loads the models
+        expect.set_options(timeout=180_000)  # the first page of a fresh machine loads the models
         page = context.new_page()
         page.goto(self.viewer.link)
         page.close()

@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
@@ -15,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests import engines
-from tests.hosts.running import answer, runner
+from tests.hosts.running import Forked, answer, runner
 from tests.web.running import CHROMIUM, chromium
 
 SHOP, BANK = "example.org/acme/shop", "example.org/acme/bank"
@@ -37,14 +35,8 @@ class Team:
         for user, project in (("anna", SHOP), ("ben", SHOP), ("carla", BANK)):
             assert self.run("server", "user", "add", user).returncode == 0
             self.keys[user] = answer(self.run("server", "key", "add", user, "--project", project, "--json"))
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "holdfast", "server", "run", "--port", "0"],
-            cwd=folder,
-            env={**os.environ, **own},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stderr is not None
+        command = ("-m", "holdfast", "server", "run", "--port", "0")
+        self.process = Forked(command, folder, {**os.environ, **own}, text=True)
         found = re.search(r"http://127\.0\.0\.1:\d+", self.process.stderr.readline())
         assert found
         self.base = found[0]
@@ -84,10 +76,7 @@ class Team:
         return told
 
     def close(self) -> None:
-        self.process.terminate()
-        self.process.wait(timeout=120)
-        assert self.process.stderr is not None
-        self.process.stderr.close()
+        self.process.close()
 
 
 def _message(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +99,7 @@ def test_a_person_logs_in_searches_opens_a_memory_and_logs_out(served: Team) -> 
     served.remember("carla", "The vault of the bank opens at seven.")
     with chromium() as browser:
         context = browser.new_context()
-        expect.set_options(timeout=60_000)
+        expect.set_options(timeout=180_000)
         page = context.new_page()
         page.goto(f"{served.base}/memories?q=kiosk+firmware")
         expect(page).to_have_url(re.compile(r"/login\?next="))

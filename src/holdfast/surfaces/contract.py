@@ -8,8 +8,8 @@ import builtins
 import json
 import keyword
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,75 +17,49 @@ from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import DEEPEST, check_keepable
 from holdfast.surfaces.schema import MISSING, Schema, problems_of
-from holdfast.surfaces.tool import Function, Resource, Tool
+from holdfast.surfaces.tool import Resource, Tool
 
 FILE = "contract.json"
 _BUILTIN = frozenset(dir(builtins))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promise:
-    """One tool of a contract, with accepted aliases of it and of its parameters."""
-
-    name: str
-    title: str
-    description: str
-    schema: Schema
-    aliases: tuple[str, ...] = ()
-    synonyms: Mapping[str, str] = field(default_factory=dict)
-    hints: Mapping[str, bool] = field(default_factory=dict)
+_TYPES = {"integer": (int, float), "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contract:
-    """The tools and resources of a surface, and its message for a missing argument."""
+    """The tools and resources of a surface, which can be listed but not run, and its message for a missing argument."""
 
     name: str
     instructions: str
-    promises: tuple[Promise, ...]
+    tools: Mapping[str, Tool]
+    resources: Mapping[str, Resource]
     missing: str = MISSING
-    resources: tuple[Mapping[str, str], ...] = ()
 
     @property
     def aliases(self) -> dict[str, str]:
         """Tool names by alias."""
-        return {alias: promise.name for promise in self.promises for alias in promise.aliases}
+        return {alias: tool.name for tool in self.tools.values() for alias in tool.aliases}
 
 
 def read_contract(folder: Path) -> Contract:
     """Read the contract in a surface's folder."""
     raw = json.loads((folder / FILE).read_bytes())
-    return Contract(
-        name=raw["name"],
-        instructions=raw["instructions"],
-        promises=tuple(_promise(tool, raw.get("shared", {})) for tool in raw["tools"]),
-        missing=raw.get("missing", MISSING),
-        resources=tuple(raw.get("resources", ())),
-    )
-
-
-def tools_of(contract: Contract, functions: Mapping[str, Function]) -> dict[str, Tool]:
-    """Return the tools of a contract; without functions they can be listed but not run."""
-    return {
-        promise.name: Tool(
-            name=promise.name,
-            title=promise.title,
-            description=promise.description,
-            schema=promise.schema,
-            run=functions.get(promise.name, _not_loaded),
-            synonyms=promise.synonyms,
-            **{"idempotent": promise.hints.get("read_only", False), **promise.hints},
-        )
-        for promise in contract.promises
+    shared, tools = raw.get("shared", {}), dict[str, Tool]()
+    for tool in raw["tools"]:
+        own = {name: tool[name] for name in ("name", "title", "description")}
+        own |= {"aliases": tuple(tool.get("aliases", ())), "synonyms": tool.get("synonyms", {})}
+        hints = {name: tool[name] for name in ("read_only", "destructive", "idempotent") if name in tool}
+        schema: Schema = {"type": "object", "properties": dict(tool.get("parameters", {}))}
+        schema["properties"] |= {
+            name: shared[one] for name, one in schema["properties"].items() if isinstance(one, str)
+        }
+        schema |= {"required": tool["required"]} if tool.get("required") else {}
+        hints = {"idempotent": hints.get("read_only", False), **hints}
+        tools[tool["name"]] = Tool(**own, **hints, schema=schema, run=_not_loaded)
+    resources = {
+        one["uri"]: Resource(**{"mime": "text/plain", **one}, run=_not_loaded) for one in raw.get("resources", ())
     }
-
-
-def resources_of(contract: Contract, functions: Mapping[str, Function]) -> dict[str, Resource]:
-    """Return the resources of a contract; without functions they can be listed but not read."""
-    listed = ({"mime": "text/plain", **resource} for resource in contract.resources)
-    return {
-        resource["uri"]: Resource(**resource, run=functions.get(resource["name"], _not_loaded)) for resource in listed
-    }
+    told = {"missing": raw["missing"]} if "missing" in raw else {}
+    return Contract(name=raw["name"], instructions=raw["instructions"], tools=tools, resources=resources, **told)
 
 
 def arguments_of(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> dict[str, Any]:
@@ -116,8 +90,11 @@ def converted(schema: Schema, value: Any, depth: int = 0) -> Any:
         value = _parsed(value, kind)
     if isinstance(value, str) and "enum" in schema:
         return next((choice for choice in schema["enum"] if _plain(choice) == _plain(value)), value)
-    if kind == "string":
-        return _as_text(value)
+    if kind == "string":  # a number, or a list of texts, is one text
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return ",".join(value) if texts else value
     if isinstance(value, float) and kind == "integer" and value.is_integer():
         return int(value)
     if kind == "array":
@@ -137,49 +114,18 @@ def parameter_name(name: str) -> str:
     return f"{snake}_" if keyword.iskeyword(snake) or snake in _BUILTIN else snake
 
 
-def _promise(tool: Mapping[str, Any], shared: Mapping[str, Schema]) -> Promise:
-    parameters = {
-        name: shared[schema] if isinstance(schema, str) else schema
-        for name, schema in tool.get("parameters", {}).items()
-    }
-    schema: Schema = {"type": "object", "properties": parameters}
-    return Promise(
-        name=tool["name"],
-        title=tool["title"],
-        description=tool["description"],
-        schema=schema | ({"required": tool["required"]} if tool.get("required") else {}),
-        aliases=tuple(tool.get("aliases", ())),
-        synonyms=tool.get("synonyms", {}),
-        hints={name: tool[name] for name in ("read_only", "destructive", "idempotent") if name in tool},
-    )
-
-
 def _not_loaded(*_: Any, **__: Any) -> Any:
     raise NotImplementedError
 
 
 def _parsed(value: str, kind: Any) -> Any:
     """Parse a text as JSON if the result has the wanted type; otherwise return it unchanged."""
-    wanted = tuple(_json_types(kind))
+    wanted = tuple(type_ for name in (kind if isinstance(kind, list) else [kind]) for type_ in _TYPES.get(name, ()))
     try:
         read = parse_json(value.strip().lower() if bool in wanted else value)
     except ValueError:
         return value
     return read if isinstance(read, wanted) and not (isinstance(read, bool) and bool not in wanted) else value
-
-
-def _json_types(kind: Any) -> Iterator[type]:
-    table = {"integer": (int, float), "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,)}
-    for name in kind if isinstance(kind, list) else [kind]:
-        yield from table.get(name, ())
-
-
-def _as_text(value: Any) -> Any:
-    """Return a number, or a list of texts, as one text."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return ",".join(value) if texts else value
 
 
 def _plain(value: Any) -> str:

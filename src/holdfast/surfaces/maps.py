@@ -10,7 +10,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.model.errors import HoldfastError
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import counted, shorten
-from holdfast.surfaces.contract import Contract, arguments_of, parameter_name, resources_of, tools_of
+from holdfast.surfaces.contract import Contract, arguments_of, parameter_name
 from holdfast.surfaces.phrases import RELEVANCE, content, kind_of
 from holdfast.surfaces.tool import Call, Surface, Tool
 
@@ -132,17 +132,11 @@ def surface_of(
     present_error: Callable[[HoldfastError], str] = problem_text,
 ) -> Surface:
     """Return the surface that implements a contract with these rows; `memory_for` may take arguments out."""
-    schemas = {promise.name: promise.schema for promise in contract.promises}
-    functions = {
-        name: partial(
-            _run,
-            row=row,
-            promised=tuple(map(parameter_name, schemas.get(name, {}).get("properties", ()))),
-            terms=terms or Terms(),
-            memory_for=memory_for,
-        )
-        for name, row in rows.items()
-    }
+
+    def runs(name: str) -> Callable[..., Any]:
+        given = contract.tools[name].schema["properties"] if name in contract.tools else ()
+        promised = tuple(map(parameter_name, given))
+        return partial(_run, row=rows[name], promised=promised, terms=terms or Terms(), memory_for=memory_for)
 
     def take(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return arguments_of(tool, arguments, contract.missing)
@@ -151,8 +145,8 @@ def surface_of(
         name=contract.name,
         instructions=contract.instructions,
         aliases=contract.aliases,
-        tools=tools_of(contract, functions),
-        resources=resources_of(contract, functions),
+        tools={name: replace(tool, run=runs(name)) for name, tool in contract.tools.items()},
+        resources={uri: replace(one, run=runs(one.name)) for uri, one in contract.resources.items()},
         take=take,
         present=present,
         present_error=present_error,

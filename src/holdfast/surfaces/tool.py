@@ -85,7 +85,8 @@ class Tool:
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
-    synonyms: Mapping[str, str] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+    synonyms: Mapping[str, str] = field(default_factory=dict)  # of its parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,14 +141,6 @@ def checked(one: Tool | Prompt, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _as_text(result: Any) -> str:
-    return str(result)
-
-
-def _as_error(problem: HoldfastError) -> str:
-    return str(problem)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Surface:
     """A table of tools, resources and prompts, with the format that its users expect of results and errors."""
@@ -160,8 +153,8 @@ class Surface:
     prompts: dict[str, Prompt] = field(default_factory=dict)
     fences: bool = False  # True if it writes its own fences around stored text
     take: Callable[[Tool, Mapping[str, Any]], dict[str, Any]] = checked
-    present: Callable[[Any], str] = _as_text
-    present_error: Callable[[HoldfastError], str] = _as_error
+    present: Callable[[Any], str] = str
+    present_error: Callable[[HoldfastError], str] = str
 
     def tool(
         self, title: str, *, read_only: bool = False, destructive: bool = False, idempotent: bool = False
@@ -169,17 +162,12 @@ class Surface:
         """Add a function as a tool: name, description and schema come from its name, docstring and signature."""
 
         def add(function: Function) -> Function:
-            name = function.__name__
-            self.tools[name] = Tool(
-                name=name,
-                title=title,
-                description=description_of(function),
-                schema=schema_of(function),
-                run=function,
-                read_only=read_only,
-                destructive=destructive,
-                idempotent=idempotent or read_only,
-            )
+            hints: dict[str, Any] = {
+                "read_only": read_only,
+                "destructive": destructive,
+                "idempotent": idempotent or read_only,
+            }
+            self.tools[function.__name__] = Tool(**_told(function, title), **hints, schema=schema_of(function))
             return function
 
         return add
@@ -188,14 +176,7 @@ class Surface:
         """Add a function that returns the text at a URI; the {variable} of the URI is its parameter."""
 
         def add(function: Function) -> Function:
-            added = Resource(
-                uri=uri,
-                name=function.__name__,
-                title=title,
-                description=description_of(function),
-                mime=mime,
-                run=function,
-            )
+            added = Resource(**_told(function, title), uri=uri, mime=mime)
             assert list(inspect.signature(function).parameters)[1:] == ([added.variable] if added.variable else []), uri
             self.resources[uri] = added
             return function
@@ -206,14 +187,7 @@ class Surface:
         """Add a function that returns a message; its parameters, all strings, are the prompt's arguments."""
 
         def add(function: Function) -> Function:
-            name = function.__name__
-            self.prompts[name] = Prompt(
-                name=name,
-                title=title,
-                description=description_of(function),
-                schema=schema_of(function),
-                run=function,
-            )
+            self.prompts[function.__name__] = Prompt(**_told(function, title), schema=schema_of(function))
             return function
 
         return add
@@ -224,7 +198,9 @@ class Surface:
         try:
             if tool is None:
                 raise NotFound(f"There is no tool {name}.", hint=f"Tools are {', '.join(self.tools)}.")
-            return Answer(text=self._presented(tool.run(call, **self.take(tool, arguments))))
+            result = tool.run(call, **self.take(tool, arguments))
+            # Values are defused before they become JSON, whose escapes hide some markers.
+            return Answer(text=self._safe(self.present(result if isinstance(result, str) else defused_value(result))))
         except HoldfastError as problem:
             problem.hint = for_agents(problem.hint, self.name)
             return Answer(text=self._safe(self.present_error(problem)), failed=True)
@@ -241,13 +217,13 @@ class Surface:
         prompt = self.prompts[name]
         return self._safe(prompt.run(call, **checked(prompt, arguments)))
 
-    def _presented(self, result: Any) -> str:
-        """Return a result as text. Values are defused before they become JSON, whose escapes hide some markers."""
-        return self._safe(self.present(result if isinstance(result, str) else defused_value(result)))
-
     def _safe(self, text: str) -> str:
         """Return text that is safe for a model: stored text in it cannot imitate tags, chat turns or our fences."""
         return defused(text, fences=self.fences)
+
+
+def _told(function: Function, title: str) -> dict[str, Any]:
+    return {"name": function.__name__, "title": title, "description": description_of(function), "run": function}
 
 
 def description_of(function: Function) -> str:

@@ -1,18 +1,20 @@
 """Commands from signatures: `@command()` derives arguments, options, --json, the opened memory and the output.
 
-Parameters before `*` are arguments, the others options; `Annotated` says what each means, as for tools. A command that takes
-`memory` gets it opened. It returns the value for --json and the text for people (or a function that prints it), and an exit code
-if that is not 0. With a `page` it returns the value alone: the page of that name shows it.
+Parameters before `*` are arguments, the others options; commands.txt has the help of a command and what its parameters mean. One
+that takes `memory` gets it opened. It returns the value for --json and the text for people (or a function that prints it), and an
+exit code if that is not 0. With a `page` it returns the value alone: the page of that name shows it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, get_origin
 
 import click
 
+from holdfast.hosts.cli.commands import COMMON, Entry
 from holdfast.hosts.cli.values import FORMS
 from holdfast.model.errors import Conflict
 from holdfast.model.request import REQUIRED, Parameter, parameters_of
@@ -30,62 +32,109 @@ LONG_CHOICES = 40  # characters; more do not fit into the column of options
 _JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, for programs.")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A function that is a command, and how it is run."""
+
+    function: Callable[..., Any]
+    page: str
+    working: str
+    json: bool
+    in_session: bool
+
+    def run(self, given: dict[str, Any]) -> Any:
+        """Call the function with what was typed, and return its result: the value, what prints it, and an exit code."""
+        with ExitStack() as stack:
+            if "memory" in self.function.__annotations__:
+                flags = {"session": given["session"]} if self.in_session else {}
+                given["memory"] = stack.enter_context(opened(**flags))
+            if self.working:
+                from holdfast.hosts.cli.render import working
+
+                stack.enter_context(working(self.working))
+            result = self.function(**given)
+        if not self.page:
+            return result
+        from holdfast.hosts.cli.render import page
+
+        return result, page(self.page, result)
+
+
 def command(
-    name: str = "",
-    *,
-    under: click.Command | None = None,
-    page: str = "",
-    working: str = "",
-    json: bool = True,
-    in_session: bool = False,
-    group: bool = False,
-    **settings: Any,
-) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function a command, named by it unless a name is given; `under` a group if it belongs to one.
+    *, page: str = "", working: str = "", json: bool = True, in_session: bool = False
+) -> Callable[[Callable[..., Any]], Command]:
+    """Make a function a command.
 
-    `working` labels a spinner while it runs. `in_session` acts in the session of the parameter `session`. A `group` has commands of
-    its own, and runs the function without one.
+    `working` labels a spinner while it runs. `in_session` acts in the session of the parameter `session`.
     """
+    return lambda function: Command(function=function, page=page, working=working, json=json, in_session=in_session)
 
-    def add(function: Callable[..., Any]) -> click.Command:
-        taken = {one.name: one for one in parameters_of(function) if one.name != "memory"}
-        opens = "memory" in function.__annotations__
 
-        def run(**given: Any) -> None:
-            if group and click.get_current_context().invoked_subcommand:
-                return
-            as_json = given.pop("as_json", False) or click.get_current_context().meta.get(AS_JSON, False)
-            given |= {"as_json": as_json} if "as_json" in taken else {}
-            with ExitStack() as stack:
-                if opens:
-                    flags = {"session": given["session"]} if in_session else {}
-                    given["memory"] = stack.enter_context(opened(**flags))
-                if working:
-                    from holdfast.hosts.cli import render
+def built(entry: Entry, **settings: Any) -> click.Command:
+    """Return the command of a row of the table; a group runs its function only without a command of its own."""
+    if entry.module.startswith(">"):
+        from holdfast.hosts.cli.compat import alias
 
-                    stack.enter_context(render.working(working))
-                result: Any = function(**given)
-            if page:
-                from holdfast.hosts.cli import render
+        return alias(entry)
+    defined = _defined(entry)
+    if isinstance(defined, click.Command):
+        defined.help, defined.epilog = settings["help"], settings["epilog"]
+        return defined
+    taken = {one.name: one for one in parameters_of(defined.function) if one.name != "memory"}
+    if entry.page:
+        taken = {name: taken[name] for name in entry.parameters}
 
-                result = result, render.page(page, result)
-            if result is not None:
-                present(result, as_json=as_json)
+    def run(**given: Any) -> None:
+        context = click.get_current_context()
+        as_json = context.meta[AS_JSON] = given.pop("as_json", False) or context.meta.get(AS_JSON, False)
+        if context.invoked_subcommand:
+            return
+        given |= {"as_json": as_json} if "as_json" in taken else {}
+        if (result := defined.run(given)) is not None:
+            present(result, as_json=as_json)
 
-        settings_ = settings | ({"invoke_without_command": True} if group else {})
-        made = (click.Group if group else click.Command)(
-            name or function.__name__.removesuffix("_command").replace("_", "-"),
-            callback=run,
-            params=[_option_of(one) for one in taken.values() if one.name != "as_json"] + ([_JSON] if json else []),
-            help=function.__doc__,
-            **settings_,
-        )
-        if under is not None:
-            assert isinstance(under, click.Group)
-            under.add_command(made)
-        return made
+    options = [_option_of(_explained(one, entry)) for one in taken.values() if one.name != "as_json"]
+    return click.Command(entry.path.split()[-1], callback=run, params=options + [_JSON] * defined.json, **settings)
 
-    return add
+
+def _defined(entry: Entry) -> Command | click.Command:
+    """Return the verb that a command is, or the function of its module: the one with the longest part of its path in its name."""
+    if entry.page:
+        module, _, name = entry.module.removeprefix("=").rpartition(".")
+        page, working = (*entry.page, "")[:2]
+        return command(page=page, working=working)(getattr(import_module(f"holdfast.verbs.{module}"), name))
+    own = import_module(f"holdfast.hosts.cli.{entry.module.removeprefix('+')}")
+    words = entry.path.replace("-", "_").split()
+    names = ("_".join([*words[start:], "command"]) for start in range(len(words)))
+    found: Command | click.Command = next(getattr(own, name) for name in names if hasattr(own, name))
+    return found
+
+
+def _explained(parameter: Parameter, entry: Entry) -> Parameter:
+    """Return a parameter with what the table says of it: flags, range, what completes it, how it is shown, and what it means."""
+    row = entry.parameters.get(parameter.name) or ("" if parameter.asked.help else COMMON.get(parameter.name, ""))
+    words, _, meaning = row.partition("  ")
+    told: dict[str, Any] = {"help": meaning} if meaning else {}
+    changed: dict[str, Any] = {}
+    for word in words.split()[1:]:
+        match word[0]:
+            case "-":
+                told["flag"] = f"{told.get('flag', '')} {word}"
+                changed["positional"] = False
+            case "=":
+                changed["default"] = int(word[1:]) if word[1:].isdecimal() else word[1:]
+            case "i":
+                changed["type"] = int
+            case "{":
+                told["choices"] = tuple(word[1:-1].split("|"))
+            case "@":
+                told["form"] = word[1:].replace("-", " ")
+            case "<":
+                told["metavar"] = word[1:-1]
+            case _:
+                least, most = word.split("..")
+                told |= {"least": int(least) if least else None, "most": int(most) if most else None}
+    return replace(parameter, asked=replace(parameter.asked, **told), **changed)
 
 
 def present(result: Any, *, as_json: bool) -> None:

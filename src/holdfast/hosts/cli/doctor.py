@@ -2,14 +2,12 @@
 
 import re
 from dataclasses import fields
-from typing import Annotated
 
 from holdfast.compose.settings import user_file
 from holdfast.hosts.cli.command import Result, command, opened, present, settings
 from holdfast.hosts.cli.render import page, working
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
-from holdfast.model.request import Asked
 from holdfast.model.trail import DAYS, MOST
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep.doctor import Check, examine, status
@@ -50,7 +48,7 @@ def doctor_command(*, as_json: bool = False) -> Result:
 
 
 @command()
-def config_command(words: Annotated[tuple[str, ...], Asked("", metavar="")] = ()) -> Result:
+def config_command(words: tuple[str, ...] = ()) -> Result:
     """Show every setting, its meaning and the source of its value; how to change one is printed at the end."""
     how = f"a line such as recall_limit = 5 in {user_file()}, or the variable HOLDFAST_RECALL_LIMIT=5"
     if words:

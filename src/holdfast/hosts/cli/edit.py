@@ -1,22 +1,29 @@
-"""Commands that change single memories: revise, forget, restore, link; and their history."""
+"""Commands that change and judge single memories: revise, forget, restore, link, judge, trust, hot; and their history."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from holdfast.hosts.cli.command import Result, command, declined
+from holdfast.hosts.cli.command import Command, Result, command, declined
 from holdfast.hosts.cli.memories import done, refusal_of
-from holdfast.hosts.cli.render import agreed, page, say, steps_of
-from holdfast.hosts.cli.values import Id, Relation, fields_of, from_top, stdin_text, teaching_fields
-from holdfast.model.errors import Invalid
+from holdfast.hosts.cli.render import PERSON, agreed, page, say, steps_of
+from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_fields
+from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import event_to_json
+from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.request import Asked, Fields
 from holdfast.model.text import counted, shorten
+from holdfast.policy.ranking.trust import REASONS
+from holdfast.surfaces.core import text as texts
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, undo_last, unlink
+from holdfast.verbs.records import hot
+from holdfast.verbs.records.hot import Trust, change_trust, trust_of
+from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, unlink
 from holdfast.verbs.records.read import history
+from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
 
 REVISED = "body title kind fields anchors triggers scopes tags confidence visibility"
 _PLURALS = {
@@ -28,11 +35,7 @@ _PLURALS = {
 
 @command()
 def revise_command(
-    memory: Memory,
-    id: Id,  # noqa: A002
-    *,
-    redact: Annotated[bool, Asked("Mask secrets instead of rejecting.")] = False,
-    **asked: Annotated[Any, Fields(Revision, REVISED)],
+    memory: Memory, id: str, *, redact: bool = False, **asked: Annotated[Any, Fields(Revision, REVISED)]
 ) -> Result:
     """Change a memory's text, title, kind or labels. The old ones stay in its history."""
     if asked["body"] == "-":
@@ -46,32 +49,18 @@ def revise_command(
     return done("revised", revised) if isinstance(revised, Record) else refusal_of(revised)
 
 
-@command(page="undone")
-def undo_command(memory: Memory, id: Id = "") -> list[Record]:  # noqa: A002
-    """Take back your last change, or your last change of one memory: saved, revised, retired, decided, linked, judged.
-
-    The twenty latest commands that changed something can be taken back, one after the other. The history keeps both.
-    """
-    return undo_last(memory, id)
-
-
 @command()
 def forget_command(
     memory: Memory,
-    id: Id,  # noqa: A002
+    id: str,
     *,
-    reason: Annotated[str, Asked("Why (required unless --erase); printed if something similar is written again.")] = "",
-    erase: Annotated[bool, Asked("Delete its text permanently, history included. Cannot be undone.")] = False,
-    backups: Annotated[bool, Asked("With --erase: also rewrite backups that contain it.")] = False,
-    yes: Annotated[bool, Asked("Do not ask before erasing.")] = False,
+    reason: str = "",
+    erase: bool = False,
+    backups: bool = False,
+    yes: bool = False,
     as_json: bool = False,
 ) -> Result:
-    """Retire a memory, or erase it permanently.
-
-    A retired memory keeps its history and can be restored; an erased one is deleted from the store and from every copy on this
-    machine. Backups are listed, and rewritten on request; the command reports what it cannot reach. Run it again to finish an
-    interrupted erasure, or to rewrite backups later.
-    """
+    """Retire a memory, or erase it permanently."""
     if erase:
         title = shorten(find(memory, id).record.title or "its remains", 60) if not yes else ""
         if not yes and not agreed(f"Erase “{title}” and its whole history for good?"):
@@ -113,7 +102,7 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool, asks: bool) -> 
 
 
 @command()
-def restore_command(memory: Memory, id: Id) -> Result:  # noqa: A002
+def restore_command(memory: Memory, id: str) -> Result:
     """Bring back a retired memory. `holdfast store restore` restores a backup."""
     if Path(id).suffix or Path(id).is_file():
         raise Invalid(f"{id} is a file.", hint=f"To replace the store by a backup: holdfast store restore {id}")
@@ -121,22 +110,78 @@ def restore_command(memory: Memory, id: Id) -> Result:  # noqa: A002
 
 
 @command()
-def history_command(memory: Memory, id: Id) -> Result:  # noqa: A002
+def history_command(memory: Memory, id: str) -> Result:
     """Show all events of a memory, oldest first."""
     events = history(memory, id)
     return [event_to_json(event) for event in events], page("history", steps_of(events))
 
 
 @command()
-def link_command(memory: Memory, source: Id, relation: Relation, target: Id) -> Result:
-    """Link a memory to another.
-
-    RELATION is relates_to, depends_on, supersedes, refines, contradicts, elaborates or mentions.
-    """
+def link_command(memory: Memory, source: str, relation: str, target: str) -> Result:
+    """Link a memory to another."""
     return done("linked", link(memory, source, relation, target))
 
 
 @command()
-def unlink_command(memory: Memory, source: Id, relation: Relation, target: Id) -> Result:
+def unlink_command(memory: Memory, source: str, relation: str, target: str) -> Result:
     """Remove a link between two memories."""
     return done("unlinked", unlink(memory, source, relation, target))
+
+
+@command(in_session=True)
+def judge_command(
+    memory: Memory,
+    verdict: Annotated[str, Asked("", choices=VERDICTS)],
+    ids: tuple[str, ...] = (),
+    *,
+    evidence: str = "",
+    session: str | None = None,
+) -> Result:
+    """Report whether memories helped, or answer a scar."""
+    del session  # the memory acts in it
+    judged = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
+    lines = texts.answered(judged, PERSON)
+    shown = lines if unanswered(memory) else [line for line in lines if not line.startswith("Every scar")]
+    return judged, "\n".join(shown), Conflict.exit_code if judged.problems else 0
+
+
+@command(page="trust")
+def trust_command(
+    memory: Memory,
+    id: str,
+    *,
+    raises: bool | None = None,
+    reason: Annotated[str, Asked(f"One of {', '.join(REASONS)}.")] = "",
+    delta: float | None = None,
+    note: str = "",
+) -> Trust:
+    """Show the trust in a memory and its reasons; with --raise or --lower, change it."""
+    if raises is None and not reason:
+        trust = trust_of(memory, id)
+    else:
+        direction = REASONS[reason] > 0 if raises is None and reason in REASONS else raises is not False
+        trust = change_trust(memory, id, reason, raises=direction, delta=delta, note=note)
+    return trust
+
+
+@command()
+def hot_command(memory: Memory) -> Result:
+    """Show the hot set: the few memories that matter most; or add and remove memories."""
+    members = hot.hot_set(memory)
+    return members, page("hot", texts.clusters(members), len(members))
+
+
+def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str) -> Command:
+    """Return the command that applies a verb to a memory of the hot set, and prints what was done."""
+
+    @command()
+    def act(memory: Memory, id: str) -> Result:
+        members, record = verb(memory, id), find(memory, id).record
+        size = f"{counted(len(members), 'memory')} in the hot set" if members else "the hot set is empty"
+        return members, f"{short(record.id)}  {word}: {record.title} ({size})"
+
+    return act
+
+
+promote_command, demote_command = _hot_action(hot.promote, "added"), _hot_action(hot.demote, "removed")
+pin_command, unpin_command = _hot_action(hot.pin, "pinned"), _hot_action(hot.unpin, "unpinned")

@@ -2,31 +2,23 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import click
+from typing import Any, Literal
 
 from holdfast.hosts.cli.command import Result, command, opened
 from holdfast.hosts.cli.render import page, say, working
-from holdfast.hosts.cli.values import LONGEST_STDIN, DryRun, json_in, text_or_stdin
+from holdfast.hosts.cli.values import LONGEST_STDIN, json_in, text_or_stdin
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Draft
-from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.surfaces.memory_mcp.memory_types import TYPES, draft_of
-from holdfast.verbs.capture.learn import LIMIT, MOST, Learned, learn
-from holdfast.verbs.capture.mining import OutputStatus, Run, drop_outputs, log_output, mine_outputs, output_status
+from holdfast.verbs.capture.learn import LIMIT, Learned, learn
+from holdfast.verbs.capture.mining import drop_outputs, log_output
 from holdfast.verbs.exchange import demo
 from holdfast.verbs.exchange.bootstrap import Seeded, bootstrap, seed_file
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.scars import absorb, candidates
 
-KindOrType = Annotated[str, Asked("Kind of the memories, or a type of Memory MCP.", flag="-t --kind")]
-Tags = Annotated[tuple[str, ...], Asked("Tag for all of them.", flag="--tag --tags")]
-Promote = Annotated[bool, Asked("Add them to the hot set if there is room.", flag="--promote/--no-promote")]
-Saved = Annotated[bool, Asked("Print what would be saved.")]
-OnlySession = Annotated[str, Asked("Only what this session wrote.")]
 SIDE = "github.com/fernhill/label-printer"
 TRY = {
     'holdfast recall "how do I run the backend tests"': "ask what a newcomer asks",
@@ -49,19 +41,15 @@ TRY = {
 def bootstrap_command(
     memory: Memory,
     *,
-    root: Annotated[str, Asked("Folder to search, inside the project.", flag="-r --root")] = ".",
-    files: Annotated[tuple[str, ...], Asked("Only this file or pattern.", flag="-f --file")] = (),
-    kind: KindOrType = "fact",
-    tags: Tags = (),
-    promote: Promote = False,
-    dry_run: Saved = False,
-    quiet: Annotated[bool, Asked("Print errors only.", flag="-q --quiet")] = False,
+    root: str = ".",
+    files: tuple[str, ...] = (),
+    kind: str = "fact",
+    tags: tuple[str, ...] = (),
+    promote: bool = False,
+    dry_run: bool = False,
+    quiet: bool = False,
 ) -> Result:
-    """Import the project's documents, section by section, and how it is built, run and tested.
-
-    It reads CLAUDE.md, AGENTS.md, GEMINI.md, README, CONTRIBUTING and docs/, and the commands in justfile, Makefile, package.json,
-    pyproject.toml and CI workflows. Running it again changes nothing.
-    """
+    """Import the project's documents, section by section, and how it is built, run and tested."""
     template = _template(kind, tags)
     return _seeded(bootstrap(memory, template, root=root, files=files, hot=promote, dry_run=dry_run), quiet=quiet)
 
@@ -69,17 +57,14 @@ def bootstrap_command(
 @command(working="reading the file")
 def seed_command(
     memory: Memory,
-    file: Annotated[Path, Asked("", form="existing file")],
+    file: Path,
     *,
-    kind: KindOrType = "fact",
-    tags: Tags = (),
-    promote: Promote = False,
-    dry_run: Saved = False,
+    kind: str = "fact",
+    tags: tuple[str, ...] = (),
+    promote: bool = False,
+    dry_run: bool = False,
 ) -> Result:
-    """Import a file: each section as a memory, or each item and paragraph if it has no headings.
-
-    Of a changelog only the latest ten releases are imported.
-    """
+    """Import a file: each section as a memory, or each item and paragraph if it has no headings."""
     return _seeded(seed_file(memory, file, _template(kind, tags), hot=promote, dry_run=dry_run))
 
 
@@ -106,61 +91,22 @@ def _seeded(done: Seeded, *, quiet: bool = False) -> Result:
 
 
 @command(working="reading the git history", page="learned")
-def learn_command(
-    memory: Memory,
-    *,
-    since: Annotated[str, Asked("Only commits made on or after this date, read already or not.", form="date")] = "",
-    limit: Annotated[int, Asked("Maximum number of commits to read.", least=1, most=MOST)] = LIMIT,
-    dry_run: DryRun = False,
-) -> Learned:
-    """Learn from git history: decisions and their reasons, reverts, changes that broke something, repeated fixes, regressions.
-
-    Decisions, and reverts that are not marked as such, are pending until approved (`holdfast review approve`); the rest is saved as
-    observations that may become scars. A reverted change that came back is left out, and a patch on two branches counts once.
-    The next run reads only new commits.
-    """
+def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_run: bool = False) -> Learned:
+    """Learn from git history: decisions and their reasons, reverts, changes that broke something, repeated fixes, regressions."""
     from holdfast.compose.adapters import history_of
 
     return learn(memory, history_of(Path.cwd()), since=since, limit=limit, dry_run=dry_run)
 
 
-@click.group("mine")
-def mine_command() -> None:
-    """Find recurring patterns in logged output.
-
-    Output is stored for some days with credentials masked. Each line counts once. Plain statements, and lines that
-    recur three times, are offered; nothing is used before it is approved.
-
-    \b
-    holdfast ingest mine log < session.log
-    holdfast ingest mine run
-    holdfast review list --sort mined
-    """
-
-
-@command(under=mine_command)
-def log_command(
-    memory: Memory, text: tuple[str, ...] = (), *, session: Annotated[str, Asked("Session that wrote it.")] = ""
-) -> Result:
+@command()
+def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = "") -> Result:
     """Store output for mining; without words, or with -, it is read from stdin."""
     stored = log_output(memory, text_or_stdin(text), session)
     return {"characters": stored}, f"Stored {stored:,} characters." if stored else "Too short to store."
 
 
-@command(under=mine_command, working="mining", page="mining")
-def run_command(memory: Memory) -> Run:
-    """Mine what was logged since the last run."""
-    return mine_outputs(memory)
-
-
-@command(under=mine_command, page="outputs")
-def status_command(memory: Memory) -> OutputStatus:
-    """Show how much output is stored, its limits, and how much was mined."""
-    return output_status(memory)
-
-
-@command(under=mine_command)
-def drop_command(memory: Memory, *, session: OnlySession = "") -> Result:
+@command()
+def drop_command(memory: Memory, *, session: str = "") -> Result:
     """Delete logged output of this project permanently."""
     dropped = drop_outputs(memory, session=session)
     return {"dropped": dropped}, f"Dropped {counted(dropped, 'output')}."
@@ -171,13 +117,11 @@ def absorb_command(
     memory: Memory,
     text: tuple[str, ...] = (),
     *,
-    source: Annotated[str, Asked("Who observed it.")] = "",
-    severity: Annotated[
-        Literal["info", "warning", "scar_candidate"], Asked("How important it is; a candidate may become a scar.")
-    ] = "info",
-    task: Annotated[str, Asked("What it was part of.")] = "",
-    file: Annotated[Path | None, Asked("JSON list of observations; - reads stdin.")] = None,
-    only_candidates: Annotated[bool, Asked("List possible lessons instead.", flag="--candidates")] = False,
+    source: str = "",
+    severity: Literal["info", "warning", "scar_candidate"] = "info",
+    task: str = "",
+    file: Path | None = None,
+    only_candidates: bool = False,
 ) -> Result:
     """Save what a sub-agent observed, and point out possible lessons."""
     if only_candidates:
@@ -197,17 +141,8 @@ def absorb_command(
 
 
 @command()
-def demo_command(
-    folder: Path = Path("holdfast-demo"),
-    *,
-    until: Annotated[str, Asked("When the story ends; now unless given.", form="date", metavar="DATE")] = "",
-) -> Result:
-    """Load a store to look around in: three months of a made-up team, in a new FOLDER.
-
-    \b
-    holdfast demo
-    holdfast demo ~/demo
-    """
+def demo_command(folder: Path = Path("holdfast-demo"), *, until: str = "") -> Result:
+    """Load a store to look around in: three months of a made-up team, in a new FOLDER."""
     place = folder.resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Conflict(f"{place} is not empty.", hint="Name a new folder: holdfast demo FOLDER")

@@ -5,24 +5,14 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping
-from importlib import import_module
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from holdfast import __version__
-from holdfast.hosts.cli.commands import (
-    COMMANDS,
-    FIRST,
-    HEADINGS,
-    HIDDEN,
-    MOVED,
-    Entry,
-    examples_of,
-    nearest,
-    suggestion,
-)
+from holdfast.hosts.cli.command import built, command
+from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, Entry, nearest, suggestion
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, StoreFull, StoreUnwritable
 
 if TYPE_CHECKING:
@@ -66,23 +56,21 @@ class Lazy(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import and return a command."""
-        entry = self.entries.get(cmd_name)
-        if entry is None:
+        if (entry := self.entries.get(cmd_name)) is None:
             return None
-        path = cmd_name if self.name in (None, "cli") else f"{self.name} {cmd_name}"
-        if entry.commands:
-            return Lazy(cmd_name, entries=entry.commands, help=entry.line, epilog=examples_of(path))
-        module = import_module(f"holdfast.hosts.cli.{entry.module}")
-        command = getattr(module, cmd_name.replace("-", "_") + "_command")
-        assert isinstance(command, click.Command)
-        command.epilog = command.epilog or examples_of(path)
-        _list_whole_lines(command)
-        return command
+        told: dict[str, Any] = {"help": "\n\n".join(entry.help), "epilog": entry.epilog}
+        if entry.module == "+":
+            return Lazy(cmd_name, entries=entry.commands, **told)
+        command = built(entry, **told)
+        if not entry.commands:
+            return command
+        told |= {"callback": command.callback, "params": command.params, "invoke_without_command": True}
+        return Lazy(cmd_name, entries=entry.commands, **told)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands under their headings, without importing any."""
-        is_root = ctx.parent is None
-        for heading, entries in (HEADINGS if is_root else {"Commands": self.entries}).items():
+        headings = HEADINGS if self.entries is COMMANDS else {"Commands": self.entries}
+        for heading, entries in headings.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, entry.line) for name, entry in entries.items()])
 
@@ -103,13 +91,6 @@ class Lazy(click.Group):
         if args and args[0] not in self.entries and not args[0].startswith("-"):
             ctx.fail(_no_such_command(ctx, args[0], self.entries))
         return super().resolve_command(ctx, args)
-
-
-def _list_whole_lines(command: click.Command) -> None:
-    """Make a group list its commands with their whole first paragraph; click would cut it."""
-    for sub in command.commands.values() if isinstance(command, click.Group) else ():
-        sub.short_help = sub.short_help or " ".join((sub.help or "").partition("\n\n")[0].split())
-        _list_whole_lines(sub)
 
 
 def _no_such_command(ctx: click.Context, word: str, entries: Mapping[str, Entry]) -> str:
@@ -171,38 +152,28 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: boo
         out.print("\n[dim]`holdfast help` lists every command, `holdfast help recall` explains one.[/]")
 
 
-@click.command("help")
-@click.argument("words", nargs=-1, metavar="[COMMAND]...")
-@click.option("--all", "everything", is_flag=True, help="Also commands for programs: hooks and other systems.")
-@click.pass_context
-def help_command(ctx: click.Context, words: tuple[str, ...], everything: bool) -> None:
+@command(json=False)
+def help_command(words: tuple[str, ...] = (), *, all_: bool = False) -> None:
     """Show every command, or the help of one."""
-    found = ctx.find_root()
+    found = click.get_current_context().find_root()
     for word in words:
         group = found.command
         if not isinstance(group, click.Group):
             break
-        name, command, _ = group.resolve_command(found, [word])
-        assert command is not None
-        found = click.Context(command, info_name=name, parent=found)
+        name, inner, _ = group.resolve_command(found, [word])
+        assert inner is not None
+        found = click.Context(inner, info_name=name, parent=found)
     click.echo(found.get_help())
-    if everything and not words:
+    if all_ and not words:
         formatter = found.make_formatter()
         with formatter.section("For programs"):
             formatter.write_dl([(name, entry.line) for name, entry in HIDDEN.items()])
         click.echo(formatter.getvalue())
 
 
-@click.command("completion")
-@click.argument("shell", type=click.Choice(list(PLACES)))
-def completion_command(shell: str) -> None:
-    """Print a script that lets a shell complete commands, options, kinds, scopes and ids.
-
-    \b
-    eval "$(holdfast completion bash)"      in ~/.bashrc
-    eval "$(holdfast completion zsh)"       in ~/.zshrc, after compinit
-    holdfast completion fish > ~/.config/fish/completions/holdfast.fish
-    """
+@command(json=False)
+def completion_command(shell: Literal["bash", "zsh", "fish"]) -> None:
+    """Print a script that lets a shell complete commands, options, kinds, scopes and ids."""
     from click.shell_completion import get_completion_class
 
     completion = get_completion_class(shell)

@@ -17,13 +17,13 @@ from holdfast.hosts.cli.render import (
     show_list,
     show_recalled,
 )
-from holdfast.hosts.cli.values import Id, fields_of, from_top, teaching_fields, text_or_stdin
+from holdfast.hosts.cli.values import fields_of, from_top, teaching_fields, text_or_stdin
 from holdfast.hosts.to_json import recalled_to_json
 from holdfast.model.errors import Conflict
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, Record, record_to_json
-from holdfast.model.request import Asked, Fields
+from holdfast.model.request import Fields
 from holdfast.policy.admission.admit import Refused, Similar, Waivers, how_near
 from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.policy.sessions.triggers import warns_at
@@ -46,8 +46,6 @@ REMEDIES = Remedies(
 )
 LABELS = "project everywhere kinds scopes tags session starters since until"
 SAVED = "kind title fields anchors triggers scopes tags links project confidence source at"
-Earlier = Annotated[int, Asked("How many earlier ones.", least=0, most=100)]
-Later = Annotated[int, Asked("How many later ones.", least=0, most=100)]
 
 
 @command(in_session=True)
@@ -55,25 +53,16 @@ def remember_command(
     memory: Memory,
     text: tuple[str, ...] = (),
     *,
-    global_: Annotated[bool, Asked("True in every project.")] = False,
-    team: Annotated[bool, Asked("Share it with the team of the repository.")] = False,
-    session: Annotated[str | None, Asked("Session it belongs to.")] = None,
-    force: Annotated[bool, Asked("Save it although there is a duplicate.")] = False,
-    transient: Annotated[bool, Asked("Save it although its wording suggests that it will change.")] = False,
-    any_scope: Annotated[bool, Asked("Save it although it names another project.")] = False,
-    redact: Annotated[bool, Asked("Mask secrets instead of rejecting.")] = False,
+    global_: bool = False,
+    team: bool = False,
+    session: str | None = None,
+    force: bool = False,
+    transient: bool = False,
+    any_scope: bool = False,
+    redact: bool = False,
     **asked: Annotated[Any, Fields(Draft, SAVED)],
 ) -> Result:
-    """Save a memory for later sessions.
-
-    TEXT is what to remember; `-` reads it from stdin.
-
-    \b
-    holdfast remember "The API rate limit is 60 requests a minute."
-    holdfast remember --kind decision --field rationale="one file" "Use SQLite."
-    holdfast remember --trigger "git push --force" "It wiped two days of work."
-    git log -1 --format=%B | holdfast remember --kind learning -
-    """
+    """Save a memory for later sessions."""
     del session  # the memory acts in it
     asked["fields"] = fields_of(asked["fields"], asked["kind"])
     draft = Draft.of(text_or_stdin(text), **asked)
@@ -90,20 +79,12 @@ def recall_command(
     memory: Memory,
     text: tuple[str, ...],
     *,
-    limit: Annotated[int | None, Asked("Maximum number of results.", least=1, most=100)] = None,
-    budget: Annotated[int | None, Asked("Maximum tokens of the results.", least=1)] = None,
-    why: Annotated[bool, Asked("Also show the signals that each result was ranked by.")] = False,
+    limit: int | None = None,
+    budget: int | None = None,
+    why: bool = False,
     **asked: Annotated[Any, Fields(Query, f"{LABELS} as_of words_only mode related weak")],
 ) -> Result:
-    """Search memories by word and by meaning.
-
-    Searches this project and global memories, and reports when there is no good match.
-
-    \b
-    holdfast recall how do we deploy
-    holdfast recall --kind scar "database migration"
-    holdfast recall --as-of 2026-01-01 which queue do we use
-    """
+    """Search memories by word and by meaning."""
     config = memory.config
     asked |= {"limit": limit or config.recall_limit, "budget": budget or config.recall_budget}
     recalled = recall(memory, Query.of(" ".join(text), **asked))
@@ -116,15 +97,7 @@ def recall_command(
 
 
 @command()
-def show_command(
-    memory: Memory,
-    id: Id,  # noqa: A002
-    *,
-    as_of: Annotated[str, Asked("As it stood at this date.", form="date")] = "",
-    level: Annotated[
-        Level, Asked("A line, everything, or everything with the cited files as they were then.")
-    ] = "full",
-) -> Result:
+def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "full") -> Result:
     """Show a memory in full. ID is its short id, as lists print it, or the whole one."""
     hydrated = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
     shown = hydrated.shown
@@ -141,10 +114,10 @@ def show_command(
 def list_command(
     memory: Memory,
     *,
-    states: Annotated[tuple[Literal["active", "pending", "retired"], ...], Asked("Also these.")] = (),
-    only_scopes: Annotated[bool, Asked("List the scopes in use instead.", flag="--scopes")] = False,
-    limit: Annotated[int, Asked("Maximum number to list.", least=1, most=1000)] = 20,
-    offset: Annotated[int, Asked("How many to skip.", least=0)] = 0,
+    states: tuple[Literal["active", "pending", "retired"], ...] = (),
+    only_scopes: bool = False,
+    limit: int = 20,
+    offset: int = 0,
     **asked: Annotated[Any, Fields(Query, LABELS)],
 ) -> Result:
     """List memories, newest first."""
@@ -160,7 +133,7 @@ def list_command(
 
 
 @command()
-def timeline_command(memory: Memory, about: tuple[str, ...], *, before: Earlier = 5, after: Later = 5) -> Result:
+def timeline_command(memory: Memory, about: tuple[str, ...], *, before: int = 5, after: int = 5) -> Result:
     """Show the memories saved before and after a memory (an id), or the best result of a search."""
     records = timeline(memory, " ".join(about), before=before, after=after)
     return records, lambda: show_list(records, total=len(records))

@@ -8,7 +8,6 @@ from holdfast.compose import refresh_copy
 from holdfast.compose.adapters import open_notes, open_replica
 from holdfast.hosts.cli.command import Result, command
 from holdfast.hosts.cli.render import agreed, page, say, working
-from holdfast.hosts.cli.values import DryRun
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.record import Record
 from holdfast.model.request import Asked
@@ -20,25 +19,21 @@ from holdfast.verbs.records.quarantine import address
 
 SHOWN = 10
 Name = Annotated[str, Asked("", choices=tuple(REPLICAS))]
-Shared = Annotated[tuple[str, ...], Asked("", form="memory")]
 
 
 @command()
 def sync_command(
     memory: Memory,
     *,
-    remote: Annotated[str, Asked("Remote of the notes; default: origin, or the only one.")] = "",
-    offline: Annotated[bool, Asked("Contact no remote: sync only on this machine.")] = False,
-    no_push: Annotated[bool, Asked("Fetch, but push nothing.")] = False,
-    dry_run: DryRun = False,
-    yes: Annotated[bool, Asked("Retire memories whose files were deleted, without asking.")] = False,
-    put_back: Annotated[bool, Asked("Write deleted files again instead.")] = False,
-    rewrite: Annotated[bool, Asked("Remove the history of the notes, so that nothing erased is left in it.")] = False,
+    remote: str = "",
+    offline: bool = False,
+    no_push: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
+    put_back: bool = False,
+    rewrite: bool = False,
 ) -> Result:
-    """Sync with every replica that is turned on, both ways.
-
-    Only team memories leave this machine. Git's settings are not changed: notes are fetched and pushed by name.
-    """
+    """Sync with every replica that is turned on, both ways."""
     chosen, copied = [name for name in REPLICAS if is_on(memory, name)], refresh_copy(memory)
     if memory.config.database and not chosen:
         text = memory.apart or f"{counted(copied, 'event')} copied from the team's database to this machine."
@@ -74,13 +69,13 @@ def _sync_files(memory: Memory, name: str, agree: Agree, put_back: bool, dry_run
         return sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
 
 
-@command(group=True, json=False, page="replicas")
+@command(json=False, page="replicas")
 def replica_command(memory: Memory) -> list[dict[str, object]]:
     """Turn replicas on or off; without a command, show their state. All are off at first."""
     return _states(memory)
 
 
-@command(under=replica_command, page="replicas")
+@command(page="replicas")
 def status_command(memory: Memory) -> list[dict[str, object]]:
     """Show the replicas, which are on, and what is not synced yet."""
     return _states(memory)
@@ -94,14 +89,8 @@ def _states(memory: Memory) -> list[dict[str, object]]:
     return rows
 
 
-@command(under=replica_command)
-def on_command(
-    memory: Memory,
-    name: Name,
-    *,
-    remote: Annotated[str, Asked("With notes: the remote to sync with; default: origin, or the only one.")] = "",
-    git_config: Annotated[bool | None, Asked("With notes: let git copy them to amended and rebased commits.")] = None,
-) -> Result:
+@command()
+def on_command(memory: Memory, name: Name, *, remote: str = "", git_config: bool | None = None) -> Result:
     """Turn a replica on for this repository and its remote. Nothing is written before the next `holdfast sync`."""
     with closing(open_replica(name, memory)[0]) as replica:
         replica.cursor  # noqa: B018  an unusable replica is reported now, not at the next sync
@@ -124,7 +113,7 @@ def on_command(
     return {"replica": name, "on": True, "notes": remarks}, "\n".join([head, *remarks])
 
 
-@command(under=replica_command)
+@command()
 def off_command(memory: Memory, name: Name) -> Result:
     """Turn a replica off. Its content stays where it is."""
     turn(memory, name, on=False)
@@ -132,13 +121,13 @@ def off_command(memory: Memory, name: Name) -> Result:
 
 
 @command()
-def share_command(memory: Memory, ids: Shared) -> Result:
+def share_command(memory: Memory, ids: tuple[str, ...]) -> Result:
     """Share memories of this project with its team, with their whole history, at the next sync."""
     return _changed("shared", share(memory, ids))
 
 
 @command()
-def unshare_command(memory: Memory, ids: Shared) -> Result:
+def unshare_command(memory: Memory, ids: tuple[str, ...]) -> Result:
     """Stop sharing memories. What was shared already stays shared."""
     return _changed("private", unshare(memory, ids))
 

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from holdfast.hosts.cli.command import Result, command, opened
 from holdfast.hosts.cli.render import PERSON, console, page, working
-from holdfast.hosts.cli.values import DryRun, Id, Limit, Note
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import short
 from holdfast.model.request import Asked
@@ -23,7 +22,7 @@ from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.quarantine import authors
 from holdfast.verbs.truth.compare import compare_now
 from holdfast.verbs.truth.consolidate import Proposals, consolidate, proposal_of, proposals, split
-from holdfast.verbs.truth.contradictions import Dispute, How, Resolved, conflicts, mark, open_contradictions, resolve
+from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
 from holdfast.verbs.upkeep import inbox
 from holdfast.verbs.upkeep.inbox import (
     MOST,
@@ -45,24 +44,11 @@ Sorts = Annotated[
     tuple[str, ...],
     Asked("Only this sort.", flag="--sort", choices=tuple(SORTS)),
 ]
-Names = Annotated[tuple[str, ...], Asked("", form="memory", metavar="[ID|AUTHOR]...")]
-Everything = Annotated[bool, Asked("Everything pending or quarantined, or of --sort.", flag="--all")]
 
 
-@command(group=True)
+@command()
 def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
-    """Decide what is pending, contradicted, repeated or out of date.
-
-    Pending and quarantined memories, patterns found in your work, suggested threads, memories that contradict or repeat each other,
-    were reported wrong, or whose code has changed. In a terminal you decide with single keys: y yes, x no, e edit, s skip, u undo,
-    q save and quit; Ctrl-C leaves without saving. Elsewhere, and with --json, it lists what needs a decision.
-
-    \b
-    holdfast review
-    holdfast review --sort contradiction
-    holdfast review list --json
-    holdfast review approve QD7Q2M4X
-    """
+    """Decide what is pending, contradicted, repeated or out of date."""
     with opened() as memory:
         with working("looking for what needs a decision"):
             compare_now(memory)
@@ -74,56 +60,35 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
     return None
 
 
-@command("list", under=review_command, working="looking for what needs a decision")
-def list_waiting_command(
-    memory: Memory, *, sorts: Sorts = (), limit: Annotated[int, Asked("Most of each sort.", least=1, most=1000)] = MOST
-) -> Result:
+@command(working="looking for what needs a decision")
+def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = MOST) -> Result:
     """List what needs a decision, and why."""
     compare_now(memory)
     return _listed(waiting_items(memory, sorts=sorts or None, limit=limit))
 
 
-@command(under=review_command)
+@command()
 def approve_command(
     memory: Memory,
-    references: Names = (),
+    references: tuple[str, ...] = (),
     *,
-    everything: Everything = False,
+    everything: bool = False,
     sorts: Sorts = (),
-    force: Annotated[bool, Asked("Approve it although there is a duplicate.")] = False,
+    force: bool = False,
 ) -> Result:
-    """Approve pending memories, or accept what others sent.
-
-    An author (by address) is accepted now and in future, for this project, in this store. Anyone who may push to the repository
-    can write under an accepted address.
-
-    \b
-    holdfast review approve QD7Q2M4X
-    holdfast review approve mira@example.org
-    holdfast review approve --all --sort mined
-    """
+    """Approve pending memories, or accept what others sent."""
     return _decide_all(memory, "approve", references, sorts, Given(force=force), everything=everything)
 
 
-@command(under=review_command)
+@command()
 def reject_command(
-    memory: Memory,
-    references: Names = (),
-    *,
-    everything: Everything = False,
-    sorts: Sorts = (),
-    reason: Annotated[str, Asked("Why; printed if something similar is written again.")] = "",
+    memory: Memory, references: tuple[str, ...] = (), *, everything: bool = False, sorts: Sorts = (), reason: str = ""
 ) -> Result:
-    """Reject pending memories, or what others sent; what a rejected author sends later is rejected too.
-
-    \b
-    holdfast review reject QD7Q2M4X --reason "no longer planned"
-    holdfast review reject stranger@example.org
-    """
+    """Reject pending memories, or what others sent; what a rejected author sends later is rejected too."""
     return _decide_all(memory, "reject", references, sorts, Given(reason=reason), everything=everything)
 
 
-@command(under=review_command)
+@command()
 def authors_command(memory: Memory) -> Result:
     """List the authors you have accepted or rejected in this project."""
     known = authors(memory)
@@ -131,12 +96,9 @@ def authors_command(memory: Memory) -> Result:
     return known, "\n".join(lines) or "No author was accepted or rejected yet."
 
 
-@command(under=review_command, working="comparing memories")
-def contradictions_command(memory: Memory, id: Id = "", *, limit: Limit = 20) -> Result:  # noqa: A002
-    """Show memories that contradict each other, marked or detected, with their history; or only those of one memory.
-
-    Similar texts alone do not count: one must deny or change what the other says, or set another value.
-    """
+@command(working="comparing memories")
+def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> Result:
+    """Show memories that contradict each other, marked or detected, with their history; or only those of one memory."""
     if id:
         record = find(memory, id).record
         clashes = conflicts(memory, record.id)
@@ -147,45 +109,15 @@ def contradictions_command(memory: Memory, id: Id = "", *, limit: Limit = 20) ->
     return shown, page("disputes", shown)
 
 
-@command(under=review_command, page="dispute")
-def mark_command(memory: Memory, first: Id, second: Id, *, note: Note = "") -> Dispute:
-    """Mark two memories as contradicting each other."""
-    return mark(memory, first, second, note=note)
-
-
-@command("resolve", under=review_command, page="resolved")
-def resolve_dispute_command(
-    memory: Memory,
-    first: Id,
-    second: Id,
-    *,
-    how: Annotated[How, Asked("What to do with the other one.")] = "supersede",
-    keep: Annotated[str, Asked("The memory to keep; default: the newer one.", metavar="ID")] = "",
-    note: Note = "",
-) -> Resolved:
-    """Decide between two memories: one supersedes, weakens or retires the other, or both are true.
-
-    \b
-    holdfast review resolve QD7Q2M4X 8HX9K4TN --how supersede --note "raised"
-    """
-    return resolve(memory, first, second, how, keep=keep, note=note)
-
-
-@command(under=review_command, working="comparing memories", page="proposals")
-def duplicates_command(memory: Memory, *, limit: Limit = 20) -> Proposals:
+@command(working="comparing memories", page="proposals")
+def duplicates_command(memory: Memory, *, limit: int = 20) -> Proposals:
     """Show near-duplicates, each group with a proposed merged text. Changes nothing."""
     compare_now(memory)
     return proposals(memory, limit=limit)
 
 
-@command(under=review_command)
-def merge_command(
-    memory: Memory,
-    ids: Annotated[tuple[str, ...], Asked("", form="memory")],
-    *,
-    text: Annotated[str, Asked("The merged text, instead of the proposed one.")] = "",
-    dry_run: DryRun = False,
-) -> Result:
+@command()
+def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_run: bool = False) -> Result:
     """Replace several memories by a merged one; they are retired, not lost."""
     proposal = proposal_of(memory, ids)
     if dry_run:
@@ -194,8 +126,8 @@ def merge_command(
     return {"record": merged, "proposal": proposal}, f"Saved {line(merged, PERSON)}"
 
 
-@command("split", under=review_command)
-def split_command(memory: Memory, id: Id) -> Result:  # noqa: A002
+@command()
+def split_command(memory: Memory, id: str) -> Result:
     """Undo a merge."""
     restored = split(memory, id)
     return restored, "\n".join(f"Restored {line(record, PERSON)}" for record in restored)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from holdfast.hosts.cli.command import Result, command, opened, settings
-from holdfast.hosts.cli.values import Everywhere, Port
 from holdfast.model.request import Asked
 
 if TYPE_CHECKING:
@@ -29,22 +28,8 @@ Surfaces = Annotated[tuple[str, ...], Asked("Which tools to offer.", flag="--sur
 
 
 @command(json=False)
-def mcp_command(
-    *,
-    names: Surfaces = ("core",),
-    http: Annotated[bool, Asked("Listen on 127.0.0.1 for any number of clients.")] = False,
-    port: Port = DEFAULT_PORT,
-) -> None:
-    """Serve the memory to MCP clients, over stdio or HTTP.
-
-    Over stdio clients start this themselves. To add it to a client by hand:
-
-    \b
-    claude mcp add holdfast -- holdfast mcp
-    codex mcp add holdfast -- holdfast mcp
-
-    Over HTTP it runs until it is stopped, and prints how to add it.
-    """
+def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = DEFAULT_PORT) -> None:
+    """Serve the memory to MCP clients, over stdio or HTTP."""
     from holdfast.hosts.mcp.serving import preset_named, serving
 
     flags = click.get_current_context().find_root().obj
@@ -80,19 +65,8 @@ def mcp_command(
 
 
 @command(json=False)
-def web_command(
-    *,
-    port: Annotated[int | None, Asked("Port to listen on; 0 picks a free one.", least=0, most=65_535)] = None,
-    open_: Annotated[bool | None, Asked("Open a browser; default: only at a terminal.")] = None,
-) -> None:
-    """Open the viewer: browse, search and correct memories in a browser.
-
-    Listens on 127.0.0.1 only and runs until you stop it (Ctrl-C). Open the printed link to log in.
-
-    \b
-    holdfast web
-    holdfast web --port 8080 --no-open
-    """
+def web_command(*, port: int | None = None, open_: bool | None = None) -> None:
+    """Open the viewer: browse, search and correct memories in a browser."""
     from holdfast.compose.settings import load_settings, store_folder
     from holdfast.hosts.loopback import kept_token
     from holdfast.hosts.web.app import main
@@ -112,20 +86,15 @@ def web_command(
 @command()
 def watch_command(
     *,
-    project: Annotated[str | None, Asked("Another project than the current one.")] = None,
-    everywhere: Everywhere = False,
-    whats: Annotated[tuple[str, ...], Asked("Only this: prompt, tool, observation, record, warning ….")] = (),
-    session: Annotated[str, Asked("Only this session.")] = "",
-    last: Annotated[int, Asked("How many past items to show first.", least=0, most=200)] = 10,
-    once: Annotated[bool, Asked("Show past items and stop.")] = False,
+    project: str | None = None,
+    everywhere: bool = False,
+    whats: tuple[str, ...] = (),
+    session: str = "",
+    last: int = 10,
+    once: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Follow activity and new memories live: the viewer's stream in the terminal. With --json an object on each line.
-
-    \b
-    holdfast watch
-    holdfast watch --last 20 --once
-    """
+    """Follow activity and new memories live: the viewer's stream in the terminal. With --json an object on each line."""
     from holdfast.hosts.web.live import SECONDS, look
     from holdfast.model.errors import Invalid
     from holdfast.verbs.records.project import project_called
@@ -175,7 +144,7 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
 
 
 @command()
-def work_command(*, seconds: Annotated[float, Asked("Time limit.")] = 120.0) -> Result:
+def work_command(*, seconds: float = 120.0) -> Result:
     """Process activity from hooks: derive records and prepare answers. Hooks start this themselves."""
     from holdfast.compose.settings import store_folder
     from holdfast.hosts.worker import work

@@ -3,17 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
 import click
 
 from holdfast.hosts.cli.command import Result, command, opened, settings
 from holdfast.hosts.cli.render import page, say
 from holdfast.hosts.cli.serve import Surfaces
-from holdfast.hosts.cli.values import Port
 from holdfast.model.access import Key, Role
 from holdfast.model.errors import MissingPackage, Unreachable
-from holdfast.model.request import Asked
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.upkeep import access
 
@@ -23,23 +21,14 @@ DEFAULT_PORT = 4654
 @command(json=False)
 def run_command(
     *,
-    host: Annotated[str, Asked("Address to listen on.")] = "127.0.0.1",
-    port: Port = DEFAULT_PORT,
+    host: str = "127.0.0.1",
+    port: int = DEFAULT_PORT,
     names: Surfaces = ("core",),
-    rate: Annotated[float, Asked("Requests per second for each key, on average.")] = 50.0,
-    burst: Annotated[float, Asked("Requests a key may make at once.")] = 200.0,
-    largest: Annotated[int, Asked("Largest request in bytes.")] = 2_000_000,
+    rate: float = 50.0,
+    burst: float = 200.0,
+    largest: int = 2000000,
 ) -> None:
-    """Serve the memory to a team over HTTP, on PostgreSQL: every request needs a user's key.
-
-    \b
-    holdfast server user add anna
-    holdfast server key add anna --project github.com/acme/shop
-    holdfast server run
-
-    / is the viewer (log in with a key), /mcp is for MCP clients, /healthz and /readyz for monitoring, /metrics for Prometheus. Use a
-    proxy for TLS: see docs/team-server.md.
-    """
+    """Serve the memory to a team over HTTP, on PostgreSQL: every request needs a user's key."""
     try:
         from holdfast.hosts.server.app import Limits
         from holdfast.hosts.server.run import serve
@@ -65,65 +54,39 @@ def _store() -> Iterator[Memory]:
         yield memory
 
 
-@click.group("user")
-def user_command() -> None:
-    """Add, list and remove the users of a server. Their writes are signed with their name.
-
-    \b
-    holdfast server user add ada
-    holdfast server user list
-    """
-
-
-@command("add", under=user_command, json=False)
-def add_user_command(name: str) -> None:
+@command(json=False)
+def user_add_command(name: str) -> None:
     """Add a user."""
     with _store() as memory:
         access.add_user(memory, name)
     say(f"Added {name}. `holdfast server key add {name} --project …` creates a key for them.")
 
 
-@command("list", under=user_command, page="users")
-def list_users_command() -> list[dict[str, Any]]:
+@command(page="users")
+def user_list_command() -> list[dict[str, Any]]:
     """List the users and the number of their valid keys."""
     with _store() as memory:
         users = access.list_users(memory)
     return [{"name": name, "created_at": added, "keys": working} for name, added, working in users]
 
 
-@command("remove", under=user_command, json=False)
-def remove_user_command(name: str) -> None:
+@command(json=False)
+def user_remove_command(name: str) -> None:
     """Remove a user and revoke their keys; what they wrote stays."""
     with _store() as memory:
         access.remove_user(memory, name)
     click.echo(f"Removed {name}; their keys are revoked.")
 
 
-@click.group("key")
-def key_command() -> None:
-    """Create, list, rotate and revoke keys. A key is printed once: only its hash is stored.
-
-    \b
-    holdfast server key add ada --project github.com/acme/shop --days 90
-    holdfast server key list
-    """
-
-
-@command("add", under=key_command)
-def add_key_command(
-    user: str,
-    *,
-    projects: Annotated[tuple[str, ...], Asked("Project it gives access to; * for all.")],
-    role: Annotated[Role, Asked("What it allows.")] = "write",
-    days: Annotated[int, Asked("Days until it expires; 0: never.")] = 0,
-) -> Result:
+@command()
+def key_add_command(user: str, *, projects: tuple[str, ...], role: Role = "write", days: int = 0) -> Result:
     """Create a key for a user, and print it once."""
     with _store() as memory:
         return _new(*access.issue(memory, user, projects, role, days))
 
 
-@command("list", under=key_command, page="keys")
-def list_keys_command(user: str = "") -> list[dict[str, Any]]:
+@command(page="keys")
+def key_list_command(user: str = "") -> list[dict[str, Any]]:
     """List keys: owner, projects, and last use."""
     with _store() as memory:
         keys, now = access.list_keys(memory, user), memory.clock.now()
@@ -131,19 +94,15 @@ def list_keys_command(user: str = "") -> list[dict[str, Any]]:
     return [row | {"state": access.why_not(key, now) or "works"} for row, key in zip(known, keys, strict=True)]
 
 
-@command("rotate", under=key_command)
-def rotate_command(
-    id: str,  # noqa: A002
-    *,
-    grace_days: Annotated[int, Asked("Days until the old key stops working.")] = 0,
-) -> Result:
+@command()
+def rotate_command(id: str, *, grace_days: int = 0) -> Result:
     """Replace a key by a new one with the same access."""
     with _store() as memory:
         return _new(*access.rotate(memory, id, grace_days=grace_days))
 
 
-@command("revoke", under=key_command, json=False)
-def revoke_command(id: str) -> None:  # noqa: A002
+@command(json=False)
+def revoke_command(id: str) -> None:
     """Revoke a key."""
     with _store() as memory:
         key = access.revoke(memory, id)

@@ -18,7 +18,6 @@ from holdfast.compose.settings import PRIVATE, store_folder, user_file, user_fol
 from holdfast.hosts.cli.command import command, settings
 from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import console, hanging, print_json, say
-from holdfast.hosts.cli.values import Yes
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.preparing import next_session
 from holdfast.hosts.setup.apply import Manifest, Planned, apply, diff_of, planned, read_manifest, removals, snippet
@@ -34,9 +33,6 @@ from holdfast.model.request import Asked
 from holdfast.model.text import counted
 
 _DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
-Names = Annotated[tuple[str, ...], Asked("Only this client.", flag="--client", form="client")]
-Diffs = Annotated[bool, Asked("Show every change line by line.", flag="--diff")]
-Preview = Annotated[bool, Asked("Preview the changes.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,28 +96,19 @@ class Mode:
 @command()
 def init_command(
     *,
-    names: Names = (),
-    project: Annotated[bool, Asked("Write the project's files instead of the user's.")] = False,
-    surfaces: Annotated[
-        tuple[str, ...],
-        Asked("Tools to offer, with the defaults of their system.", choices=(*SURFACES, *WITHOUT_TOOLS)),
-    ] = (),
-    no_hooks: Annotated[bool, Asked("Only the server: nothing is captured or injected automatically.")] = False,
-    approve: Annotated[
-        bool | None,
-        Asked("Whether Holdfast's tools run without asking; default: yes for a client that is new, else as it is."),
-    ] = None,
-    instructions: Annotated[bool, Asked("Also add a note for agents to CLAUDE.md, AGENTS.md, GEMINI.md.")] = False,
-    gitignore: Annotated[bool, Asked("With --project: add the new files to .gitignore.")] = False,
-    diffs: Diffs = False,
-    dry_run: Preview = False,
-    yes: Yes = False,
+    names: tuple[str, ...] = (),
+    project: bool = False,
+    surfaces: Annotated[tuple[str, ...], Asked("", choices=(*SURFACES, *WITHOUT_TOOLS))] = (),
+    no_hooks: bool = False,
+    approve: bool | None = None,
+    instructions: bool = False,
+    gitignore: bool = False,
+    diffs: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Set up the AI clients on this machine.
-
-    Lists what it would add to which files and asks, leaves everything else in them alone, and can be run again at any time.
-    """
+    """Set up the AI clients on this machine."""
     manner = Mode(yes=yes, dry_run=dry_run, as_json=as_json, diffs=diffs)
     check_lasting(sys.prefix)
     here = look_around("project" if project else "user")
@@ -155,17 +142,13 @@ def init_command(
 def switch_command(
     systems: Annotated[tuple[str, ...], Asked("", choices=tuple(system.name for system in SYSTEMS))] = (),
     *,
-    no_import: Annotated[bool, Asked("Leave their data where it is.")] = False,
-    diffs: Diffs = False,
-    dry_run: Preview = False,
-    yes: Yes = False,
+    no_import: bool = False,
+    diffs: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Take the place of another memory system: GitMem, Memory MCP, git-notes-memory, claude-mem or bettermemory.
-
-    Finds its server, hooks, plugin, permissions and notes in the files of clients and its data, shows them and asks. Then
-    Holdfast answers to the same tools, and its data is imported (its own copy stays). `holdfast uninstall` puts everything back.
-    """
+    """Take the place of another memory system."""
     manner = Mode(yes=yes, dry_run=dry_run, as_json=as_json, diffs=diffs)
     check_lasting(sys.prefix)
     machine = look_around().machine
@@ -219,17 +202,14 @@ def _found_words(found: Found) -> Iterable[str]:
 @command()
 def uninstall_command(
     *,
-    names: Names = (),
-    all_: Annotated[bool, Asked("Also delete the memories, after a backup.")] = False,
-    diffs: Diffs = False,
-    dry_run: Preview = False,
-    yes: Yes = False,
+    names: tuple[str, ...] = (),
+    all_: bool = False,
+    diffs: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Undo `init`: remove Holdfast from every client. Memories are kept, unless --all.
-
-    A file that was not changed since is restored byte by byte.
-    """
+    """Undo `init`: remove Holdfast from every client. Memories are kept, unless --all."""
     if names and all_:
         raise Invalid("--all and --client exclude each other.", hint="Use one of them.")
     if all_ and settings().config.database:

@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.files import read_regular
-from holdfast.model.request import Asked
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -117,18 +116,6 @@ FORMS: dict[str, Any] = {
     "folder": click.Path(file_okay=False, path_type=Path),
     "existing folder": click.Path(exists=True, file_okay=False, path_type=Path),
 }
-Id = Annotated[str, Asked("", form="memory")]
-Ids = Annotated[tuple[str, ...], Asked("", form="memory")]
-Relation = Annotated[str, Asked("", form="relation")]
-Days = Annotated[int, Asked("How many days back to look.", least=1)]
-Limit = Annotated[int, Asked("Maximum number to show.", least=1, most=1000)]
-Everywhere = Annotated[bool, Asked("All projects.")]
-Note = Annotated[str, Asked("Why.")]
-DryRun = Annotated[bool, Asked("Preview; change nothing.")]
-Yes = Annotated[bool, Asked("Do not ask.", flag="-y --yes")]
-All = Annotated[bool, Asked("", flag="--all")]
-Port = Annotated[int, Asked("Port to listen on; 0 picks a free one.", least=0, most=65_535)]
-Output = Annotated[Path | None, Asked("File to write; default: stdout.", flag="-o --output", form="file")]
 
 
 def text_or_stdin(words: tuple[str, ...]) -> str:

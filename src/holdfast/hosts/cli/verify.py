@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
@@ -19,13 +19,12 @@ from holdfast.compose.adapters import committed_memories
 from holdfast.compose.settings import store_folder
 from holdfast.hosts.cli.command import Result, command, opened, settings
 from holdfast.hosts.cli.render import page, working
-from holdfast.hosts.cli.values import Id, from_top
+from holdfast.hosts.cli.values import from_top
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import escaped, visible
 from holdfast.model.files import FILE
 from holdfast.model.ids import short
-from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.truth.verify import CheckedChange, Falsified, check_all, check_change, place_of, verify
@@ -39,24 +38,14 @@ BASES = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_DIFF_BASE_SHA", "CI_MERGE_REQUEST_
 @command(working="comparing memories with the code")
 def verify_command(
     memory: Memory,
-    id: Id = "",  # noqa: A002
+    id: str = "",
     *,
-    note: Annotated[str, Asked("What was checked.")] = "",
-    anchors: Annotated[tuple[str, ...], Asked("A place to cite instead of the current ones.")] = (),
-    all_: Annotated[bool, Asked("Check every memory of the project.")] = False,
-    quiet: Annotated[bool, Asked("With --all: list only memories that need action.")] = False,
+    note: str = "",
+    anchors: tuple[str, ...] = (),
+    all_: bool = False,
+    quiet: bool = False,
 ) -> Result:
-    """Mark a memory as checked, or check all of them against the code.
-
-    The current content of its anchors is recorded, and moved code is followed. If an anchor is not true, nothing is
-    recorded. With --all a table shows the state of each memory and what to do; the exit code is 1 if one is no
-    longer true.
-
-    \b
-    holdfast verify QD7Q2M4X --note "read the retry loop"
-    holdfast verify QD7Q2M4X --anchor src/settings.py::LIMIT=5
-    holdfast verify --all
-    """
+    """Mark a memory as checked, or check all of them against the code."""
     if all_ == bool(id):
         raise Invalid("Pass either an id or --all.", hint="--all checks every memory of the project.")
     if id:
@@ -73,29 +62,13 @@ def verify_command(
 @command()
 def check_command(
     *,
-    base: Annotated[
-        str,
-        Asked(
-            "Commit or branch to compare with. Default: what a pull request is merged into, as GitHub and GitLab name it; else the default branch."
-        ),
-    ] = "",
-    all_: Annotated[bool, Asked("Also private memories, not only those of the team.")] = False,
-    format_: Annotated[
-        Literal["text", "json", "github", "sarif", "junit", "gitlab"],
-        Asked("github: annotations; sarif: code scanning; junit: test report; gitlab: code quality."),
-    ] = "text",
-    output: Annotated[
-        Path | None,
-        Asked("Write the report to this file; the text is printed as well.", flag="-o --output", form="file"),
-    ] = None,
+    base: str = "",
+    all_: bool = False,
+    format_: Literal["text", "json", "github", "sarif", "junit", "gitlab"] = "text",
+    output: Path | None = None,
     as_json: bool = False,
 ) -> Result:
-    """Fail if the current changes make a team memory untrue: for pull requests.
-
-    Reads the memories in .holdfast/memories at the base, so it needs no set-up, and those of the store, quarantined ones
-    included. A memory counts if its anchors matched at the base and no longer do. Revise, verify or forget it in the
-    same change. Exit code 1 if there is such a memory.
-    """
+    """Fail if the current changes make a team memory untrue: for pull requests."""
     form, base = "json" if as_json else format_, base or next(filter(None, map(os.environ.get, BASES)), "")
     if output and form == "text":
         raise Invalid("--output needs a --format.", hint="Pass --format sarif, junit, gitlab, github or json.")

@@ -59,14 +59,9 @@ def written_offer(name: str) -> Offer:
     if not (folder / contract.FILE).exists():
         return Offer(**json.loads((folder / FILE).read_bytes()))
     given = contract.read_contract(folder)
-    surface = Surface(
-        name=name,
-        instructions=given.instructions,
-        tools=contract.tools_of(given, {}),
-        aliases=given.aliases,
-        resources=contract.resources_of(given, {}),
-    )
-    return offer_of([surface])
+    tools, resources = dict(given.tools), dict(given.resources)
+    told = given.instructions
+    return offer_of([Surface(name=name, instructions=told, aliases=given.aliases, tools=tools, resources=resources)])
 
 
 def with_aliases(offer: Offer) -> Offer:

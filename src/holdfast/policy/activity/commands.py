@@ -1,69 +1,22 @@
 """Classify shell commands: checks, reads, commits, files they write, and the most informative error line of the output."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from holdfast.model.foreign_json import json_or_none
-from holdfast.model.patterns import lazy
 from holdfast.model.text import shorten
 from holdfast.policy.activity.programs import INTERPRETERS, PACKAGE_COMMANDS
 from holdfast.policy.activity.shell import Call, parse, program_of
 from holdfast.policy.activity.written_files import writes_of
+from holdfast.policy.language.cues import patterns_of
 
 LONGEST_ERROR, LONGEST_NAME = 200, 60
 _RUNS_SCRIPTS = {*INTERPRETERS, *PACKAGE_COMMANDS}
 
-# Commands that check the work: tests, linters, type checkers and builds.
-_CHECK = lazy(
-    r"(?P<name>pytest|tox|nox|unittest|ruff|mypy|pyright|flake8|pylint|black --check|tsc|vue-tsc|eslint|biome|prettier --check|"
-    r"jest|vitest|mocha|ava|playwright test|cypress run|rspec|rubocop|phpunit|pest|phpstan|ctest|swift (?:test|build)|xcodebuild|"
-    r"(?:npm|pnpm|yarn|bun|deno)(?: run)?(?: -\S+)* (?:test|lint|build|typecheck|type-check|check|t\b)[\w:-]*|"
-    r"cargo (?:\+\S+ )?(?:test|nextest|build|check|clippy)|go (?:test|build|vet)|golangci-lint|"
-    r"(?:\./)?gradlew? [\w:]*(?:test|build|check)\w*|(?:\./)?mvnw? (?:-\S+ )*(?:test|verify|package|compile)|dotnet (?:test|build)|"
-    r"mix (?:test|compile|credo)|make(?: -\S+)* (?:test|check|lint|build)\w*|just (?:test|check|lint|build)\w*|task (?:test|check|lint)\w*|"
-    r"make$|terraform (?:validate|plan)|helm lint|bazel (?:test|build)|cmake --build|composer test|php artisan test|rails test|flutter (?:test|analyze))"
-)
-_LOOK = lazy(
-    r"(?:cat|bat|head|tail|less|more|nl|sed -n|awk|rg|grep|egrep|fgrep|ag|ls|ll|tree|find|fd|wc|jq|pwd|cd|which|echo|env|printenv|stat|file|"
-    r"du|df|ps|diff|git (?:-C \S+ )?(?:status|diff|log|show|branch|blame|rev-parse|remote|stash list|ls-files|grep|fetch|describe)|"
-    r"docker (?:ps|logs|images)|kubectl (?:get|describe|logs)|date|whoami|uname|tee /dev/null|sleep|true|mkdir|touch|cp|chmod)\b"
-)
-_READ = lazy(r"(?:cat|bat|head|tail|less|nl|sed -n)\b")
-_PATH = lazy(r"^[\w@~./+-]*[\w-]+\.\w{1,8}$|^[\w@~.+-]*/[\w@~./+-]+$|^(?:Makefile|Dockerfile|justfile|LICENSE|README)$")
-_SUBCOMMAND = lazy(r"[a-z][\w:-]*$")
-_MESSAGE = lazy(r"--message|-\w*m")
-_COMMITTED = lazy(
-    r"^\[(?P<branch>[^\]\s]+)(?: \([^)]*\)| HEAD)? (?P<hash>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.MULTILINE
-)
-_EXIT = lazy(r"(?:exit(?:ed with)?(?: code| status)?|return ?code|exit_code\"?)\s*[:=]?\s*(-?\d+)", re.IGNORECASE)
-_BROKEN = lazy(
-    r"^(?:FAILED|FAIL|ERROR|E  )\b|\b[1-9]\d* (?:failed|failing|errors?|failures?|problems?)\b|\bFAILURES?!|\btest result: FAILED|"
-    r"^Traceback \(most recent|^error(?:\[\w+\])?:|\bpanicked at\b|\bnpm ERR!|^--- FAIL|\bBUILD FAILED\b|\berror TS\d+|"
-    r"^\S+:\d+:\d+: error\b|^\s*✗ |^\s*× |command not found$|\bFound [1-9]\d* errors?\b",
-    re.MULTILINE,
-)
-# Most informative first: failed assertions, then exceptions, then messages of compilers and test runners.
-_ERROR_LINES = tuple(
-    lazy(pattern, re.MULTILINE)
-    for pattern in (
-        r"^E\s+(?P<said>(?:[\w.]+(?:Error|Exception|Exit|Warning)\b|assert\b).*)$",
-        r"^(?P<said>[\w.]*(?:Error|Exception|Panic)\b(?: \[\w+\])?: \S.*)$",
-        r"^\s*(?P<said>(?:[\w.]*Error|[\w.]*Exception): \S.*)$",
-        r"^(?P<said>error(?:\[\w+\])?: \S.*)$",
-        r"(?P<said>\S+\(\d+,\d+\): error TS\d+: .*|error TS\d+: .*)$",
-        r"panicked at [^\n]*?:\d+:\d+:\n(?P<said>.+)$",
-        r"panicked at '(?P<said>[^'\n]+)'",
-        r"^(?P<said>\S+:\d+(?::\d+)?:? (?:error:? )?\S.*)$",
-        r"^\s*(?P<said>--- FAIL: \S+.*)$",
-        r"^\s*(?P<said>● .+)$",
-        r"^(?P<said>(?:FAILED|FAIL|ERROR)\b.+)$",
-        r"^npm ERR! (?P<said>(?!code|A complete).+)$",
-        r"^(?P<said>.*\b(?:fatal|error|failed|denied|not found|cannot|could not|unable to)\b.*)$",
-    )
-)
+_SAYS = patterns_of(__file__, "commands")
+_ERROR_LINES = tuple(patterns_of(__file__, "errors").values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +42,7 @@ def _calls(command: str) -> tuple[tuple[Call, tuple[str, ...], str], ...]:
 def check_of(command: str) -> str:
     """Return the name of the check a command runs (`pytest`, `cargo test`); "" if it runs none."""
     texts = (text for call, _, own in _calls(command) for text in (own, " ".join(call.views[-1])))
-    checks = (match["name"] for text in texts if (match := _CHECK.match(text)))
+    checks = (match["name"] for text in texts if (match := _SAYS["check"].match(text)))
     return " ".join(next(checks, "").split())
 
 
@@ -100,12 +53,14 @@ def name_of(command: str) -> str:
     firsts = [pipeline[0] for pipeline in parse(command)]
     _, _, text = next((one for one in _calls(command) if firsts and one[0] == firsts[-1]), (None, (), ""))
     words = text.split()
-    return shorten(" ".join(words[:2] if len(words) > 1 and _SUBCOMMAND.match(words[1]) else words[:1]), LONGEST_NAME)
+    return shorten(
+        " ".join(words[:2] if len(words) > 1 and _SAYS["subcommand"].match(words[1]) else words[:1]), LONGEST_NAME
+    )
 
 
 def only_looks(command: str) -> bool:
     """True if a command only reads: it changes nothing and runs no check."""
-    return all(_LOOK.match(text) for _, _, text in _calls(command)) and not list(written_by(command))
+    return all(_SAYS["look"].match(text) for _, _, text in _calls(command)) and not list(written_by(command))
 
 
 def is_ours(command: str) -> bool:
@@ -116,14 +71,14 @@ def is_ours(command: str) -> bool:
 def read_by(command: str) -> Iterator[str]:
     """Yield the files a command printed."""
     for _, words, text in _calls(command):
-        if _READ.match(text):
-            yield from (word for word in words[1:] if _PATH.match(word) and not word.startswith("-"))
+        if _SAYS["read"].match(text):
+            yield from (word for word in words[1:] if _SAYS["path"].match(word) and not word.startswith("-"))
 
 
 def written_by(command: str) -> Iterator[tuple[str, str]]:
     """Yield (create, edit or delete, path) for each file a command wrote, moved or removed."""
     changes = dict.fromkeys(writes_of(parse(command), outputs=False))
-    yield from (change for change in changes if _PATH.match(change[1]))
+    yield from (change for change in changes if _SAYS["path"].match(change[1]))
 
 
 def commit_of(command: str, output: str) -> Commit | None:
@@ -132,14 +87,14 @@ def commit_of(command: str, output: str) -> Commit | None:
     for _, words, text in _calls(command):
         if text.startswith("git ") and {"commit", "revert"}.intersection(words):
             commits = True
-            texts += [value for option, value in pairwise(words) if _MESSAGE.fullmatch(option)]
+            texts += [value for option, value in pairwise(words) if _SAYS["message"].fullmatch(option)]
             texts += [word.partition("=")[2] for word in words if word.startswith("--message=")]
     if texts and texts[0].startswith("$(…)"):  # "$(cat <<EOF …)"
         texts = [call.input for call, _, _ in _calls(command) if call.input] or [""]
     if not commits:
         return None
     printed, _ = output_of(output)
-    if reported := _COMMITTED.search(printed):
+    if reported := _SAYS["committed"].search(printed):
         return Commit(hash=reported["hash"], subject=reported["subject"].strip())
     subject = next(iter(texts[0].strip().splitlines()), "").strip() if texts else ""
     return Commit(hash="", subject=subject) if subject and "nothing to commit" not in printed else None
@@ -159,7 +114,7 @@ def output_of(result: str) -> tuple[str, int | None]:
                     if isinstance(source.get(name), int):
                         return text, int(source[name])
             return text or result, None
-    code = _EXIT.search(result[:400]) or _EXIT.search(result[-400:])
+    code = _SAYS["exit"].search(result[:400]) or _SAYS["exit"].search(result[-400:])
     return result, int(code[1]) if code else None
 
 
@@ -169,7 +124,7 @@ def has_failed(command: str, result: str, *, failed: bool) -> bool:
     if failed or (code is not None and code != 0):
         # A search without hits exits non-zero too, and a failed read breaks nothing.
         return not only_looks(command)
-    return bool(check_of(command)) and code is None and bool(_BROKEN.search(text))
+    return bool(check_of(command)) and code is None and bool(_SAYS["broken"].search(text))
 
 
 def error_line(result: str) -> str:

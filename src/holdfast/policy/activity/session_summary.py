@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from typing import Any
 
 from holdfast.model.record import Draft
@@ -67,7 +67,9 @@ class Recap:
 def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> Draft | None:
     """Return the summary of a session so far; None if it did nothing worth recording."""
     pieces = works(activity, reader, include_open=True)
-    if not pieces and not _worked(activity):
+    own = [turn for turn in turns(activity) if not turn.agent and not is_vague(turn.prompt)]
+    # A tool ran for a request that is no question, or a request was left without an answer.
+    if not pieces and not any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in own):
         return None
     recap = _recap(activity, pieces, reader)
     lists = {
@@ -129,7 +131,9 @@ def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader 
 def ahead_in(answer: str, reader: SentenceReader) -> list[str]:
     """Return the next steps that an answer names: the list under such a heading, else sentences about what is left."""
     for heading in (_AHEAD, _AHEAD_LINE):
-        if (match := heading.search(answer)) and (items := list(_items(answer[match.end() :]))):
+        below = answer[match.end() :].splitlines() if (match := heading.search(answer)) else []
+        listed = takewhile(lambda line: not line.strip() or _ITEM.match(line), below)
+        if items := [shorten(item["text"].strip("* "), LINE) for line in listed if (item := _ITEM.match(line))]:
             return items[:MOST_LINES]
     left = (sentence.text for sentence in reader.message(answer) if sentence.share("open") >= LEFT)
     return [shorten(text, LINE) for text in left if not text.endswith("?")]
@@ -138,7 +142,10 @@ def ahead_in(answer: str, reader: SentenceReader) -> list[str]:
 def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: SentenceReader | None) -> Recap:
     all_turns = turns(activity, reader)
     main_turns = [turn for turn in all_turns if not turn.agent]
-    last = _last_answered(main_turns)
+    answered = (turn for turn in reversed(main_turns) if turn.answer)
+    last = next(
+        (turn for turn in answered if turn.steps or not is_vague(turn.prompt)), None
+    )  # no thanks, no small talk
     found_signals = list(_statements(all_turns))
     # The start of each turn that the next prompt objects to, and that prompt.
     refused = {
@@ -169,6 +176,7 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Senten
     standing = [turn for turn in main_turns if turn.began not in refused]
     completed = _distinct(line for turn in standing for line in _finished(turn, pieces))
     said = conditions([turn.certain for turn in main_turns])
+    last_runs = {run.name: (run.error or "no error message") * run.wrong for work in pieces for run in work.runs}
     return Recap(
         asked=_distinct(requests(turn.prompt for turn in main_turns)),
         conditions=said,
@@ -179,7 +187,7 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Senten
         learned=learned,
         completed=completed,
         ahead=ahead,
-        broken=[*_broken(pieces), *objections],
+        broken=[*(f"{name} fails: {error}" for name, error in last_runs.items() if error), *objections],
         questions=questions,
         read=[path for path in read if path not in modified],
         modified=modified,
@@ -190,26 +198,12 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
     """Yield what the user marked and what the agents claimed, without claims that were refuted or are not confirmed yet."""
     for turn, after in zip_longest(all_turns, all_turns[1:]):
         yield from marked(turn.certain)
-        yield from (claim for claim in claims_of(turn) if _stands(claim, turn, after))
-
-
-def _stands(claim: Signal, turn: Turn, after: Turn | None) -> bool:
-    standing = "open"
-    if after and after.prompt:
-        standing = "refuted" if takes_back(after) else standing_of(claim.text, after)
-    return standing == "confirmed" or (standing == "open" and (not is_guess(claim) or is_proven(turn)))
-
-
-def _worked(activity: Sequence[HookEvent]) -> bool:
-    """True if a tool ran for a request that is no question, or a request was left without an answer."""
-    main_turns = [turn for turn in turns(activity) if not turn.agent and not is_vague(turn.prompt)]
-    return any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in main_turns)
-
-
-def _last_answered(main_turns: Sequence[Turn]) -> Turn | None:
-    """Return the last turn with an answer; thanks and small talk do not count."""
-    answered = [turn for turn in main_turns if turn.answer]
-    return next((turn for turn in reversed(answered) if turn.steps or not is_vague(turn.prompt)), None)
+        for claim in claims_of(turn):
+            standing = "open"
+            if after and after.prompt:
+                standing = "refuted" if takes_back(after) else standing_of(claim.text, after)
+            if standing == "confirmed" or (standing == "open" and (not is_guess(claim) or is_proven(turn))):
+                yield claim
 
 
 def _state(last: Turn | None, reported: Sequence[str]) -> str:
@@ -254,23 +248,6 @@ def _investigated(pieces: Sequence[Work]) -> Iterator[str]:
             yield title_of(work, "discovery")
         yield from (f"Looked for “{shorten(search.wanted, 80)}”" for search in work.searches if search.wanted)
         yield from (f"{task.agent or 'Sub-agent'}: {task.task}" for task in work.delegated if task.task)
-
-
-def _broken(pieces: Sequence[Work]) -> list[str]:
-    """Return the checks whose last run in the session failed."""
-    state: dict[str, str] = {}
-    for work in pieces:
-        for run in work.runs:
-            state[run.name] = run.error or "no error message" if run.wrong else ""
-    return [f"{name} fails: {error}" for name, error in state.items() if error]
-
-
-def _items(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        if match := _ITEM.match(line):
-            yield shorten(match["text"].strip("* "), LINE)
-        elif line.strip():
-            return
 
 
 def _distinct(lines: Iterable[str]) -> list[str]:

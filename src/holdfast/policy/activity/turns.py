@@ -201,11 +201,17 @@ def _steps_of(event: HookEvent) -> Iterator[Did]:
     elif role in ("search", "fetch"):
         yield Searched(wanted=tools.search_argument(event.given), outside=role == "fetch")
     elif role == "delegate":
-        yield _delegation(event)
+        agent = tools.first_text(event.given, ("subagent_type", "agent", "agent_name", "agent_type"))
+        task = tools.first_text(event.given, ("description", "objective", "task", "prompt", "message"))
+        yield Delegated(agent=agent, task=" ".join(task.split()), answer=own_text(event.result))
     elif role == "patch":
         yield from _patch_changes(tools.patch_argument(event.given), event.cwd)
     elif role in ("create", "edit", "delete"):
-        yield from (_changed(path, role, event) for path in tools.path_arguments(event.given))
+        before, after = (tools.first_text(event.given, names) for names in (_BEFORE, _AFTER))
+        # Overwriting an existing file is an edit; Claude Code reports which of the two it was.
+        how = "edit" if role == "create" and _OVERWRITTEN.match(event.result) else _HOW[role]
+        for path in tools.path_arguments(event.given):
+            yield Changed(path=within(path, event.cwd), how=how, before=before, after=after)
 
 
 def _command_steps(event: HookEvent) -> Iterator[Did]:
@@ -244,20 +250,6 @@ def _patch_changes(patch: str, cwd: str) -> Iterator[Changed]:
     for how, path in patched(patch):
         if tools.is_path(path):
             yield Changed(path=within(path, cwd), how=_HOW[how], before=before, after=after)
-
-
-def _changed(path: str, role: str, event: HookEvent) -> Changed:
-    before, after = tools.first_text(event.given, _BEFORE), tools.first_text(event.given, _AFTER)
-    # Overwriting an existing file is an edit; Claude Code reports which of the two it was.
-    overwritten = role == "create" and _OVERWRITTEN.match(event.result)
-    how = "edit" if overwritten else _HOW[role]
-    return Changed(path=within(path, event.cwd), how=how, before=before, after=after)
-
-
-def _delegation(event: HookEvent) -> Delegated:
-    agent = tools.first_text(event.given, ("subagent_type", "agent", "agent_name", "agent_type"))
-    task = tools.first_text(event.given, ("description", "objective", "task", "prompt", "message"))
-    return Delegated(agent=agent, task=" ".join(task.split()), answer=own_text(event.result))
 
 
 def within(path: str, cwd: str) -> str:

@@ -1,12 +1,12 @@
 """Close a session: the questions, lenient parsing of the payload agents send, and what a proper close needs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import counted, filled, shorten
 
 CloseType = Literal["quick", "standard", "autonomous", "retroactive"]
 CLOSE_TYPES: tuple[str, ...] = get_args(CloseType)
@@ -26,64 +26,22 @@ class Question:
     required: bool = False
 
 
-QUESTIONS = (
-    Question(
-        key="what_broke",
-        text="What broke that you did not expect?",
-        aliases=("q1_broke", "broke", "unexpected", "q1"),
-        required=True,
-    ),
-    Question(
-        key="what_took_longer",
-        text="What took longer than it should have?",
-        aliases=("q2_slow", "took_longer", "slow", "q2"),
-        required=True,
-    ),
-    Question(
-        key="do_differently",
-        text="What would you do differently next time?",
-        aliases=("q3_differently", "differently", "next_time", "q3"),
-        required=True,
-    ),
-    Question(
-        key="what_worked",
-        text="What worked well?",
-        aliases=("q4_worked", "worked", "pattern_worked", "q4"),
-        required=True,
-    ),
-    Question(
-        key="wrong_assumption",
-        text="Which assumption was wrong?",
-        aliases=("q5_wrong_assumption", "assumption", "wrong", "q5"),
-        required=True,
-    ),
-    Question(
-        key="scars_applied",
-        text="Which scars did you apply?",
-        aliases=("q6_scars_applied", "scars", "q6"),
-    ),
-    Question(
-        key="capture",
-        text="What should be kept as memory?",
-        aliases=(
-            "institutional_memory_items",
-            "q7_capture",
-            "capture_as_memory",
-            "memory_items",
-            "institutional_memory",
-            "q7",
-        ),
-    ),
-    Question(
-        key="collaboration",
-        text="How did the human prefer to work?",
-        aliases=("collaborative_dynamic", "q8_human_style", "q8"),
-    ),
-    Question(
-        key="rapport",
-        text="What dynamic between you worked, or did not?",
-        aliases=("rapport_notes", "q9_dynamic", "q9"),
-    ),
+_ROWS = """
+what_broke       | What broke that you did not expect?         | q1_broke broke unexpected q1
+what_took_longer | What took longer than it should have?       | q2_slow took_longer slow q2
+do_differently   | What would you do differently next time?    | q3_differently differently next_time q3
+what_worked      | What worked well?                           | q4_worked worked pattern_worked q4
+wrong_assumption | Which assumption was wrong?                 | q5_wrong_assumption assumption wrong q5
+scars_applied    | Which scars did you apply?                  | q6_scars_applied scars q6
+capture          | What should be kept as memory?              | institutional_memory_items q7_capture capture_as_memory memory_items institutional_memory q7
+collaboration    | How did the human prefer to work?           | collaborative_dynamic q8_human_style q8
+rapport          | What dynamic between you worked, or did not? | rapport_notes q9_dynamic q9
+"""
+_REQUIRED = 5  # the first of them
+QUESTIONS = tuple(
+    Question(key=key, text=text, aliases=tuple(aliases.split()), required=place < _REQUIRED)
+    for place, row in enumerate(_ROWS.strip().splitlines())
+    for key, text, aliases in [map(str.strip, row.split("|"))]
 )
 _KEYS = {name: question.key for question in QUESTIONS for name in (question.key, *question.aliases)}
 SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
@@ -134,7 +92,10 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
     if direct_answers:  # answers at the top level
         reflection = _reflection(direct_answers)[0] | reflection
     decisions = [_decision(item) for item in _items(payload.get("decisions"))]
-    threads = [_thread_text(item) for item in _items(payload.get("open_threads", payload.get("threads")))]
+    threads = [
+        (_text(item.get("id")) or _text(item.get("text"))) if isinstance(item, Mapping) else _text(item)
+        for item in _items(payload.get("open_threads", payload.get("threads")))
+    ]
     learnings = _items(payload.get("learnings_created")) + _items(payload.get("learnings"))
     completion = payload.get("task_completion")
     return Payload(
@@ -192,24 +153,19 @@ def refusals(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
 
 def remarks(close_type: str, payload: Payload, conduct: Conduct) -> list[str]:
     """Return warnings that do not prevent closing."""
-    notes = [f"unknown key ignored: {name}" for name in payload.unread]
-    if payload.prose:
-        notes.append("the reflection is one text; separate answers per question are easier to find again")
-    if conduct.unanswered:
-        notes.append(f"{counted(conduct.unanswered, 'shown scar')} counted as ignored: no answer")
+    ignored = conduct.unanswered and f"{counted(conduct.unanswered, 'shown scar')} counted as ignored: no answer"
+    prose = payload.prose and "the reflection is one text; separate answers per question are easier to find again"
+    notes = filled(*(f"unknown key ignored: {name}" for name in payload.unread), prose, ignored)
     if close_type != "standard":
         return notes
-    if not conduct.recalls:
-        notes.append("nothing was recalled in this session")
-    if payload.corrections is None:
-        notes.append("the human was not asked for corrections (human_corrections, may be empty)")
-    notes += _hurried(payload.completion)
-    candidates = [
-        key for key in ("do_differently", "wrong_assumption") if len(payload.reflection.get(key, "")) > WORTH_KEEPING
-    ]
-    if candidates and not conduct.learnings:
-        notes.append(f"{' and '.join(candidates)} may hold a lesson, but none was kept")
-    return notes
+    telling = ("do_differently", "wrong_assumption")
+    lessons = " and ".join(key for key in telling if len(payload.reflection.get(key, "")) > WORTH_KEEPING)
+    return notes + filled(
+        not conduct.recalls and "nothing was recalled in this session",
+        payload.corrections is None and "the human was not asked for corrections (human_corrections, may be empty)",
+        *_hurried(payload.completion),
+        lessons and not conduct.learnings and f"{lessons} may hold a lesson, but none was kept",
+    )
 
 
 def ceremony(conduct: Conduct) -> str:
@@ -230,10 +186,8 @@ def title_of(payload: Payload, issue: str, known: str) -> str:
     """Return a session's title: its own, else the issue with the first decision or what worked."""
     if payload.title or known:
         return payload.title or known
-    firsts = [str(decision["title"]) for decision in payload.decisions[:1]] or [
-        shorten(payload.reflection.get("what_worked", ""), 50)
-    ]
-    return " · ".join(part for part in (issue, *firsts) if part)
+    decided = next((str(decision["title"]) for decision in payload.decisions), "")
+    return " · ".join(filled(issue, decided or shorten(payload.reflection.get("what_worked", ""), 50)))
 
 
 def _reflection(raw: Any) -> tuple[dict[str, str], list[str]]:
@@ -268,12 +222,6 @@ def _decision(item: Any) -> Mapping[str, Any]:
     return {**item, "title": title}
 
 
-def _thread_text(item: Any) -> str:
-    if isinstance(item, Mapping):
-        return _text(item.get("id")) or _text(item.get("text"))
-    return _text(item)
-
-
 def _hurried(completion: Mapping[str, Any]) -> list[str]:
     """Return warnings if the steps are out of order or the human had no time to answer."""
     moments = [moment for name in _STEPS if (moment := _moment(completion.get(name)))]
@@ -300,12 +248,8 @@ def _items(value: Any) -> list[Any]:
 
 def _joined(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return ". ".join(_strings(value))
+        return ". ".join(text for item in value if (text := _text(item)))
     return _text(value)
-
-
-def _strings(values: Iterable[Any]) -> list[str]:
-    return [text for value in values if (text := _text(value))]
 
 
 def _text(value: Any) -> str:

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from holdfast.model.fence import inline
 from holdfast.model.patterns import lazy
 from holdfast.model.record import Record
-from holdfast.model.text import tokens_of
+from holdfast.model.text import filled, tokens_of
+from holdfast.policy.language.cues import cues_of
 from holdfast.policy.language.headlines import is_limit
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.plan_brief import SMALLEST, clipped
@@ -62,9 +64,9 @@ def lines_of(left: LeftOff) -> list[tuple[str, list[str]]]:
 
 def head_of(left: LeftOff) -> str:
     """Return the line above: when, on which branch, and whether the work was interrupted."""
-    parts = [left.at[:10], f"branch {left.branch}" if left.branch else ""]
-    parts += [f"worktree {left.worktree}" if left.worktree else "", "interrupted" if left.interrupted else ""]
-    return f"Where we left off ({inline(', '.join(part for part in parts if part))}):"
+    branch, worktree = left.branch and f"branch {left.branch}", left.worktree and f"worktree {left.worktree}"
+    facts = filled(left.at[:10], branch, worktree, left.interrupted and "interrupted")
+    return f"Where we left off ({inline(', '.join(facts))}):"
 
 
 def plain(left: LeftOff, budget: int) -> str:
@@ -97,25 +99,18 @@ def packed(head: str, sections: Sequence[tuple[str, list[str]]], budget: int) ->
     if tokens_of(whole) <= budget:
         return whole
     kept: dict[str, list[str]] = {name: [] for name, _ in sections}
-    for name, line in _in_turn(sections):
+    lines = [
+        (0 if name == SAID and is_limit(line) else index, place, name, line)
+        for place, (name, texts) in enumerate(sections)
+        for index, line in enumerate(texts)
+    ]
+    for _, _, name, line in sorted(lines, key=itemgetter(0, 1)):
         room = budget - tokens_of(_written(head, kept)) - tokens_of(f"\n{name}: ") - 1
         fitted = line if tokens_of(line) <= room or room < SMALLEST else clipped(line, room)
         more = {**kept, name: [*kept[name], fitted]}
         if tokens_of(_written(head, more)) <= budget:
             kept = more
     return clipped(_written(head, kept), budget)
-
-
-def _in_turn(sections: Sequence[tuple[str, list[str]]]) -> list[tuple[str, str]]:
-    places = {
-        (name, index): 0 if name == SAID and is_limit(line) else index
-        for name, lines in sections
-        for index, line in enumerate(lines)
-    }
-    order = {name: place for place, (name, _) in enumerate(sections)}
-    ranked = sorted(places, key=lambda key: (places[key], order[key[0]], key[1]))
-    lines_of = dict(sections)
-    return [(name, lines_of[name][index]) for name, index in ranked]
 
 
 def _written(head: str, kept: dict[str, list[str]]) -> str:
@@ -128,39 +123,7 @@ def _written(head: str, kept: dict[str, list[str]]) -> str:
     return "\n".join(parts)
 
 
-# The question where work was left off, in the languages people type. Each alternative names us, the last time or the work itself:
-# "why did we stop using Celery?" and "how do I continue a rebase?" ask something else.
-_WE = r"(?:we|i|you|things|the work)"
-_LAST = r"(?:last time|last session|previous session|yesterday|before|earlier|the other day|last week|the crash)"
-_ASKED = lazy(
-    rf"\bwhere (?:did|had|have) {_WE} (?:\w+ )?(?:leave|left|stop|stopped|end up|get to|got to|be)\b(?!.*\b(?:menu|using|file|put)\b)"
-    rf"|\bwhere (?:were|was|are) {_WE}\s*(?:at|up to|standing)?\s*(?:\?|$|,|{_LAST}|with\b|in\b|on\b)"
-    rf"|\bwhere (?:{_WE} )?(?:left|stopped|broke) (?:it )?off\b|\bwhere (?:{_WE}) (?:left|stopped|were)\b"
-    rf"|\bwhat (?:was|were|am|are|did|have|had) {_WE} (?:been )?(?:just )?(?:doing|do|done|working on|work on|up to|in the middle of)\b(?=\W*$|.*\b{_LAST}\b|\W+(?:when|with)\b)"
-    rf"|\bwhat (?:happened|was done|got done|is left|['’]s left|remains)\b.*\b{_LAST}\b"
-    r"|\bwhat(?:['’]s| is) (?:the )?(?:(?:current )?(?:state|status) of (?:the |our |my )?(?:work|things|play|task)|(?:left|remaining)(?: to do)?|(?:our|my|the) next steps?)\s*\??$"
-    r"|\bwhat(?:['’]s| is) (?:left|still open|unfinished|next)\s*(?:to do)?\s*(?:\?|$|from\b)"
-    r"|\b(?:pick|carry|continue|resume|go on|start)\b.{0,30}\b(?:where (?:we|i|you)|(?:last|previous) (?:session|time|work)|the (?:interrupted|unfinished) work)\b"
-    r"|\b(?:catch me up|bring me up to (?:speed|date)|recap (?:of )?(?:the )?(?:last|previous) (?:session|time)|(?:unfinished|interrupted|open) work\b)"
-    r"|\b(?:remind me|summari[sz]e|recap)\b.{0,30}\b(?:we|i) (?:were|was|did|have been)\b"
-    # German
-    r"|\bwo (?:waren|sind|standen|stehen|war) (?:wir|ich)(?:\s+(?:stehen ?geblieben|gerade|dran|zuletzt|gestern))*\s*(?:\?|$)"
-    r"|\bwo (?:haben|hatten|habe|hatte|hab) (?:wir|ich)\b.{0,30}\b(?:aufgehört|unterbrochen|gestoppt)|\bwo (?:wir|ich)\b.{0,30}\b(?:aufgehört|stehen ?geblieben|waren)\b"
-    r"|\b(?:was|woran) (?:haben|hatten|habe|hatte) (?:wir|ich)\b.{0,20}\b(?:zuletzt|gestern|letztes mal|beim letzten mal|vorhin|vorher)\b"
-    r"|\bwie ist der (?:aktuelle )?stand(?: der (?:arbeit|dinge))?\s*\??$|\bwas (?:steht (?:noch )?(?:an|aus)|ist (?:noch )?offen|fehlt noch|kommt als nächstes)\s*\??$"
-    # Spanish, Portuguese, Italian
-    r"|\b(?:d[oó]nde|en qu[eé]|por d[oó]nde) (?:lo |nos |la )?(?:dejamos|quedamos|estábamos|estabamos|íbamos|ibamos|paramos|dejé|quedé)\b"
-    r"|\b(?:donde|dónde) lo dejamos\b|\bqué (?:hicimos|estábamos haciendo|hacíamos|queda por hacer)\b(?:.*\b(?:ayer|última vez|última sesión)\b|\W*$)"
-    r"|\b(?:onde|em que ponto|em que) (?:nós )?(?:paramos|ficamos|estávamos|parámos)\b|\bo que (?:fizemos|estávamos fazendo)\b(?:.*\b(?:ontem|última)\b|\W*$)"
-    r"|\bdove (?:eravamo|ci eravamo|siamo) (?:rimasti|arrivati)\b|\b(?:última sesión|última sessão|ultima sessione)\b"
-    # French
-    r"|\boù (?:en )?(?:étions-nous|étais-je|en étions|en est-on|est-ce qu['’]on (?:en était|s['’]était arrêté)|on (?:en était|s['’]était arrêté))"
-    r"|\bon (?:en était|s['’]était arrêtés?) où\b|\bsur quoi (?:travaill\w+|on travaillait|étions)|\bqu['’](?:avons|avions)-nous fait\b|\bla dernière fois\b.*\b(?:où|arrêt)"
-    # Chinese, Japanese
-    r"|上次.{0,8}(?:做到|进行到|停在|到哪|做了什么|干到)|(?:做到|进行到|停)哪(?:里|儿|了)|继续上次|接着上次|(?:之前|刚才|昨天)(?:我们)?(?:在)?(?:做|干)(?:什么|到哪)"
-    r"|前回.{0,6}(?:どこまで|続き|何を|の作業)|どこまで(?:やり|進|終わ|でき)|(?:続き|途中)から|昨日(?:は)?(?:何を|どこまで)",
-    re.IGNORECASE,
-)
+_ASKED = lazy("|".join(cues_of(__file__)["asked"].values()), re.IGNORECASE)  # in the languages people type
 
 
 def asks_for_it(question: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from holdfast.model.fence import defused
 from holdfast.model.ids import short
 from holdfast.model.record import Record
-from holdfast.model.text import headline, shorten, tokens_of
+from holdfast.model.text import filled, headline, shorten, tokens_of
 from holdfast.policy.ranking.scar_wordings import wording
 
 FORMATS = ("full", "compact", "gate")
@@ -29,31 +29,29 @@ class Brief:
 
 def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief:
     """Return the records that matter to a plan in one of three formats, within a token budget."""
-    ordered = sorted(records, key=lambda record: (not is_blocking(record), record.source == "starter", _rank(record)))
-    blocking = [record for record in ordered if is_blocking(record)]
-    if form == "gate":
-        return _gate(plan, [record for record in ordered if is_blocking(record) or _is_critical(record)], budget)
-    write = _whole if form == "full" else _line
-    head = f"What is known about: {shorten(plan, LINE)}"
-    return _packed(head, [(record, write(record)) for record in ordered], budget, len(blocking))
+
+    def rank(record: Record) -> tuple[bool, bool, int]:
+        severity = _ORDER.get(str(record.fields.get("severity")), len(_ORDER))
+        return not is_blocking(record), record.source == "starter", severity
+
+    ordered = sorted(records, key=rank)
+    write, head, blocking = _line, f"What is known about: {shorten(plan, LINE)}", sum(map(is_blocking, ordered))
+    if form == "full":
+        write = _whole
+    elif form == "gate":  # what stops a plan: scars with a check to run, and critical ones, which must be considered
+        critical = [one for one in ordered if one.fields.get("severity") == "critical" and one.source != "starter"]
+        ordered = [record for record in ordered if is_blocking(record) or record in critical]
+        if not ordered:
+            text = clipped(f"PASS: nothing blocks {shorten(plan, 60)}", budget)
+            return Brief(text=text, tokens=tokens_of(text))
+        head = "STOP until verified:" if is_blocking(ordered[0]) else "STOP until considered:"
+        blocking = len(ordered)
+    return _packed(head, [(record, write(record)) for record in ordered], budget, blocking)
 
 
 def is_blocking(record: Record) -> bool:
     """True if work must stop until the record's check was run."""
     return record.fields.get("blocking") is True
-
-
-def _is_critical(record: Record) -> bool:
-    return record.fields.get("severity") == "critical" and record.source != "starter"
-
-
-def _gate(plan: str, stopping: Sequence[Record], budget: int) -> Brief:
-    """Return what stops a plan: scars with a check to run, and critical ones, which must be considered."""
-    if not stopping:
-        text = clipped(f"PASS: nothing blocks {shorten(plan, 60)}", budget)
-        return Brief(text=text, tokens=tokens_of(text))
-    head = "STOP until verified:" if is_blocking(stopping[0]) else "STOP until considered:"
-    return _packed(head, [(record, _line(record)) for record in stopping], budget, len(stopping))
 
 
 def _packed(head: str, parts: Sequence[tuple[Record, str]], budget: int, blocking: int) -> Brief:
@@ -85,20 +83,18 @@ def _line(record: Record) -> str:
 
 
 def _whole(record: Record) -> str:
-    parts = [f"## {_label(record)} {record.title}", record.body if record.body != record.title else ""]
-    parts += [
-        f"{name}: {shorten(text, 300)}"
-        for name in ("why", "rationale")
-        if isinstance(text := record.fields.get(name), str)
-    ]
-    counter_arguments = record.fields.get("counter_arguments")
-    parts += [f"against it: {'; '.join(counter_arguments)}"] if isinstance(counter_arguments, list) else []
-    parts += [
+    reasons = {name: text for name in ("why", "rationale") if isinstance(text := record.fields.get(name), str)}
+    against = record.fields.get("counter_arguments")
+    parts = filled(
+        f"## {_label(record)} {record.title}",
+        record.body != record.title and record.body,
+        *(f"{name}: {shorten(text, 300)}" for name, text in reasons.items()),
+        isinstance(against, list) and f"against it: {'; '.join(against)}",
         wording(record, "steps"),
         _verification(record).strip(),
         f"({short(record.id)}, {record.created_at[:10]})",
-    ]
-    return "\n".join(part for part in parts if part)
+    )
+    return "\n".join(parts)
 
 
 def _label(record: Record) -> str:
@@ -113,10 +109,6 @@ def _verification(record: Record) -> str:
     command_list = "; ".join(commands) if isinstance(commands, list) else ""
     expected = record.fields.get("must_show")
     return f" Run: {command_list}" * bool(command_list) + f" Must show: {expected}" * bool(expected)
-
-
-def _rank(record: Record) -> int:
-    return _ORDER.get(str(record.fields.get("severity")), len(_ORDER))
 
 
 def clipped(text: str, budget: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from holdfast.model.fence import attribute, inline
 from holdfast.model.ids import short
 from holdfast.model.record import Record
-from holdfast.model.text import counted, flat, shorten, tokens_of
+from holdfast.model.text import counted, filled, flat, shorten, tokens_of
 from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.brief_order import SHOWN_FROM
 from holdfast.policy.ranking.diversity import shared_out
@@ -91,8 +91,9 @@ def collapsed(lines: Sequence[Line]) -> list[Line]:
     kept, texts = list[Line](), list[frozenset[str]]()
     for line in lines:
         own = words(f"{line.record.title} {line.record.body[:COMPARED]}")
-        near = [(index, _share(own, other)) for index, other in enumerate(texts)]
-        same = next((index for index, share in near if share >= SAME and _same(kept[index].record, line.record)), None)
+        alike = (index for index, other in enumerate(texts) if len(own & other) >= SAME * max(1, len(own), len(other)))
+        # Two that differ in a number, a name or a negation do not say the same.
+        same = next((index for index in alike if _marks(kept[index].record) == _marks(line.record)), None)
         if same is not None:
             kept[same] = replace(kept[same], alike=kept[same].alike + 1)
             continue
@@ -134,16 +135,13 @@ def _in_turn(lines: Sequence[Line], *, is_small: bool) -> list[Line]:
     order = list[tuple[int, Line]]()
     for kinds, most in SECTIONS.values():
         own = [line for line in lines if line.record.kind in kinds]
-        kept = own if is_small else _without_crowding([line for line in own if line.standing >= SHOWN_FROM], most)
-        order += [(line.standing - STEP * place, line) for place, line in enumerate(kept)]
+        if not is_small:  # the first lines, with no source over its quota while others are left
+            high = [line for line in own if line.standing >= SHOWN_FROM]
+            came = {line.record.id: line.came for line in high}
+            ids = {record.id for record in shared_out([line.record for line in high], most, came)}
+            own = [line for line in high if line.record.id in ids]
+        order += [(line.standing - STEP * place, line) for place, line in enumerate(own)]
     return [line for _, line in sorted(order, key=lambda each: -each[0])]
-
-
-def _without_crowding(lines: Sequence[Line], most: int) -> list[Line]:
-    """Return the first lines, with no source over its quota while others are left."""
-    came = {line.record.id: line.came for line in lines}
-    ids = {record.id for record in shared_out([line.record for line in lines], most, came)}
-    return [line for line in lines if line.record.id in ids]
 
 
 def _grouped(chosen: Sequence[Line], rows: Mapping[str, str]) -> dict[str, list[str]]:
@@ -155,13 +153,15 @@ def _grouped(chosen: Sequence[Line], rows: Mapping[str, str]) -> dict[str, list[
 
 
 def _text(page: Page, groups: Mapping[str, Sequence[str]], left: int) -> str:
-    parts = [f'<holdfast-brief project="{attribute(page.project)}">']
-    parts += ["Notes from earlier sessions, to be checked where it matters."]
-    parts += [clipped(inline(page.state), 120)] if page.state else []
-    for heading, rows in groups.items():
-        parts += [f"{heading}:", *rows] if rows else []
-    parts += [f"Not listed: {counted(left, 'memory')}. Search with {page.finder}." if left > 0 else ""]
-    return "\n".join([part for part in parts if part] + ["</holdfast-brief>"])
+    parts = filled(
+        f'<holdfast-brief project="{attribute(page.project)}">',
+        "Notes from earlier sessions, to be checked where it matters.",
+        page.state and clipped(inline(page.state), 120),
+        *(line for heading, rows in groups.items() if rows for line in (f"{heading}:", *rows)),
+        left > 0 and f"Not listed: {counted(left, 'memory')}. Search with {page.finder}.",
+        "</holdfast-brief>",
+    )
+    return "\n".join(parts)
 
 
 def _row(line: Line, longest: int) -> str:
@@ -181,14 +181,6 @@ def _content(record: Record) -> str:
     return body if body.startswith(title) or not title else record.title if not body else f"{record.title}: {body}"
 
 
-def _share(first: frozenset[str], second: frozenset[str]) -> float:
-    return len(first & second) / max(len(first), len(second)) if first and second else 0.0
-
-
-def _same(first: Record, second: Record) -> bool:
-    """True if two texts differ in no number, name or negation."""
-    return _marks(_content(first)) == _marks(_content(second))
-
-
-def _marks(text: str) -> frozenset[str]:
-    return frozenset(match[0].lower() for match in _TELLING.finditer(text))
+def _marks(record: Record) -> frozenset[str]:
+    """Return the numbers, names and negations of a record."""
+    return frozenset(match[0].lower() for match in _TELLING.finditer(_content(record)))

@@ -1,15 +1,19 @@
-"""Decide at which commands and files a record is injected: by its own triggers, or by those that its text implies."""
+"""Decide at which commands and files a record is injected, by its own triggers or those that its text implies; and write its warning."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from holdfast.model.fence import inline
+from holdfast.model.ids import short
 from holdfast.model.record import Record
+from holdfast.model.text import filled, shorten
 from holdfast.policy.activity.patterns import compiled
 from holdfast.policy.sessions.warned_places import sites_in
 
 LONGEST, MOST_SET = 200, 20  # characters of a trigger, and triggers of a record
 MOST_WILDCARDS = 6
+LONGEST_PART, MOST_STEPS = 300, 3  # of a warning: characters of each line, and steps of its remedy
 SPEAKING = frozenset({"scar", "anti_pattern"})
 _WILDCARD = re.compile(r"\[[^\]]*\]|[*?]+")
 _LITERAL = re.compile(r"[^\W_]{2}")
@@ -74,6 +78,28 @@ def warns_at(record: Record) -> str:
     return f"{listed} (inferred from its text)" if listed and not record.triggers else listed
 
 
+def warning_of(record: Record) -> str:
+    """Return what an agent reads at the command or file of a scar: one line each for lesson, reason, excuses and remedy."""
+    severity = record.fields.get("severity")
+    kind = inline(f"{severity} {record.kind}" if severity else record.kind)
+    title, body = record.title.strip(), record.body.strip()
+    start = title.rstrip("….").rstrip()
+    # The lesson and the rest of the text, without saying anything twice.
+    lesson, reason = (title, "" if body.lower() in title.lower() else body)
+    if not start or body.lower().startswith(start.lower()):
+        lesson, reason = body, ""
+    excuses = _texts(record, "counter_arguments")[:MOST_STEPS]
+    steps = _texts(record, "action_protocol") or _texts(record, "solution_approach")
+    reason = " ".join((reason, *(text for text in _texts(record, "why") if text not in record.body))).strip()
+    lines = filled(
+        f"Holdfast: {kind} {short(record.id)}: {inline(shorten(lesson, LONGEST_PART))}",
+        reason and f"Why: {inline(shorten(reason, LONGEST_PART))}",
+        excuses and f"You may think: {inline(shorten('; '.join(excuses), LONGEST_PART))}",
+        steps and f"Instead: {inline(shorten('; '.join(steps[:MOST_STEPS]), LONGEST_PART))}",
+    )
+    return "\n".join(lines)
+
+
 def inferred(record: Record) -> list[str]:
     """Return the triggers that the text of a warning implies, and the files it cites."""
     title = "" if record.title.strip() in record.body else f"{record.title.strip().rstrip('.')}. "
@@ -103,5 +129,5 @@ def _texts(record: Record, *names: str) -> list[str]:
     texts: list[str] = []
     for name in names:
         value = record.fields.get(name)
-        texts += map(str, value) if isinstance(value, list) else [value] if isinstance(value, str) else []
+        texts += map(str, value) if isinstance(value, list) else [value] if isinstance(value, str) and value else []
     return texts

@@ -1,135 +1,88 @@
-"""The actions of the tools `session`, `thread` and `explore`, by name: the verb of each and the page it answers with."""
+"""The actions of the tools `session`, `thread` and `explore`: rows.txt has the verb of each and the page it answers with."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from holdfast.model.query import Query
+from holdfast.model.record import Record
 from holdfast.surfaces.core.text import clusters, page, refusal_of
+from holdfast.surfaces.maps import Terms, read_rows
 from holdfast.surfaces.phrases import line
 from holdfast.surfaces.tool import Call
-from holdfast.verbs.capture.mining import mined
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.hot import hot_set
-from holdfast.verbs.records.read import list_records, list_scopes
-from holdfast.verbs.search.graph import connected
-from holdfast.verbs.search.observations import timeline
-from holdfast.verbs.search.predict import predict
-from holdfast.verbs.sessions import thread as threads
-from holdfast.verbs.sessions.analyze import activity, blind_spots, patterns, reflections, topics_of, wordings
+from holdfast.verbs.records.read import list_records
+from holdfast.verbs.sessions.analyze import activity, blind_spots, topics_of, wordings
 from holdfast.verbs.sessions.close import LEARNINGS, close, payload_file
-from holdfast.verbs.sessions.scars import candidates, effects, unanswered
-from holdfast.verbs.sessions.session import contents_of, list_sessions, only_open, refresh, start
-from holdfast.verbs.sessions.thread import dismiss, promote, suggestions
-from holdfast.verbs.sessions.transcript import save_transcript, search_transcripts
+from holdfast.verbs.sessions.scars import unanswered
+from holdfast.verbs.sessions.session import contents_of, only_open
+from holdfast.verbs.sessions.session import start as start_session
+from holdfast.verbs.sessions.thread import Known, Opened, dismiss
+from holdfast.verbs.sessions.thread import open_thread as open_one
+from holdfast.verbs.sessions.transcript import save_transcript
 from holdfast.verbs.truth.compare import compare_now
-from holdfast.verbs.truth.consolidate import proposals
+from holdfast.verbs.truth.consolidate import Proposals, proposals
 from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
 from holdfast.verbs.upkeep.doctor import status
-from holdfast.verbs.upkeep.health import health, quality
+from holdfast.verbs.upkeep.health import health
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
-    """The arguments of a tool with actions; each action uses those it needs."""
-
-    id: str = ""
-    text: str = ""
-    title: str = ""
-    issue: str = ""
-    note: str = ""
-    close_type: str = "standard"
-    payload: Mapping[str, Any] = field(default_factory=dict)
-    force: bool = False
-    days: int = 30
-    limit: int = 20
+def act(tool: str, action: str, call: Call, **arguments: Any) -> str:
+    """Run an action of a tool and return what it answers."""
+    answer: str = ROWS[f"{tool}.{action}"].run(call.memory, arguments, TERMS, call)
+    return answer
 
 
-Action = Callable[[Memory, Arguments], str]
+def actions_of(tool: str) -> tuple[str, ...]:
+    """Return the names of a tool's actions."""
+    return tuple(name.partition(".")[2] for name in ROWS if name.startswith(f"{tool}."))
 
 
-def _start(call: Call, args: Arguments) -> str:
-    memory, opened = start(call.memory, session=args.id, title=args.title, issue=args.issue, force=args.force)
+def start(memory: Memory, call: Call, session: str, title: str, issue: str, force: bool) -> str:
+    """Start or resume a session; later calls act in it."""
+    memory, opened = start_session(memory, session=session, title=title, issue=issue, force=force)
     call.acting.context = memory.context
     return page("opening", opened=opened, payload_file=payload_file(memory, opened.session.id))
 
 
-def _close(call: Call, args: Arguments) -> str:
-    scars = unanswered(call.memory, args.id and contents_of(call.memory, args.id).session.id)
-    outcome = close(call.memory, session=args.id, close_type=args.close_type, payload=args.payload)
-    return page("closing", outcome=outcome, scars=scars)
+def close_session(memory: Memory, session: str, close_type: str, payload: Mapping[str, Any]) -> str:
+    """Close a session, and name the scars that it left without an answer."""
+    scars = unanswered(memory, session and contents_of(memory, session).session.id)
+    return page("closing", outcome=close(memory, session=session, close_type=close_type, payload=payload), scars=scars)
 
 
-def _show(call: Call, args: Arguments) -> str:
-    session = args.id or only_open(call.memory).id
-    return page("session", left=contents_of(call.memory, session), topics=topics_of(call.memory, session))
+def show_session(memory: Memory, session: str) -> str:
+    """Return a session with what it left and its topics; default: the active one."""
+    session = session or only_open(memory).id
+    return page("session", left=contents_of(memory, session), topics=topics_of(memory, session))
 
 
-def _save_transcript(call: Call, args: Arguments) -> str:
-    form = "json" if args.text.lstrip().startswith("{") else "markdown"
-    transcript = save_transcript(call.memory, args.text, session=args.id, form=form)
-    return f"Saved the transcript of {transcript.session}: {transcript.tokens} tokens, credentials masked."
+def save(memory: Memory, session: str, text: str) -> Any:
+    """Save a transcript, in the form that its beginning shows."""
+    form = "json" if text.lstrip().startswith("{") else "markdown"
+    return save_transcript(memory, text, session=session, form=form)
 
 
-SESSION: dict[str, Callable[[Call, Arguments], str]] = {
-    "start": _start,
-    "refresh": lambda call, _: page("opening", opened=refresh(call.memory)),
-    "close": _close,
-    "list": lambda call, args: page("sessions", sessions=list_sessions(call.memory, limit=args.limit)),
-    "show": _show,
-    "patterns": lambda call, args: page("patterns", patterns=patterns(call.memory, days=args.days)),
-    "save_transcript": _save_transcript,
-    "search_transcripts": lambda call, args: page(
-        "passages", pieces=search_transcripts(call.memory, args.text, limit=min(args.limit, 50))
-    ),
-}
-
-
-def _open(memory: Memory, args: Arguments) -> str:
-    outcome = threads.open_thread(memory, args.text, issues=(args.issue,) if args.issue else (), force=args.force)
-    if not isinstance(outcome, threads.Opened | threads.Known):
+def open_thread(memory: Memory, text: str, issue: str, force: bool) -> str:
+    """Open a thread, or touch one about the same."""
+    outcome = open_one(memory, text, issues=(issue,) if issue else (), force=force)
+    if not isinstance(outcome, Opened | Known):
         return refusal_of(outcome)
-    return page("thread_done", word="Opened", thread=outcome.thread, known=isinstance(outcome, threads.Known))
+    return page("thread_done", word="Opened", thread=outcome.thread, known=isinstance(outcome, Known))
 
 
-def _dismiss(memory: Memory, args: Arguments) -> str:
-    record, left = dismiss(memory, args.id)
+def dismiss_suggestion(memory: Memory, reference: str) -> str:
+    """Dismiss a suggested thread, and report whether it may come back."""
+    record, left = dismiss(memory, reference)
     again = f"It comes back if its topic does, {left} more times at most." if left > 0 else "It will not come back."
     return f"Dismissed {line(record)}. {again}"
 
 
-def _done(word: str, act: Callable[[Memory, Arguments], threads.Thread]) -> Action:
-    """Return the action that does something with one thread."""
-    return lambda memory, args: page("thread_done", word=word, thread=act(memory, args))
-
-
-THREAD: dict[str, Action] = {
-    "list": lambda memory, _: page(
-        "threads", threads=threads.open_threads(memory), nothing="No thread is open. thread(open, text) creates one."
-    ),
-    "open": _open,
-    "touch": _done("Touched", lambda memory, args: threads.touch(memory, args.id or args.text)),
-    "resolve": _done("Resolved", lambda memory, args: threads.resolve(memory, args.id or args.text, args.note)),
-    "reopen": _done("Reopened", lambda memory, args: threads.reopen(memory, args.id)),
-    "resolved": lambda memory, args: page(
-        "threads", threads=threads.resolved_threads(memory, limit=args.limit), nothing="No thread was resolved yet."
-    ),
-    "triage": lambda memory, _: page("triage", stages=threads.triage(memory)),
-    "suggestions": lambda memory, _: page("suggestions", records=suggestions(memory)),
-    "promote": lambda memory, args: f"Opened {line(promote(memory, args.id))}",
-    "dismiss": _dismiss,
-}
-
-
-def _timeline(memory: Memory, args: Arguments) -> str:
-    half = max(1, args.limit // 2)
-    return page("records", records=timeline(memory, args.id, before=half, after=half))
-
-
-def _log(memory: Memory, args: Arguments) -> str:
-    kinds = (args.text,) if args.text else (*LEARNINGS, "decision")
-    records = list_records(memory, Query.of(kinds=kinds, limit=args.limit)).records
-    return page("records", records=records, head="Latest first:", nothing="No lesson or decision was saved yet.")
+def latest(memory: Memory, kind: str, limit: int) -> list[Record]:
+    """Return the latest lessons and decisions, or the latest memories of one kind."""
+    kinds = (kind,) if kind else (*LEARNINGS, "decision")
+    return list(list_records(memory, Query.of(kinds=kinds, limit=limit)).records)
 
 
 def analytics(memory: Memory, *, days: int, agent: str = "") -> dict[str, Any]:
@@ -138,21 +91,24 @@ def analytics(memory: Memory, *, days: int, agent: str = "") -> dict[str, Any]:
     return {"activity": done, "spots": blind_spots(memory, days=days), "compared": wordings(memory, days=days)}
 
 
-def _contradictions(memory: Memory, args: Arguments) -> str:
-    if args.id:
-        return page("conflicts", record=find(memory, args.id).record, clashes=conflicts(memory, args.id))
+def contradictions(memory: Memory, reference: str, limit: int) -> str:
+    """Return what contradicts a memory, or every contradiction."""
+    if reference:
+        return page("conflicts", record=find(memory, reference).record, clashes=conflicts(memory, reference))
     compare_now(memory)
-    return page("disputes", disputes=open_contradictions(memory, limit=args.limit))
+    return page("disputes", disputes=open_contradictions(memory, limit=limit))
 
 
-def _duplicates(memory: Memory, args: Arguments) -> str:
+def duplicates(memory: Memory, limit: int) -> Proposals:
+    """Return what could be merged, after comparing what is new."""
     compare_now(memory)
-    return page("proposals", proposals=proposals(memory, limit=args.limit))
+    return proposals(memory, limit=limit)
 
 
-def _health(memory: Memory, args: Arguments) -> str:
-    state = page("state", status=status(memory), scars=unanswered(memory))
-    return f"{state}\n{page('health', health=health(memory, days=args.days))}"
+def state(memory: Memory, days: int) -> str:
+    """Return what is stored, and its health."""
+    shown = page("state", status=status(memory), scars=unanswered(memory))
+    return f"{shown}\n{page('health', health=health(memory, days=days))}"
 
 
 def hot(memory: Memory) -> dict[str, Any]:
@@ -161,20 +117,5 @@ def hot(memory: Memory) -> dict[str, Any]:
     return {"groups": clusters(members), "size": len(members)}
 
 
-EXPLORE: dict[str, Action] = {
-    "timeline": _timeline,
-    "graph": lambda memory, args: page("links", graph=connected(memory, args.id)),
-    "log": _log,
-    "analytics": lambda memory, args: page("activity", days=args.days, **analytics(memory, days=args.days)),
-    "reflections": lambda memory, args: page("replies", reflections=reflections(memory, days=args.days)),
-    "scars": lambda memory, args: page("effects", effects=effects(memory, days=args.days)),
-    "candidates": lambda memory, _: page("candidates", candidates=candidates(memory)),
-    "contradictions": _contradictions,
-    "duplicates": _duplicates,
-    "mined": lambda memory, args: page("mined", candidates=mined(memory, limit=args.limit)),
-    "scopes": lambda memory, _: page("scopes", scopes=list_scopes(memory)),
-    "hot": lambda memory, _: page("hot", **hot(memory)),
-    "next": lambda memory, args: page("predictions", predictions=predict(memory, args.id)),
-    "quality": lambda memory, args: page("quality", quality=quality(memory, days=args.days), days=args.days),
-    "health": _health,
-}
+TERMS = Terms(filters={"half": lambda limit: max(1, limit // 2), "line": line})
+ROWS = read_rows(Path(__file__).parent, globals())

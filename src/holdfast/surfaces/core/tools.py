@@ -12,9 +12,8 @@ from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.plan_brief import clipped
 from holdfast.surfaces import phrases
-from holdfast.surfaces.core import actions
 from holdfast.surfaces.core import text as texts
-from holdfast.surfaces.core.actions import Arguments
+from holdfast.surfaces.core.actions import act, actions_of
 from holdfast.surfaces.core.text import page
 from holdfast.surfaces.tool import Call, Surface
 from holdfast.verbs.records import lifecycle
@@ -172,7 +171,7 @@ def forget(
 @surface.tool("Work in sessions")
 def session(
     call: Call,
-    action: Annotated[str, Asked("", choices=tuple(actions.SESSION))],
+    action: Annotated[str, Asked("", choices=actions_of("session"))],
     id: Annotated[str, "If not the active one."] = "",  # noqa: A002
     title: Annotated[str, "start: what it is about."] = "",
     issue: str = "",
@@ -187,14 +186,14 @@ def session(
 
     start returns what the last one left. patterns: what recurs across sessions.
     """
-    args = Arguments(id=id, title=title, issue=issue, close_type=close_type, payload=payload, text=text, force=force)
-    return actions.SESSION[action](call, args)
+    asked = {"id": id, "title": title, "issue": issue, "close_type": close_type}
+    return act("session", action, call, **asked, payload=payload, text=text, force=force)
 
 
 @surface.tool("Keep track of unfinished work")
 def thread(
     call: Call,
-    action: Annotated[str, Asked("", choices=tuple(actions.THREAD))],
+    action: Annotated[str, Asked("", choices=actions_of("thread"))],
     id: Annotated[str, "Its id, place (#2, oldest first) or part of its text."] = "",  # noqa: A002
     text: Annotated[str, "open: what is left to do."] = "",
     issue: str = "",
@@ -205,7 +204,7 @@ def thread(
 
     triage groups them by stage. suggestions are recurring topics: promote or dismiss them.
     """
-    return actions.THREAD[action](call.memory, Arguments(id=id, text=text, issue=issue, note=note, force=force))
+    return act("thread", action, call, id=id or text, text=text, issue=issue, note=note, force=force)
 
 
 @surface.tool("Brief a sub-agent", read_only=True)
@@ -243,14 +242,13 @@ def absorb(
 @surface.tool("Explore the memory", read_only=True)
 def explore(
     call: Call,
-    view: Annotated[str, Asked("", choices=tuple(actions.EXPLORE))],
+    view: Annotated[str, Asked("", choices=actions_of("explore"))],
     about: Annotated[str, "timeline: an id or a question; graph, next, contradictions: an id; log: a kind."] = "",
     days: int = 30,
     limit: int = 20,
 ) -> str:
     """Look around: near a memory, what comes next, lessons, sessions, scars by effect, health."""
-    args = Arguments(id=about, text=about, days=max(1, days), limit=min(100, max(1, limit)))
-    return actions.EXPLORE[view](call.memory, args)
+    return act("explore", view, call, id=about, days=max(1, days), limit=min(100, max(1, limit)))
 
 
 @surface.tool("Help", read_only=True)

@@ -315,7 +315,7 @@ def _learnings(memory: Memory) -> int:
 
 def gitmem_help(memory: Memory) -> dict[str, Any]:
     """List the tools with their short names."""
-    tools = CONTRACT.promises
+    tools = CONTRACT.tools.values()
     width = max(len(tool.name) for tool in tools)
     return {"version": __version__, "tools": tools, "status": doctor.status(memory), "width": width}
 

@@ -20,8 +20,7 @@ from holdfast.policy.activity.patterns import compiled, names_in
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.outcomes import distinctive
 from holdfast.policy.sessions.plan_brief import is_blocking
-from holdfast.policy.sessions.triggers import SPEAKING, Places, places_of
-from holdfast.policy.sessions.warning import warning_of
+from holdfast.policy.sessions.triggers import SPEAKING, Places, places_of, warning_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.sessions.opening_brief import SessionBrief, brief_parts, newest_records, without_crowding

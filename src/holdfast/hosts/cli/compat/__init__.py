@@ -1,26 +1,38 @@
 """`holdfast compat`: the commands of other systems, with the names and options of their documents."""
 
-from importlib import import_module
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import click
 
-# Each module has its commands as `group`, and is imported when one of them is called.
-SYSTEMS = ("gitmem", "memory-mcp", "git-notes", "claude-mem", "bettermemory")
+from holdfast import __version__
+from holdfast.hosts.cli.commands import Entry, read
+from holdfast.model.kinds import KINDS
+
+SYSTEMS = read(Path(__file__).with_name("commands.txt"))["Systems"]
+WORDS: dict[str, Any] = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+# The ten namespaces of git-notes-memory, and the kind that takes the memories of each.
+NAMESPACES = {name: kind.name for kind in KINDS.values() if (name := kind.names.get("git-notes"))} | {
+    "learnings": "learning",
+    "patterns": "pattern",
+    "progress": "progress",
+}
 
 
-@click.command("compat", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("system", type=click.Choice(SYSTEMS), metavar="SYSTEM")
+@click.command("compat", context_settings=WORDS)
+@click.argument("system", type=click.Choice(list(SYSTEMS)), metavar="SYSTEM")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND [OPTIONS]...")
 @click.pass_context
 def compat_command(ctx: click.Context, system: str, words: tuple[str, ...]) -> None:
-    """Run a command of another system, as its documents write it.
+    """Run a command of another system, as its documents write it."""
+    from holdfast.hosts.cli.main import Lazy
 
-    SYSTEM is gitmem, memory-mcp, git-notes, claude-mem or bettermemory; its defaults and environment variables are in force. `holdfast compat
-    SYSTEM --help` lists its commands.
-    """
-    group: click.Group = import_module(f"holdfast.hosts.cli.compat.{system.replace('-', '_')}").group
     root = ctx.find_root()
     root.obj = {**root.obj, "preset": system}
+    group = Lazy("compat", entries=SYSTEMS).get_command(ctx, system)
+    assert group is not None
+    click.version_option(__version__, "--version", message="holdfast %(version)s")(group)
     with group.make_context(f"compat {system}", list(words), parent=root) as own:
         group.invoke(own)
 
@@ -39,14 +51,42 @@ def run(*words: str, **flags: bool | tuple[str, ...]) -> None:
         command.invoke(own)
 
 
-def version_option() -> click.Option:
-    """Return the option that prints the version of Holdfast."""
+def passing(work: Callable[[tuple[str, ...]], None], name: str = "", **settings: Any) -> click.Command:
+    """Return a command that gets its words as they were typed."""
+    words = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)
+    return click.Command(name, WORDS, callback=work, params=[words], **settings)
 
-    def show(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-        if value:
-            from holdfast import __version__
 
-            click.echo(f"holdfast {__version__}")
-            ctx.exit()
+def alias(entry: Entry) -> click.Command:
+    """Return a command that runs one of ours with its options in our words."""
 
-    return click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=show)
+    def pass_on(words: tuple[str, ...]) -> None:
+        ours, unused = translated(entry, words)
+        if unused:
+            click.echo(f"Without effect here: {', '.join(unused)}.", err=True)
+        run(*ours)
+
+    ours = f"This is `holdfast {entry.module[1:]}`, and takes its options too."
+    return passing(pass_on, entry.path.split()[-1], help=f"{entry.line}\n\n{ours}")
+
+
+def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return our command for the words of one of theirs, and the options that have no counterpart here."""
+    rows = {theirs: ours for theirs, _, ours in (row.partition("  ") for row in entry.parameters.values())}
+    with_values = {theirs.split()[0] for theirs in rows if " " in theirs}
+    left, ours, unused = list(words), entry.module[1:].split(), list[str]()
+    if left and left[0] in rows and not left[0].startswith("-"):
+        ours = rows[left.pop(0)].split()
+    while left:
+        word = left.pop(0)
+        name, _, value = word.partition("=")
+        if name not in rows and name not in with_values:
+            ours.append(word)
+            continue
+        if name in with_values:
+            value = value or (left.pop(0) if left else "")
+            value = NAMESPACES.get(value, value) if name == "--namespace" else value
+        chosen = rows.get(f"{name} {value}" if value else name, rows.get(f"{name} N", ""))
+        unused += [] if chosen else [name]
+        ours += [value if part == "N" else part for part in chosen.split() if part != "."]
+    return ours, unused

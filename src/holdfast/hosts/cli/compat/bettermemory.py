@@ -3,16 +3,15 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import click
 
 from holdfast.compose.adapters import bettermemory_document
 from holdfast.hosts.cli.command import Result, command
-from holdfast.hosts.cli.compat import run, version_option
+from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import print_json
 from holdfast.hosts.cli.setup import look_around
-from holdfast.hosts.cli.values import Days, DryRun, Output
 from holdfast.hosts.setup.apply import snippet
 from holdfast.hosts.setup.clients import CLIENTS
 from holdfast.hosts.setup.edits import Member
@@ -20,7 +19,6 @@ from holdfast.hosts.setup.plan import file_of
 from holdfast.hosts.setup.shapes import instructions, stdio
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.ids import days_between
-from holdfast.model.request import Asked
 from holdfast.model.scope import check_scopes, project_of_remote
 from holdfast.model.text import counted
 from holdfast.surfaces.bettermemory.tools import ROWS, TERMS
@@ -32,24 +30,17 @@ from holdfast.verbs.upkeep.erasing import erase
 
 NAME = "bettermemory"
 WARNED, FAILED = 1, 2  # exit codes of `doctor`
-Scopes = Annotated[tuple[str, ...], Asked("Only this scope.")]
 
 
-@click.group("bettermemory", invoke_without_command=True, params=[version_option()])
-@click.pass_context
-def group(ctx: click.Context) -> None:
-    """Run the commands of bettermemory; without one, the server over stdio."""
-    if ctx.invoked_subcommand is None:
-        run("mcp", "--surface", NAME)
+@command(json=False)
+def bettermemory_command() -> None:
+    """Run the server over stdio."""
+    run("mcp", "--surface", NAME)
 
 
-@command(under=group)
-def init(
-    *,
-    client: Annotated[str | None, Asked("Set up this client; default: print what to add by hand.")] = None,
-    print_only: Annotated[bool, Asked("Print the entry; write nothing.")] = False,
-    with_addendum: Annotated[bool, Asked("Also print the policy for agents.")] = False,
-    as_json: bool = False,
+@command()
+def init_command(
+    *, client: str | None = None, print_only: bool = False, with_addendum: bool = False, as_json: bool = False
 ) -> Result:
     """Set up a client, or print what to add to one by hand."""
     if client and not print_only and not as_json:
@@ -71,8 +62,8 @@ def init(
     return value, lambda: click.echo("\n".join(lines))
 
 
-@command(under=group)
-def doctor(*, as_json: bool = False) -> None:
+@command()
+def doctor_command(*, as_json: bool = False) -> None:
     """Check the installation. Exit code 0: fine, 1: warnings, 2: broken."""
     try:
         run("doctor", json=as_json)
@@ -82,14 +73,8 @@ def doctor(*, as_json: bool = False) -> None:
         raise click.exceptions.Exit(WARNED if end.exit_code else 0) from None
 
 
-@command(under=group)
-def health(
-    memory: Memory,
-    *,
-    days: Days = 30,
-    top_k: Annotated[int, Asked("How many of the most used.")] = 10,
-    min_applied: Annotated[int, Asked("Uses from which a memory is heavily used.")] = 3,
-) -> Result:
+@command()
+def health_command(memory: Memory, *, days: int = 30, top_k: int = 10, min_applied: int = 3) -> Result:
     """Report what makes the memory less useful: the data of memory_health."""
     asked = {"window_days": days, "heavily_used_top_k": top_k, "min_applied": min_applied}
     report = ROWS["memory_health"].run(memory, asked, TERMS)
@@ -108,13 +93,9 @@ def health(
     return report, "\n".join(lines)
 
 
-@command(under=group, json=False)
-def export(
-    memory: Memory,
-    *,
-    output: Output = None,
-    no_tombstones: Annotated[bool, Asked("Only active memories.")] = False,
-    scopes: Scopes = (),
+@command(json=False)
+def export_command(
+    memory: Memory, *, output: Path | None = None, no_tombstones: bool = False, scopes: tuple[str, ...] = ()
 ) -> None:
     """Write memories and tombstones as one JSON document."""
     wanted = set(check_scopes(scopes))
@@ -136,26 +117,16 @@ def export(
     click.echo(f"{counted(len(records), 'memory')} written to {output}.", err=True)
 
 
-@group.group("tombstones")
-def removed() -> None:
-    """List removed memories, or delete them for good."""
-
-
-@command("list", under=removed)
-def list_removed(memory: Memory, *, scopes: Scopes = ()) -> Result:
+@command()
+def tombstones_list_command(memory: Memory, *, scopes: tuple[str, ...] = ()) -> Result:
     """List removed memories, and why they were removed."""
     rows = ROWS["memory_list_tombstones"].run(memory, {"auto_scope": False, "scopes": check_scopes(scopes)}, TERMS)
     lines = [f"{row['id']} removed {row['removed'][:10]}: {row['removed_reason']} | {row['summary']}" for row in rows]
     return rows, "\n".join(lines) or "No tombstones."
 
 
-@command(under=removed)
-def prune(
-    memory: Memory,
-    *,
-    days: Annotated[float, Asked("Days since the removal.", flag="--older-than")],
-    dry_run: DryRun = False,
-) -> Result:
+@command()
+def prune_command(memory: Memory, *, days: float, dry_run: bool = False) -> Result:
     """Delete removed memories for good, history included."""
     now = memory.clock.now()
     old = [record.id for record, gone in tombstones(memory, False) if days_between(gone["at"], now) >= days]
@@ -167,18 +138,9 @@ def prune(
     return value, "\n".join([head, *(f"  {id_}" for id_ in old)])
 
 
-@group.group("migrate")
-def migrate() -> None:
-    """Say which repository memories without one belong to."""
-
-
-@command(under=migrate, json=False)
-def origin(
-    memory: Memory,
-    *,
-    repo: Annotated[str | None, Asked("Remote of all memories that have none.")] = None,
-    routes: Annotated[tuple[str, ...], Asked("Remote for one scope.", flag="--scope-repo", metavar="SCOPE=URL")] = (),
-    dry_run: DryRun = False,
+@command(json=False)
+def origin_command(
+    memory: Memory, *, repo: str | None = None, routes: tuple[str, ...] = (), dry_run: bool = False
 ) -> None:
     """Move memories without a repository to one: by scope, else all of them with --repo."""
 

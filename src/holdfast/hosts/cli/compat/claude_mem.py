@@ -6,23 +6,23 @@ from typing import Literal
 import click
 
 from holdfast.hosts.cli.command import command, opened
-from holdfast.hosts.cli.compat import version_option
 from holdfast.surfaces.claude_mem import shapes
 from holdfast.verbs.records.read import called
 from holdfast.verbs.search.observations import recent
 
 EVENTS = {"session-init": "UserPromptSubmit", "observation": "PostToolUse", "summarize": "Stop"}
-group = click.Group("claude-mem", help="The commands of claude-mem.", params=[version_option()])
 
 
-@command(under=group, json=False)
-def start() -> None:
+@command(json=False)
+def start_command() -> None:
     """Report that nothing needs to be started: hooks start a worker that ends by itself."""
     click.echo("No worker is needed; `holdfast web --port 37777` serves the viewer and the HTTP interface.")
 
 
-@command(under=group, json=False)
-def hook(client: str, what: Literal["context", "user-message", "session-init", "observation", "summarize"]) -> None:
+@command(json=False)
+def hook_command(
+    client: str, what: Literal["context", "user-message", "session-init", "observation", "summarize"]
+) -> None:
     """Run one of its hooks: print the context of a session, or store the event on stdin. `user-message` does nothing."""
     if what == "user-message":  # it reported to the user, at the start of a session, that context was loaded
         return

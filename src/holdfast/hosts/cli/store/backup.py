@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -17,32 +16,17 @@ from holdfast.compose.settings import keep_out_of_git, store_folder
 from holdfast.compose.team import grant, move_store
 from holdfast.hosts.cli.command import Result, command, declined, settings
 from holdfast.hosts.cli.render import agreed, console, local, page, working
-from holdfast.hosts.cli.values import Yes
 from holdfast.model.errors import Invalid, NotFound, StoreBusy
 from holdfast.model.files import FILE
-from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.upkeep import doctor
 
 SHOWN = 10
-File = Annotated[Path | None, Asked("", form="file")]
 
 
 @command()
-def backup_command(
-    file: File = None,
-    *,
-    keep: Annotated[int | None, Asked("Keep only the newest N in the store's backups folder.", least=1)] = None,
-) -> Result:
-    """Copy the store to a private file, while others keep reading and writing.
-
-    Default: the folder `backups` next to the store. The copy is checked before it gets its name.
-
-    \b
-    holdfast store backup
-    holdfast store backup --keep 7
-    holdfast store backup /media/usb/holdfast.db
-    """
+def backup_command(file: Path | None = None, *, keep: int | None = None) -> Result:
+    """Copy the store to a private file, while others keep reading and writing."""
     if file and keep:
         raise Invalid("--keep is for backups next to the store.", hint="Omit FILE.")
     store = _store(exists=True)
@@ -56,11 +40,8 @@ def backup_command(
 
 
 @command()
-def restore_command(file: Annotated[Path, Asked("", form="file")], *, yes: Yes = False) -> Result:
-    """Replace the store by a backup. The current store is backed up first.
-
-    `holdfast restore ID` brings back a single memory that was retired.
-    """
+def restore_command(file: Path, *, yes: bool = False) -> Result:
+    """Replace the store by a backup. The current store is backed up first."""
     store, file = _store(), file.expanduser()
     if file.exists() and store.exists() and file.samefile(store):
         raise Invalid("That file is the store itself.")
@@ -75,20 +56,8 @@ def restore_command(file: Annotated[Path, Asked("", form="file")], *, yes: Yes =
 
 
 @command()
-def recover_command(
-    file: File = None,
-    *,
-    output: Annotated[Path | None, Asked("With FILE: the new store to write.", flag="-o --output", form="file")] = None,
-    yes: Yes = False,
-) -> Result:
-    """Recover every intact event from a damaged store.
-
-    The damaged file and its log are kept in a folder next to the store. With FILE, only that file is read and a new one written.
-
-    \b
-    holdfast store recover
-    holdfast store recover damaged.db -o new.db
-    """
+def recover_command(file: Path | None = None, *, output: Path | None = None, yes: bool = False) -> Result:
+    """Recover every intact event from a damaged store."""
     if (file is None) != (output is None):
         raise Invalid("FILE and --output are needed together.", hint="holdfast store recover DAMAGED.db -o NEW.db")
     if file and output:
@@ -137,28 +106,9 @@ def _exclusive(home: Path, label: str) -> Iterator[None]:
 
 @command()
 def migrate_command(
-    *,
-    to: Annotated[
-        str | None, Asked("postgresql:// URL or folder to move the current store to; it must be empty.")
-    ] = None,
-    from_: Annotated[
-        str | None, Asked("postgresql:// URL or folder to move into the current store, which must be empty.")
-    ] = None,
-    grant_: Annotated[
-        str | None, Asked("Move nothing: allow this database role to run `serve` on tables it does not own.")
-    ] = None,
-    as_json: bool = False,
+    *, to: str | None = None, from_: str | None = None, grant_: str | None = None, as_json: bool = False
 ) -> Result:
-    """Move a whole store: journal, vectors, transcripts and all other tables.
-
-    Both journals are compared by hash. The source is not changed. After an interruption, run it again to continue.
-    Afterwards set `database` (or HOLDFAST_DATABASE) to the new place.
-
-    \b
-    holdfast store migrate --to postgresql://holdfast@db.example.org/holdfast
-    holdfast --set database=postgresql://… store migrate --to ~/holdfast-copy
-    holdfast store migrate --grant holdfast_server
-    """
+    """Move a whole store: journal, vectors, transcripts and all other tables."""
     if grant_ and not (to or from_):
         with open_memory(settings()) as memory:
             grant(memory, grant_)

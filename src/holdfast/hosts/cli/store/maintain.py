@@ -4,33 +4,25 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from holdfast.compose.adapters import markdown_folder
 from holdfast.compose.settings import make_store
 from holdfast.hosts.cli.command import Result, command, declined, opened
 from holdfast.hosts.cli.render import agreed, page, progress, say, working
-from holdfast.hosts.cli.values import DryRun
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.files import list_store, listed_stores
-from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.verbs.exchange.sync import take_from
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import rename_scope
 from holdfast.verbs.records.project import move
 from holdfast.verbs.search.embed import catch_up
-from holdfast.verbs.upkeep.doctor import Upkeep, maintain, rebuild_vectors, rebuild_views, status
+from holdfast.verbs.upkeep.doctor import rebuild_vectors, rebuild_views, status
 from holdfast.verbs.upkeep.health import projects
 from holdfast.verbs.upkeep.scan import Leak, look_through, redact, scan
 
 SHOWN, FOUND = 10, 1
-
-
-@command(working="maintaining the store", page="upkeep")
-def maintain_command(memory: Memory, *, dry_run: DryRun = False) -> Upkeep:
-    """Retire expired memories, trim the hot set and free space. Nothing is deleted."""
-    return maintain(memory, dry_run=dry_run)
 
 
 @command()
@@ -38,17 +30,11 @@ def rebuild_command(
     memory: Memory,
     what: Literal["views", "vectors"] = "views",
     *,
-    missing: Annotated[bool, Asked("With vectors: only those that are missing.")] = False,
-    from_markdown: Annotated[
-        Path | None,
-        Asked("Fill an empty store from a replica's markdown folder.", form="existing folder", metavar="FOLDER"),
-    ] = None,
+    missing: bool = False,
+    from_markdown: Path | None = None,
     as_json: bool = False,
 ) -> Result:
-    """Rebuild views from the journal (the default), or vectors with the current embedder.
-
-    --from-markdown fills an empty store from markdown files alone. For a `holdfast store export` use `holdfast store import`.
-    """
+    """Rebuild views from the journal (the default), or vectors with the current embedder."""
     if from_markdown:
         return _filled(memory, from_markdown)
     if what == "views":
@@ -79,33 +65,22 @@ def _filled(memory: Memory, folder: Path) -> Result:
 
 
 @command()
-def rename_scope_command(memory: Memory, old: Annotated[str, Asked("", form="scope")], new: str) -> Result:
+def rename_scope_command(memory: Memory, old: str, new: str) -> Result:
     """Rename a scope, and scopes nested in it, in all memories."""
     renamed = [record.id for record in rename_scope(memory, old, new)]
     return {"renamed": renamed}, f"{counted(len(renamed), 'memory')} moved from {old} to {new}."
 
 
-@command(group=True)
+@command()
 def project_command(memory: Memory) -> Result:
     """List the projects of the store, or move memories to another one."""
     known = projects(memory)
     return known, page("projects", known, here=memory.project)
 
 
-@command("move", under=project_command)
-def move_command(
-    memory: Memory,
-    source: str,
-    target: str,
-    *,
-    scope: Annotated[str, Asked("Only memories with this scope.", form="scope")] = "",
-    dry_run: DryRun = False,
-) -> Result:
-    """Move the memories and sessions of a project to another.
-
-    A project is a remote (github.com/me/foo, or its URL), a name of `holdfast store project`, "." for the current one, or "" for
-    memories of every project. Ids, history, uses and trust stay.
-    """
+@command()
+def move_command(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: bool = False) -> Result:
+    """Move the memories and sessions of a project to another."""
     moved = move(memory, source, target, scope=scope, dry_run=dry_run)
     what = f"{counted(len(moved.records), 'memory')} and {counted(moved.sessions, 'session')}"
     ids = [record.id for record in moved.records]
@@ -116,23 +91,15 @@ def move_command(
 
 
 @command()
-def separate_command(
-    folder: Annotated[Path, Asked("", form="existing folder")] = Path(),
-    *,
-    at: Annotated[Path | None, Asked("Folder of the store, new or existing.", form="folder")] = None,
-) -> Result:
-    """Use a separate store for a folder and everything in it.
-
-    The store is made in your data folder, unless --at names another one. It must be yours, and no one else may write it.
-    Stores that lie in a checkout without being on your list are never used: they may have come with it.
-    """
+def separate_command(folder: Path = Path(), *, at: Path | None = None) -> Result:
+    """Use a separate store for a folder and everything in it."""
     store, place = make_store(folder, at), folder.resolve()
     text = f"{place} and everything in it uses the store in {store} from now on."
     return {"folder": str(place), "store": str(store)}, text
 
 
 @command()
-def detach_command(folder: Annotated[Path, Asked("", form="folder")] = Path()) -> Result:
+def detach_command(folder: Path = Path()) -> Result:
     """Use the usual store for a folder again. Its separate store stays where it is."""
     store = listed_stores().get(str(folder.resolve()))
     if store is None:
@@ -143,21 +110,8 @@ def detach_command(folder: Annotated[Path, Asked("", form="folder")] = Path()) -
 
 
 @command()
-def scan_command(
-    *,
-    path: Annotated[Path | None, Asked("Scan this folder or file instead.", form="existing")] = None,
-    masking: Annotated[bool, Asked("Mask secrets in the store, everywhere and permanently.", flag="--redact")] = False,
-    yes: Annotated[bool, Asked("Do not ask before masking.")] = False,
-) -> Result:
-    """Search the whole store for secrets: memories and their history, sessions, the trail, transcripts, logs, the spool.
-
-    Exit code 1 if any is found and not masked. Only the beginning of a secret is printed.
-
-    \b
-    holdfast store scan
-    holdfast store scan --redact
-    holdfast store scan --path ~/notes
-    """
+def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool = False) -> Result:
+    """Search the whole store for secrets: memories and their history, sessions, the trail, transcripts, logs, the spool."""
     if path:
         if masking:
             raise Invalid("Your own files are not changed.", hint="--redact is for the store; edit the files yourself.")

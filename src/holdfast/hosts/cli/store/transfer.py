@@ -14,7 +14,6 @@ from holdfast.compose.adapters import IMPORTERS, checkout_of, foreign_items, wri
 from holdfast.hosts.cli.command import Result, command
 from holdfast.hosts.cli.render import page, progress, working
 from holdfast.hosts.cli.setup import say_next
-from holdfast.hosts.cli.values import DryRun, Output
 from holdfast.hosts.to_json import plain
 from holdfast.model.errors import Invalid
 from holdfast.model.fence import escaped, visible
@@ -36,18 +35,10 @@ def export_command(
     memory: Memory,
     place: Path | None = None,
     *,
-    as_: Annotated[
-        Literal["events", "json", "gitmem", "memory-mcp", "bettermemory", "claude-mem", "git-notes"],
-        Asked("The format."),
-    ] = "events",
-    output: Output = None,
+    as_: Literal["events", "json", "gitmem", "memory-mcp", "bettermemory", "claude-mem", "git-notes"] = "events",
+    output: Path | None = None,
 ) -> Result:
-    """Export the store as JSON lines: a header, then an event on each line, nothing left out.
-
-    --as json writes the current memories as an array. With the name of another system they are written as it reads them:
-    bettermemory and gitmem into a folder, memory-mcp and claude-mem into the database that PLACE is, and git-notes to the
-    notes of a repository (PLACE, or the current one).
-    """
+    """Export the store as JSON lines: a header, then an event on each line, nothing left out."""
     target = place or output
     if as_ in ("gitmem", "memory-mcp", "bettermemory", "claude-mem"):
         if target is None:
@@ -89,24 +80,19 @@ def export_command(
     return {"output": str(target), what: count}, f"{counted(count, word)} written to {target}."
 
 
-@command("import")
+@command()
 def import_command(
     memory: Memory,
     path: Path,
     *,
-    from_: Annotated[str | None, Asked("The system to import from.", choices=tuple(IMPORTERS))] = None,
-    dry_run: DryRun = False,
-    project: Annotated[str | None, Asked("Project of memories that name none; default: the current one.")] = None,
-    pairs: Annotated[tuple[str, ...], Asked("Project here for a project there.", flag="--map", metavar="OLD=NEW")] = (),
-    quarantine: Annotated[bool, Asked("It is someone else's: quarantine its memories until you accept them.")] = False,
+    from_: Annotated[str | None, Asked("", choices=tuple(IMPORTERS))] = None,
+    dry_run: bool = False,
+    project: str | None = None,
+    pairs: tuple[str, ...] = (),
+    quarantine: bool = False,
     as_json: bool = False,
 ) -> Result:
-    """Import an export of Holdfast (- reads stdin), or with --from the data of another system.
-
-    Importing twice changes nothing; memories that changed there since the last import are revised. The report shows which
-    project each memory went to; --map changes that, also for those imported before. NEW is a remote, a project here, or .
-    for the current one. In a terminal, the project is asked for where only a name is known.
-    """
+    """Import an export of Holdfast (- reads stdin), or with --from the data of another system."""
     quarantine_as = f"import of {path.name}" if quarantine else ""
     if from_ is None:
         if dry_run or project or pairs:
