@@ -76,8 +76,10 @@ MATCHING = [
     ("fly deploy", "fly deploy -c fly.toml"),
     ("ssh prod", "ssh prod 'uptime'"),
     ("scp prod:*", "scp x prod:/tmp"),
+    ("git push --force*", "git push --force-with-lease origin x"),
 ]
 OTHER = [
+    ("git push --force*", "git push --follow-tags"),
     ("RAILS_ENV=production rails db:drop", "rails db:drop"),
     ("rm -rf *", "rm -rf build"),
     ("rm -rf /", "rm -rf /tmp/x"),
