@@ -1,4 +1,4 @@
-"""A model's endpoint on this machine that speaks both APIs and answers what it was told to."""
+"""A model's endpoint on this machine that speaks the APIs of chats and embeddings, and answers what it was told to."""
 
 import json
 import threading
@@ -24,13 +24,17 @@ class Stub:
     pause: float = 0.0
     asked: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
 
-    def answer(self, path: str) -> bytes:
+    def answer(self, path: str, asked: dict[str, Any]) -> bytes:
         if self.body is not None:
             return self.body
         if self.status != 200:
             return json.dumps({"error": {"type": "oops", "message": "not today"}}).encode()
-        if path.endswith("/v1/messages"):
-            value: dict[str, Any] = {
+        value: dict[str, Any]
+        if path.endswith("/embeddings"):
+            rows = [{"index": place, "embedding": [3.0, 4.0 * len(text)]} for place, text in enumerate(asked["input"])]
+            value = {"data": rows[::-1]}
+        elif path.endswith("/v1/messages"):
+            value = {
                 "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": self.text}],
                 "stop_reason": self.stop or "end_turn",
                 "usage": {"input_tokens": 300, "cache_read_input_tokens": 20, "output_tokens": 80},
@@ -51,10 +55,11 @@ def stub_server() -> Iterator[Stub]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             length = int(self.headers["content-length"])
-            stub.asked.append((self.path, dict(self.headers), json.loads(self.rfile.read(length))))
+            asked = json.loads(self.rfile.read(length))
+            stub.asked.append((self.path, dict(self.headers), asked))
             if stub.pause:
                 time.sleep(stub.pause)
-            answer = stub.answer(self.path)
+            answer = stub.answer(self.path, asked)
             self.send_response(stub.status)
             for name, value in stub.headers.items():
                 self.send_header(name, value)

@@ -2,11 +2,8 @@
 
 import json
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,19 +19,12 @@ from holdfast.model.query import Query
 from holdfast.model.record import Draft, Origin
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search.recall import recall
+from tests.adapters.stub import Stub, stub_server
 
 
 def git(folder: Path, *arguments: str) -> str:
-    command = [
-        "git",
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@example.org",
-        "-c",
-        "init.defaultBranch=main",
-        *arguments,
-    ]
+    settings = ("user.name=t", "user.email=t@example.org", "init.defaultBranch=main")
+    command = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -126,45 +116,18 @@ def test_a_damaged_encoder_leaves_search_by_words(
         assert [note for note in found.notes if "cannot be loaded" in note]
 
 
-class Endpoint(BaseHTTPRequestHandler):
-    """A stub that speaks the OpenAI embeddings API."""
-
-    asked: list[dict[str, Any]]
-    reply: Any = None
-    status = 200
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        type(self).asked.append({"path": self.path, "key": self.headers.get("authorization"), **asked})
-        rows = [{"index": place, "embedding": [3.0, 4.0 * len(text)]} for place, text in enumerate(asked["input"])]
-        body = json.dumps(self.reply if self.reply is not None else {"data": rows[::-1]}).encode()
-        self.send_response(self.status)
-        self.send_header("content-length", str(len(body)))
-        self.send_header("location", "/v2/embeddings")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def endpoint() -> Iterator[tuple[str, type[Endpoint]]]:
-    handler = type("Handler", (Endpoint,), {"asked": [], "reply": None})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1", handler
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def endpoint() -> Iterator[Stub]:
+    with stub_server() as stub:
+        yield stub
 
 
-def test_an_endpoint_is_asked_in_batches_and_answers_are_put_in_order(endpoint: tuple[str, type[Endpoint]]) -> None:
-    url, handler = endpoint
-    embedder = HttpEmbedder(url, "small", "k", floor=0.2, ceiling=0.8)
+def test_an_endpoint_is_asked_in_batches_and_answers_are_put_in_order(endpoint: Stub) -> None:
+    embedder = HttpEmbedder(f"{endpoint.url}/v1", "small", "k", floor=0.2, ceiling=0.8)
     vectors = embedder.embed(["a", *["bb"] * 70])
-    assert [(call["path"], call["key"], call["model"], len(call["input"])) for call in handler.asked] == [
+    assert [
+        (path, sent["Authorization"], call["model"], len(call["input"])) for path, sent, call in endpoint.asked
+    ] == [
         ("/v1/embeddings", "Bearer k", "small", 64),
         ("/v1/embeddings", "Bearer k", "small", 7),
     ]
@@ -175,21 +138,17 @@ def test_an_endpoint_is_asked_in_batches_and_answers_are_put_in_order(endpoint: 
 @pytest.mark.parametrize(
     "reply", [{}, {"data": [{"embedding": "x"}]}, {"data": []}, [], {"data": [{"embedding": [float("nan")]}]}]
 )
-def test_an_endpoint_that_answers_nonsense_is_an_error_with_a_hint(
-    endpoint: tuple[str, type[Endpoint]], reply: object
-) -> None:
-    url, handler = endpoint
-    handler.reply = reply
+def test_an_endpoint_that_answers_nonsense_is_an_error_with_a_hint(endpoint: Stub, reply: object) -> None:
+    endpoint.body = json.dumps(reply).encode()
     with pytest.raises(EmbedderError):
-        HttpEmbedder(url, "small", "", floor=0.2, ceiling=0.8).embed(["a"])
+        HttpEmbedder(f"{endpoint.url}/v1", "small", "", floor=0.2, ceiling=0.8).embed(["a"])
 
 
-def test_a_key_is_not_sent_where_an_endpoint_redirects_to(endpoint: tuple[str, type[Endpoint]]) -> None:
-    url, handler = endpoint
-    handler.status = 302
+def test_a_key_is_not_sent_where_an_endpoint_redirects_to(endpoint: Stub) -> None:
+    endpoint.status, endpoint.headers = 302, {"location": "/v2/embeddings"}
     with pytest.raises(EmbedderError, match="302"):
-        HttpEmbedder(url, "small", "k", floor=0.2, ceiling=0.8).embed(["a"])
-    assert [call["path"] for call in handler.asked] == ["/v1/embeddings"]
+        HttpEmbedder(f"{endpoint.url}/v1", "small", "k", floor=0.2, ceiling=0.8).embed(["a"])
+    assert [path for path, _, _ in endpoint.asked] == ["/v1/embeddings"]
 
 
 def test_an_endpoint_that_is_not_there_is_an_error_with_a_hint() -> None:
@@ -197,13 +156,12 @@ def test_an_endpoint_that_is_not_there_is_an_error_with_a_hint() -> None:
         HttpEmbedder("http://127.0.0.1:9/v1", "small", "", floor=0.2, ceiling=0.8).embed(["a"])
 
 
-def test_an_endpoint_serves_one_process_after_another(endpoint: tuple[str, type[Endpoint]], tmp_path: Path) -> None:
-    url, handler = endpoint
+def test_an_endpoint_serves_one_process_after_another(endpoint: Stub, tmp_path: Path) -> None:
     flags = {
         "home": str(tmp_path / "h"),
         "project": "p",
         "embedder": "http",
-        "embedder_url": url,
+        "embedder_url": f"{endpoint.url}/v1",
         "embedder_model": "small",
     }
     with open_memory(load_settings(environment={}, flags=flags)) as memory:
@@ -211,7 +169,7 @@ def test_an_endpoint_serves_one_process_after_another(endpoint: tuple[str, type[
         assert recall(memory, Query(text="car", weak=True)).search == "hybrid"
     with open_memory(load_settings(environment={}, flags=flags)) as memory:
         assert recall(memory, Query(text="car", weak=True)).search == "hybrid"
-    handler.reply = {"data": [{"embedding": [1.0, 2.0, 3.0]}]}
+    endpoint.body = b'{"data": [{"embedding": [1.0, 2.0, 3.0]}]}'
     with open_memory(load_settings(environment={}, flags=flags)) as memory:
         found = recall(memory, Query(text="car", weak=True))
         assert (found.search, "holdfast store rebuild vectors" in found.notes[0]) == ("words", True)

@@ -118,7 +118,7 @@ def test_notes_that_git_has_spread_over_folders_are_all_found(memory: Memory, tm
     ]
     write_notes(tmp_path / "many", notes)
     report = import_items(memory, "git-notes", foreign_items("git-notes", tmp_path / "many"))
-    assert (len(report.taken), report.skipped) == (400, ())
+    assert (len(report.taken), report.skipped) == (400, [])
 
 
 def test_a_note_too_large_to_unpack_is_refused(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +274,7 @@ def test_whatever_happened_to_the_files_nothing_breaks_and_nothing_comes_twice(
     except Invalid:
         return
     again = import_items(memory, system, foreign_items(system, source))
-    assert (again.taken, again.revised, again.events) == ((), (), {})
+    assert (again.taken, again.revised, again.events) == ([], [], {})
 
 
 def damaged(raw: bytes, random: Random) -> bytes:

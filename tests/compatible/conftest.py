@@ -189,3 +189,10 @@ def place(tmp_path: Path) -> Iterator[Place]:
     yield made
     for tools in made.opened:
         tools.close()
+
+
+@pytest.fixture
+def ask(place: Place, request: pytest.FixtureRequest) -> Tools:
+    """Give a client of the surface that the module is about."""
+    system = request.module.__name__.rpartition(".test_")[2].removesuffix("_page")
+    return place.tools(system.replace("_", "-"))

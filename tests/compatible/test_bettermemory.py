@@ -16,11 +16,6 @@ memory_scope_enable memory_write_confirm memory_write_cancel""".split()
 TUTORIAL = 'When I ask for a "zero to hero" tutorial, I want a hands-on walkthrough with code I can run, not a tour of the IDE.'
 
 
-@pytest.fixture
-def ask(place: Place) -> Tools:
-    return place.tools("bettermemory")
-
-
 @promise("install: the model has all 17 tools and the policy in the system prompt, under 1.8 KB")
 def test_seventeen_tools_and_a_policy(ask: Tools) -> None:
     assert ask.names == set(TOOLS)

@@ -11,11 +11,6 @@ from tests.compatible.conftest import Place, Tools, git
 promise = pytest.mark.promise
 
 
-@pytest.fixture
-def ask(place: Place) -> Tools:
-    return place.tools("bettermemory")
-
-
 def kept(ask: Tools, content: str, *scopes: str, **more: Any) -> str:
     written = ask("memory_write", content=content, scopes=list(scopes or ("tools",)), **more)
     assert written["status"] == "committed", written

@@ -23,11 +23,6 @@ FIXED = {
 }
 
 
-@pytest.fixture
-def ask(place: Place) -> Tools:
-    return place.tools("claude-mem")
-
-
 @promise("the four tools of the search workflow, the workflow itself always visible")
 def test_tools(ask: Tools) -> None:
     assert {"search", "timeline", "get_observations", "__IMPORTANT"} <= ask.names

@@ -12,11 +12,6 @@ from tests.compatible.test_claude_mem import FIXED, _database
 promise = pytest.mark.promise
 
 
-@pytest.fixture
-def ask(place: Place) -> Tools:
-    return place.tools("claude-mem")
-
-
 @promise("other names of tools are accepted: important_workflow, save_observation, save_memory")
 def test_other_names(ask: Tools) -> None:
     assert ask.text("important_workflow") == ask.text("__IMPORTANT")

@@ -56,11 +56,6 @@ EVIDENCE = (
 )
 
 
-@pytest.fixture
-def ask(place: Place) -> Tools:
-    return place.tools("gitmem")
-
-
 def session_of(text: str) -> str:
     found = re.search(r"\b[0-9A-HJKMNP-TV-Z]{26}\b", text)
     assert found, text

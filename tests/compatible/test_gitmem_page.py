@@ -21,11 +21,6 @@ ANSWERS = {
 }
 
 
-@pytest.fixture
-def ask(place: Place) -> Tools:
-    return place.tools("gitmem")
-
-
 def payload_of(opened: str) -> Path:
     found = re.search(r"Payload path: (.+)", opened)
     assert found, opened

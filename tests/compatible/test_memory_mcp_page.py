@@ -14,11 +14,6 @@ promise = pytest.mark.promise
 MINE = "This project uses PostgreSQL with pgvector"
 
 
-@pytest.fixture
-def ask(place: Place) -> Tools:
-    return place.tools("memory-mcp")
-
-
 def old_database(file: Path, *, hot: bool = True) -> None:
     """Write a database of Memory MCP with one memory that was hot a year ago."""
     with sqlite3.connect(file) as db:

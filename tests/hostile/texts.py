@@ -5,6 +5,8 @@ import os
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from tests.rows import WHOLE
+
 TIMES = int(os.environ.get("HOSTILE", "1"))  # times what every run of the tests does
 DEEP = "[" * 5_000 + "]" * 5_000
 
@@ -82,6 +84,7 @@ values = st.recursive(
 
 
 def tried(examples: int) -> settings:
-    """Give the settings of a test that tries so many examples, or as many times that as HOSTILE says."""
+    """Give the settings of a test that tries so many examples: a third unless tests run whole, many times that as HOSTILE says."""
     checks = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
-    return settings(max_examples=examples * TIMES, suppress_health_check=[*checks, HealthCheck.filter_too_much])
+    most = examples * TIMES if WHOLE or TIMES > 1 else -(-examples // 3)
+    return settings(max_examples=most, suppress_health_check=[*checks, HealthCheck.filter_too_much])

@@ -1,12 +1,13 @@
 """What tests of the hosts share."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import engines
-from tests.hosts.running import ROOT, Run, runner
+from tests.hosts.running import ROOT, Run, release_worker, runner
 
 
 def environment_of(folder: Path) -> dict[str, str]:
@@ -34,6 +35,31 @@ def run(tmp_path: Path, own_home: Path) -> Run:
     work = tmp_path / "work"
     work.mkdir()
     return runner(work, own_home)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    """Give the folder of a store; workers may run in it again when the test is over."""
+    folder = tmp_path / "store"
+    folder.mkdir(mode=0o700)
+    yield folder
+    release_worker(folder)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Give a checkout, as far as hooks can see."""
+    folder = tmp_path / "checkout"
+    (folder / ".git").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def holdfast(run: Run, home: Path, project: Path) -> Run:
+    """Give the command line on that store, in that checkout."""
+    return lambda *arguments, **given: run(
+        *arguments, cwd=project, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false", **given
+    )
 
 
 @pytest.fixture

@@ -2,39 +2,17 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.hosts.running import Run, answer, held_worker, hooked, kept, release_worker
+from tests.hosts.running import Run, answer, held_worker, hooked, kept
 
 pytestmark = pytest.mark.embedded
 Hook = Callable[..., None]
 GUESS = "The root cause is stdout buffering in the worker process."
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "store"
-    folder.mkdir(mode=0o700)
-    yield folder
-    release_worker(folder)
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "checkout"
-    (folder / ".git").mkdir(parents=True)
-    return folder
-
-
-@pytest.fixture
-def holdfast(run: Run, home: Path, project: Path) -> Run:
-    return lambda *arguments, **given: run(
-        *arguments, cwd=project, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false", **given
-    )
 
 
 @pytest.fixture

@@ -30,20 +30,6 @@ Hook = Callable[..., Any]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    folder = tmp_path / "store"
-    folder.mkdir(mode=0o700)
-    return folder
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "checkout"
-    (folder / ".git").mkdir(parents=True)
-    return folder
-
-
-@pytest.fixture
 def hook(home: Path, project: Path) -> Hook:
     """Give a function that runs the hook as clients do; the worker it would start is left to the tests."""
     hold_worker(home)
@@ -52,16 +38,6 @@ def hook(home: Path, project: Path) -> Hook:
         return hooked(home, project, event, client_name, raw=raw, **{"session_id": "abc-1", **given})
 
     return run
-
-
-@pytest.fixture
-def memories(run: Run, home: Path, project: Path) -> Run:
-    """Give the command line on the same store and project."""
-
-    def holdfast(*arguments: str, **given: Any) -> Any:
-        return run(*arguments, cwd=project, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false", **given)
-
-    return holdfast
 
 
 def worked(home: Path, project: Path, **changed: Any) -> Any:
@@ -228,11 +204,11 @@ def leaked(home: Path, secrets: Iterable[str]) -> list[str]:
 
 
 def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
-    home: Path, project: Path, memories: Run, monkeypatch: pytest.MonkeyPatch
+    home: Path, project: Path, holdfast: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planted = PLANTED if WHOLE else list({row[0]: row for row in PLANTED}.values())  # one of each kind
     assert len(planted) >= 40
-    kept(memories, "Never run `curl` before `make check`.", *SCAR)
+    kept(holdfast, "Never run `curl` before `make check`.", *SCAR)
     worked(home, project)
     # A key that does not end hides all behind it, so it comes last.
     ordered = sorted(planted, key=lambda row: "cut off" in row[2])
@@ -272,7 +248,7 @@ def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
     assert worked(home, project).problems == []
     assert spooled(home) == []
     assert leaked(home, secrets) == []
-    assert answer(memories("store", "scan", "--json")) == {"leaks": []}
+    assert answer(holdfast("store", "scan", "--json")) == {"leaks": []}
 
 
 def test_a_name_that_promises_a_secret_is_believed(hook: Hook, home: Path) -> None:
@@ -357,23 +333,23 @@ def test_a_store_that_cannot_be_written_is_nobodys_problem(hook: Hook, home: Pat
 
 
 def test_a_session_begins_with_the_brief_that_was_prepared(
-    hook: Hook, memories: Run, home: Path, project: Path
+    hook: Hook, holdfast: Run, home: Path, project: Path
 ) -> None:
-    kept(memories, "Never run `git push` before `make check`.", *SCAR)
-    answer(memories("thread", "open", "Write the runbook", "--json"))
+    kept(holdfast, "Never run `git push` before `make check`.", *SCAR)
+    answer(holdfast("thread", "open", "Write the runbook", "--json"))
     worked(home, project)
     brief = text_of(hook("SessionStart", source="startup"))
     assert "Never run `git push`" in brief
     assert "Write the runbook" in brief
     assert hook("UserPromptSubmit", prompt="hello") is None
     assert text_of(hook("SessionStart", source="resume")) == brief
-    kept(memories, "Another lesson about `git tag`.", *SCAR)
+    kept(holdfast, "Another lesson about `git tag`.", *SCAR)
     worked(home, project)
     assert "git tag" in text_of(hook("SessionStart", source="compact"))
 
 
-def test_every_client_gets_the_shape_it_takes(hook: Hook, memories: Run, home: Path, project: Path) -> None:
-    kept(memories, "Never run `git push` before `make check`.", *SCAR)
+def test_every_client_gets_the_shape_it_takes(hook: Hook, holdfast: Run, home: Path, project: Path) -> None:
+    kept(holdfast, "Never run `git push` before `make check`.", *SCAR)
     worked(home, project)
     shapes = dict.fromkeys(("codex", "gemini"), "hookSpecificOutput") | {"cursor": "additional_context"}
     shapes |= dict.fromkeys(("copilot", "opencode"), "additionalContext")
@@ -381,9 +357,9 @@ def test_every_client_gets_the_shape_it_takes(hook: Hook, memories: Run, home: P
     assert {name: next(iter(reply)) for name, reply in replies.items()} == shapes
 
 
-def test_a_command_and_a_file_are_warned_of_once(hook: Hook, memories: Run, home: Path, project: Path) -> None:
-    kept(memories, "Never run `git push` before `make check`.", *SCAR)
-    kept(memories, "Edits of `db/migrations/0001.sql` break replicas.", *SCAR)
+def test_a_command_and_a_file_are_warned_of_once(hook: Hook, holdfast: Run, home: Path, project: Path) -> None:
+    kept(holdfast, "Never run `git push` before `make check`.", *SCAR)
+    kept(holdfast, "Edits of `db/migrations/0001.sql` break replicas.", *SCAR)
     worked(home, project)
     push = {"tool_name": "Bash", "tool_input": {"command": "cd app && git push origin main"}}
     assert "before `make check`" in text_of(hook("PreToolUse", **push))
@@ -395,8 +371,8 @@ def test_a_command_and_a_file_are_warned_of_once(hook: Hook, memories: Run, home
     assert hook("PreToolUse", tool_name="Edit", tool_input={"file_path": "README.md"}) is None
 
 
-def test_blocking_is_only_for_those_who_asked(hook: Hook, memories: Run, home: Path, project: Path) -> None:
-    kept(memories, "Never run `git push` before `make check`.", *SCAR, "--field", "blocking=true")
+def test_blocking_is_only_for_those_who_asked(hook: Hook, holdfast: Run, home: Path, project: Path) -> None:
+    kept(holdfast, "Never run `git push` before `make check`.", *SCAR, "--field", "blocking=true")
     worked(home, project)
     push = {"tool_name": "Bash", "tool_input": {"command": "git push"}}
     assert "permissionDecision" not in hook("PreToolUse", **push)["hookSpecificOutput"]
@@ -420,15 +396,15 @@ def test_our_own_tools_are_allowed_where_no_store_is_yet(hook: Hook, home: Path)
     assert not home.exists()
 
 
-def test_stop_answers_nothing(hook: Hook, memories: Run, home: Path, project: Path) -> None:
-    kept(memories, "Never run `git push` before `make check`.", *SCAR)
+def test_stop_answers_nothing(hook: Hook, holdfast: Run, home: Path, project: Path) -> None:
+    kept(holdfast, "Never run `git push` before `make check`.", *SCAR)
     worked(home, project)
     for event in ("Stop", "SubagentStop", "SessionEnd", "PreCompact", "PostToolUse", "PostToolUseFailure"):
         assert hook(event, last_assistant_message="done") is None
 
 
-def test_the_worker_drains_the_spool_and_leaves_receipts(hook: Hook, memories: Run, home: Path, project: Path) -> None:
-    kept(memories, "Never run `git push` before `make check`.", *SCAR)
+def test_the_worker_drains_the_spool_and_leaves_receipts(hook: Hook, holdfast: Run, home: Path, project: Path) -> None:
+    kept(holdfast, "Never run `git push` before `make check`.", *SCAR)
     worked(home, project)
     hook("SessionStart", source="startup")
     hook("UserPromptSubmit", prompt="Please push the release.")
@@ -437,31 +413,31 @@ def test_the_worker_drains_the_spool_and_leaves_receipts(hook: Hook, memories: R
     done = worked(home, project)
     assert done.drained == 6  # four happenings, two injections
     assert spooled(home) == []
-    listed = answer(memories("session", "list", "--json"))
+    listed = answer(holdfast("session", "list", "--json"))
     assert [(one["id"], one["title"], one["close"]["type"]) for one in listed] == [
         ("abc-1", "Please push the release.", "ended")
     ]
-    told = answer(memories("stats", "receipts", "--json"))
+    told = answer(holdfast("stats", "receipts", "--json"))
     assert [(one["why"], len(one["ids"])) for one in told] == [("action site", 1), ("brief", 1)]
     assert worked(home, project).drained == 0
 
 
-def test_policies_say_how_much_is_pushed(memories: Run) -> None:
-    kept(memories, "Never run `git push` before `make check`.", *SCAR)
-    assert "git push" in memories("opening").stdout
+def test_policies_say_how_much_is_pushed(holdfast: Run) -> None:
+    kept(holdfast, "Never run `git push` before `make check`.", *SCAR)
+    assert "git push" in holdfast("opening").stdout
     assert (
-        memories("opening", HOLDFAST_INJECT="off").stdout
+        holdfast("opening", HOLDFAST_INJECT="off").stdout
         == 'The brief is empty: nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.\n'
     )
     assert (
-        memories("opening", HOLDFAST_INJECT="hot").stdout
+        holdfast("opening", HOLDFAST_INJECT="hot").stdout
         == 'The brief is empty: nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.\n'
     )
-    assert memories("opening", HOLDFAST_INJECT="loud").returncode == 64
+    assert holdfast("opening", HOLDFAST_INJECT="loud").returncode == 64
 
 
-def test_a_second_worker_leaves_at_once(home: Path, memories: Run) -> None:
-    kept(memories, "Something.")
+def test_a_second_worker_leaves_at_once(home: Path, holdfast: Run) -> None:
+    kept(holdfast, "Something.")
     holder = subprocess.Popen(
         [
             sys.executable,
@@ -473,14 +449,14 @@ def test_a_second_worker_leaves_at_once(home: Path, memories: Run) -> None:
     )
     assert holder.stdout is not None
     holder.stdout.readline()
-    assert answer(memories("work", "--json")) == {"status": "busy"}
+    assert answer(holdfast("work", "--json")) == {"status": "busy"}
     assert holder.poll() is None
     holder.communicate()
-    assert answer(memories("work", "--json"))["problems"] == []
+    assert answer(holdfast("work", "--json"))["problems"] == []
 
 
 def test_work_becomes_observations_a_summary_and_what_was_said_to_be_kept(
-    hook: Hook, memories: Run, home: Path, project: Path
+    hook: Hook, holdfast: Run, home: Path, project: Path
 ) -> None:
     hook("SessionStart", source="startup")
     hook("UserPromptSubmit", prompt="The checkout test fails, please fix it.")
@@ -508,14 +484,14 @@ def test_work_becomes_observations_a_summary_and_what_was_said_to_be_kept(
     )
     done = worked(home, project)
     assert done.problems == []
-    seen = answer(memories("list", "--kind", "observation", "--json"))["records"]
+    seen = answer(holdfast("list", "--kind", "observation", "--json"))["records"]
     assert [(one["fields"]["type"], one["fields"]["files_modified"]) for one in seen] == [("bugfix", ["shop/cart.py"])]
-    assert answer(memories("list", "--kind", "decision", "--json"))["total"] == 1
-    assert answer(memories("list", "--kind", "summary", "--json"))["total"] == 1
+    assert answer(holdfast("list", "--kind", "decision", "--json"))["total"] == 1
+    assert answer(holdfast("list", "--kind", "summary", "--json"))["total"] == 1
     hook("PreCompact", trigger="auto")
-    before = answer(memories("list", "--limit", "100", "--json"))["total"]
+    before = answer(holdfast("list", "--limit", "100", "--json"))["total"]
     worked(home, project)
-    assert answer(memories("list", "--limit", "100", "--json"))["total"] == before
+    assert answer(holdfast("list", "--limit", "100", "--json"))["total"] == before
     after = text_of(hook("SessionStart", source="compact"))
     assert "<holdfast-handover>" in after
     assert "checkout test fails" in after
@@ -524,12 +500,12 @@ def test_work_becomes_observations_a_summary_and_what_was_said_to_be_kept(
 ALREADY_TOLD = "Never run `git push` before `make check`: the nightly `release_gate.py` rolls it back."
 
 
-def outcomes(memories: Run) -> list[str]:
-    return [outcome for one in answer(memories("stats", "receipts", "--json")) for outcome in one["observed"]]
+def outcomes(holdfast: Run) -> list[str]:
+    return [outcome for one in answer(holdfast("stats", "receipts", "--json")) for outcome in one["observed"]]
 
 
-def told_a_scar(hook: Hook, memories: Run, home: Path, project: Path) -> None:
-    kept(memories, ALREADY_TOLD, *SCAR)
+def told_a_scar(hook: Hook, holdfast: Run, home: Path, project: Path) -> None:
+    kept(holdfast, ALREADY_TOLD, *SCAR)
     worked(home, project)
     hook("SessionStart", source="startup")
     hook("UserPromptSubmit", prompt="Please push the release.")
@@ -556,23 +532,23 @@ OUTCOMES: dict[
 
 @pytest.mark.parametrize("case", OUTCOMES)
 def test_what_became_of_a_memory_is_seen_in_replies_and_commands_once(
-    hook: Hook, memories: Run, home: Path, project: Path, case: str
+    hook: Hook, holdfast: Run, home: Path, project: Path, case: str
 ) -> None:
     did, said, at_once, at_the_end = OUTCOMES[case]
-    told_a_scar(hook, memories, home, project)
+    told_a_scar(hook, holdfast, home, project)
     for event, parts in did:
         hook(event, **parts)
     hook("Stop", last_assistant_message=said)
     worked(home, project)
-    assert outcomes(memories) == at_once
+    assert outcomes(holdfast) == at_once
     hook("SessionEnd", reason="logout")
     worked(home, project)
-    assert outcomes(memories) == at_the_end
+    assert outcomes(holdfast) == at_the_end
 
 
-def test_the_guard_warns_of_what_would_show_credentials(hook: Hook, memories: Run, home: Path) -> None:
+def test_the_guard_warns_of_what_would_show_credentials(hook: Hook, holdfast: Run, home: Path) -> None:
     release_worker(home)
-    assert answer(memories("work", "--json", HOLDFAST_GUARD_SECRETS="true"))["problems"] == []
+    assert answer(holdfast("work", "--json", HOLDFAST_GUARD_SECRETS="true"))["problems"] == []
     hold_worker(home)
     shown = (
         "Read .env",
@@ -589,37 +565,37 @@ def test_the_guard_warns_of_what_would_show_credentials(hook: Hook, memories: Ru
         assert hook("PreToolUse", tool_name=tool, tool_input=given) is None  # once a session and place
 
 
-def test_the_guard_stops_only_where_the_user_said_so(hook: Hook, memories: Run, home: Path) -> None:
+def test_the_guard_stops_only_where_the_user_said_so(hook: Hook, holdfast: Run, home: Path) -> None:
     release_worker(home)
-    memories("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_BLOCK_ACTIONS="true", HOLDFAST_EMBEDDER="none")
+    holdfast("work", HOLDFAST_GUARD_SECRETS="true", HOLDFAST_BLOCK_ACTIONS="true", HOLDFAST_EMBEDDER="none")
     hold_worker(home)
     reply = hook("PreToolUse", tool_name="Read", tool_input={"file_path": ".env"})
     assert reply["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-def test_a_preset_is_where_settings_begin(memories: Run) -> None:
-    kept(memories, "Never run `git push` before `make check`.", *SCAR)
+def test_a_preset_is_where_settings_begin(holdfast: Run) -> None:
+    kept(holdfast, "Never run `git push` before `make check`.", *SCAR)
     assert (
-        memories("opening", HOLDFAST_PRESET="bettermemory").stdout
+        holdfast("opening", HOLDFAST_PRESET="bettermemory").stdout
         == 'The brief is empty: nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.\n'
     )
-    assert "git push" in memories("opening", HOLDFAST_PRESET="bettermemory", HOLDFAST_INJECT="brief").stdout
-    assert "git push" in memories("opening", HOLDFAST_PRESET="gitmem").stdout
-    assert memories("opening", HOLDFAST_PRESET="nobody").returncode == 64
+    assert "git push" in holdfast("opening", HOLDFAST_PRESET="bettermemory", HOLDFAST_INJECT="brief").stdout
+    assert "git push" in holdfast("opening", HOLDFAST_PRESET="gitmem").stdout
+    assert holdfast("opening", HOLDFAST_PRESET="nobody").returncode == 64
 
 
-def test_what_agents_answer_is_mined_by_the_worker(hook: Hook, memories: Run, home: Path, project: Path) -> None:
-    kept(memories, "Something.")
+def test_what_agents_answer_is_mined_by_the_worker(hook: Hook, holdfast: Run, home: Path, project: Path) -> None:
+    kept(holdfast, "Something.")
     for session in ("s1", "s2", "s3"):
         hook("Stop", session_id=session, last_assistant_message="Fixed it.\n\nRun `uv run pytest -n 2` to test.\n" * 2)
     assert worked(home, project).problems == []
-    assert answer(memories("ingest", "mine", "status", "--json"))["held"]["outputs"] == 3
+    assert answer(holdfast("ingest", "mine", "status", "--json"))["held"]["outputs"] == 3
 
 
 def test_gemini_is_warned_with_the_result_of_the_command_for_it_shows_nothing_before(
-    hook: Hook, memories: Run, home: Path, project: Path
+    hook: Hook, holdfast: Run, home: Path, project: Path
 ) -> None:
-    kept(memories, "Never run `git push` before `make check`.", *SCAR)
+    kept(holdfast, "Never run `git push` before `make check`.", *SCAR)
     worked(home, project)
     push = {"tool_name": "run_shell_command", "tool_input": {"command": "git push"}}
     assert hook("PreToolUse", "gemini", **push) is None
@@ -630,8 +606,8 @@ def test_gemini_is_warned_with_the_result_of_the_command_for_it_shows_nothing_be
 
 
 @pytest.mark.embedded
-def test_gemini_is_told_to_stop_in_its_own_words(hook: Hook, memories: Run, home: Path, project: Path) -> None:
-    kept(memories, "Never run `git push` before `make check`.", *SCAR, "--field", "blocking=true")
+def test_gemini_is_told_to_stop_in_its_own_words(hook: Hook, holdfast: Run, home: Path, project: Path) -> None:
+    kept(holdfast, "Never run `git push` before `make check`.", *SCAR, "--field", "blocking=true")
     release_worker(home)
     work({"home": str(home), "embedder": "none", "block_actions": True}, home, project)
     hold_worker(home)
@@ -655,22 +631,22 @@ def test_the_end_of_a_turn_tells_what_was_answered_not_what_was_asked(hook: Hook
 
 
 def test_a_session_gets_its_title_however_late_its_first_prompt_is_heard(
-    hook: Hook, memories: Run, home: Path, project: Path
+    hook: Hook, holdfast: Run, home: Path, project: Path
 ) -> None:
     hook("SessionStart", source="startup")
     worked(home, project)
-    assert [one["title"] for one in answer(memories("session", "list", "--json"))] == [""]
+    assert [one["title"] for one in answer(holdfast("session", "list", "--json"))] == [""]
     hook("UserPromptSubmit", prompt="Open the shop.")
     hook("UserPromptSubmit", prompt="And close it.")
     hook("SessionEnd", reason="other")
     worked(home, project)
-    listed = answer(memories("session", "list", "--json"))
+    listed = answer(holdfast("session", "list", "--json"))
     assert [(one["title"], one["close"]["type"]) for one in listed] == [("Open the shop.", "ended")]
 
 
 @pytest.mark.parametrize("tool", ["mcp__holdfast__remember", ""])
 def test_hooks_and_server_of_one_client_speak_of_one_session(
-    hook: Hook, memories: Run, home: Path, project: Path, environment: dict[str, str], tool: str
+    hook: Hook, holdfast: Run, home: Path, project: Path, environment: dict[str, str], tool: str
 ) -> None:
     """The client is this test: it runs the hook and starts the server, and tells the server nothing."""
     if tool:
@@ -696,7 +672,7 @@ def test_hooks_and_server_of_one_client_speak_of_one_session(
         check=True,
     )
     worked(home, project)
-    assert [one["id"] for one in answer(memories("session", "list", "--json"))] == ["abc-1"]
+    assert [one["id"] for one in answer(holdfast("session", "list", "--json"))] == ["abc-1"]
 
 
 def test_notes_of_sessions_long_gone_are_thrown_away(hook: Hook, home: Path, project: Path) -> None:
@@ -715,9 +691,9 @@ def test_notes_of_sessions_long_gone_are_thrown_away(hook: Hook, home: Path, pro
 
 
 def test_a_prompt_gets_a_pointer_at_most_and_only_where_asked_for(
-    hook: Hook, memories: Run, home: Path, project: Path
+    hook: Hook, holdfast: Run, home: Path, project: Path
 ) -> None:
-    kept(memories, "The invoice_exporter rounds with Decimal before it sums.", "--kind", "learning")
+    kept(holdfast, "The invoice_exporter rounds with Decimal before it sums.", "--kind", "learning")
     prompt = "Why does invoice_exporter show a wrong Decimal?"
     worked(home, project)
     hook("SessionStart", source="startup")

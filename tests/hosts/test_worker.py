@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,28 +29,6 @@ from tests.hosts.running import Run, answer, hold_worker, release_worker
 from tests.rows import each, sampled
 
 pytestmark = pytest.mark.embedded
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "store"
-    folder.mkdir(mode=0o700)
-    yield folder
-    release_worker(folder)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    folder = tmp_path / "checkout"
-    (folder / ".git").mkdir(parents=True)
-    return folder
-
-
-@pytest.fixture
-def holdfast(run: Run, home: Path, place: Path) -> Run:
-    return lambda *arguments, **given: run(
-        *arguments, cwd=place, HOLDFAST_HOME=str(home), HOLDFAST_STARTERS="false", **given
-    )
 
 
 def fire(home: Path, event: str, raw: bytes) -> tuple[bytes, float]:
@@ -74,8 +52,8 @@ def _measured(command: list[str], raw: bytes) -> tuple[bytes, float]:
         return out.read(), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def told(place: Path | str, **given: Any) -> bytes:
-    return json.dumps({"session_id": "s1", "cwd": str(place), **given}).encode()
+def told(project: Path | str, **given: Any) -> bytes:
+    return json.dumps({"session_id": "s1", "cwd": str(project), **given}).encode()
 
 
 def spool(home: Path, name: str, **event: Any) -> Path:
@@ -116,8 +94,10 @@ def test_a_hostile_event_is_set_aside_and_the_rest_is_processed(holdfast: Run, h
 
 
 @pytest.mark.parametrize("at", ["2199-01-01T00:00:00Z", "1970-01-01T00:00:09Z", "0001-01-01T00:00:00Z"])
-def test_an_event_of_a_wrong_clock_counts_from_when_it_is_read(holdfast: Run, home: Path, place: Path, at: str) -> None:
-    spool(home, "0001", session="wrong", cwd=str(place), at=at, text="We decided to use Postgres for the ledger.")
+def test_an_event_of_a_wrong_clock_counts_from_when_it_is_read(
+    holdfast: Run, home: Path, project: Path, at: str
+) -> None:
+    spool(home, "0001", session="wrong", cwd=str(project), at=at, text="We decided to use Postgres for the ledger.")
     assert answer(holdfast("work", "--json"))["drained"] == 1
     assert not list((home / "spool").iterdir())
     years = [one["started_at"][:4] for one in answer(holdfast("session", "list", "--json"))]
@@ -137,10 +117,10 @@ def test_files_that_are_no_events_are_set_aside(holdfast: Run, home: Path) -> No
 
 
 @pytest.mark.parametrize("cwd", ["\0", "\ud800", "/" + "x" * 6_000, "", "/nowhere/at/all", 7, ["x"], {"a": 1}])
-def test_a_client_that_names_a_strange_folder_stops_no_one(holdfast: Run, home: Path, place: Path, cwd: Any) -> None:
+def test_a_client_that_names_a_strange_folder_stops_no_one(holdfast: Run, home: Path, project: Path, cwd: Any) -> None:
     hold_worker(home)
     fire(home, "UserPromptSubmit", json.dumps({"session_id": "s1", "cwd": cwd, "prompt": "one"}).encode())
-    fire(home, "UserPromptSubmit", told(place, prompt="two"))
+    fire(home, "UserPromptSubmit", told(project, prompt="two"))
     release_worker(home)
     done = answer(holdfast("work", "--json"))
     assert done["problems"] == []
@@ -212,19 +192,19 @@ def test_the_settings_that_travel_with_a_session_exist() -> None:
     assert set(OF_A_SESSION) < set(_KNOWN)
 
 
-def test_a_wholly_private_prompt_keeps_nothing_of_its_turn(holdfast: Run, home: Path, place: Path) -> None:
+def test_a_wholly_private_prompt_keeps_nothing_of_its_turn(holdfast: Run, home: Path, project: Path) -> None:
     word = "quxzyplugh"
     hold_worker(home)
-    fire(home, "SessionStart", told(place, source="startup"))
-    fire(home, "UserPromptSubmit", told(place, prompt=f" <private>What is {word}?</private>\n"))
-    fire(home, "PreToolUse", told(place, tool_name="Bash", tool_input={"command": f"grep {word}"}))
-    fire(home, "PostToolUse", told(place, tool_name="Bash", tool_response={"stdout": f"{word} is here"}))
-    fire(home, "SubagentStop", told(place, last_assistant_message=f"I found {word}."))
-    fire(home, "PreCompact", told(place, trigger="auto"))
-    fire(home, "Stop", told(place, last_assistant_message=f"We decided that {word} is it."))
-    fire(home, "UserPromptSubmit", told(place, session_id="s2", prompt="another session is not affected"))
-    fire(home, "UserPromptSubmit", told(place, prompt="Now we decided to use Postgres for the ledger."))
-    fire(home, "Stop", told(place, last_assistant_message="Done."))
+    fire(home, "SessionStart", told(project, source="startup"))
+    fire(home, "UserPromptSubmit", told(project, prompt=f" <private>What is {word}?</private>\n"))
+    fire(home, "PreToolUse", told(project, tool_name="Bash", tool_input={"command": f"grep {word}"}))
+    fire(home, "PostToolUse", told(project, tool_name="Bash", tool_response={"stdout": f"{word} is here"}))
+    fire(home, "SubagentStop", told(project, last_assistant_message=f"I found {word}."))
+    fire(home, "PreCompact", told(project, trigger="auto"))
+    fire(home, "Stop", told(project, last_assistant_message=f"We decided that {word} is it."))
+    fire(home, "UserPromptSubmit", told(project, session_id="s2", prompt="another session is not affected"))
+    fire(home, "UserPromptSubmit", told(project, prompt="Now we decided to use Postgres for the ledger."))
+    fire(home, "Stop", told(project, last_assistant_message="Done."))
     release_worker(home)
     assert answer(holdfast("work", "--json"))["drained"] == 4
     stored = [path for path in home.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
@@ -276,7 +256,7 @@ def costs_little(home: Path, event: str, raw: bytes) -> bool:
 
 
 @each("piece", sampled(PIECES.values(), 5))
-def test_no_input_of_any_size_keeps_a_hook(home: Path, place: Path, piece: str) -> None:
+def test_no_input_of_any_size_keeps_a_hook(home: Path, project: Path, piece: str) -> None:
     hold_worker(home)
     text = json.dumps(piece * (9_000_000 // len(piece))).encode()
     for event, given in (
@@ -284,7 +264,7 @@ def test_no_input_of_any_size_keeps_a_hook(home: Path, place: Path, piece: str) 
         ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "TEXT"}}),
         ("PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "TEXT"}}),
     ):
-        raw = told(place, **given).replace(b'"TEXT"', text)
+        raw = told(project, **given).replace(b'"TEXT"', text)
         assert costs_little(home, event, raw), event
 
 
@@ -305,18 +285,18 @@ SHAPES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @each("shape", sampled(SHAPES, 2))
-def test_no_shape_of_input_keeps_a_hook(home: Path, place: Path, shape: str) -> None:
+def test_no_shape_of_input_keeps_a_hook(home: Path, project: Path, shape: str) -> None:
     hold_worker(home)
     for event in ("PreToolUse", "PostToolUse"):
-        raw = told(place)[:-1] + b", " + json.dumps(SHAPES[shape]()).encode()[1:]
+        raw = told(project)[:-1] + b", " + json.dumps(SHAPES[shape]()).encode()[1:]
         assert costs_little(home, event, raw), event
 
 
 @pytest.mark.parametrize("finished", [True, False])
-def test_a_hook_does_not_wait_for_a_client_that_keeps_the_pipe_open(home: Path, place: Path, finished: bool) -> None:
+def test_a_hook_does_not_wait_for_a_client_that_keeps_the_pipe_open(home: Path, project: Path, finished: bool) -> None:
     hold_worker(home)
     command = [sys.executable, "-I", "-S", client.__file__, "UserPromptSubmit", "--home", str(home)]
-    raw = told(place, prompt="deploy with make ship")
+    raw = told(project, prompt="deploy with make ship")
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         process.stdin.write(raw if finished else raw[:-1])
@@ -326,28 +306,28 @@ def test_a_hook_does_not_wait_for_a_client_that_keeps_the_pipe_open(home: Path, 
     assert json.loads(stored.read_text())["text"] == "deploy with make ship"
 
 
-def test_of_an_event_that_is_too_long_what_comes_first_is_kept(home: Path, place: Path) -> None:
+def test_of_an_event_that_is_too_long_what_comes_first_is_kept(home: Path, project: Path) -> None:
     hold_worker(home)
     given = {"tool_name": "Bash", "tool_input": {"command": "make report"}, "tool_response": 'row \\ "1"\n' * 300_000}
-    fire(home, "PostToolUse", told(place, **given))
-    fire(home, "UserPromptSubmit", told(place, prompt="long ü " * 300_000, extra={"x": 1}))
+    fire(home, "PostToolUse", told(project, **given))
+    fire(home, "UserPromptSubmit", told(project, prompt="long ü " * 300_000, extra={"x": 1}))
     (first, second) = [json.loads(path.read_text()) for path in sorted((home / "spool").glob("*.json"))]
-    assert (first["session"], first["cwd"], first["tool"]) == ("s1", str(place), "Bash")
+    assert (first["session"], first["cwd"], first["tool"]) == ("s1", str(project), "Bash")
     assert first["given"] == {"command": "make report"}
     assert first["result"].startswith('row \\ "1"\nrow')
     assert second["text"].startswith("long ü long ü")
     assert not (home / "hooks.log").exists()
 
 
-def test_the_worker_compares_what_is_new_and_the_session_that_wrote_it_is_told_once(home: Path, place: Path) -> None:
+def test_the_worker_compares_what_is_new_and_the_session_that_wrote_it_is_told_once(home: Path, project: Path) -> None:
     flags = {"home": str(home), "embedder": "none"}
-    with open_memory(load_settings(flags=flags), folder=place) as memory:
+    with open_memory(load_settings(flags=flags), folder=project) as memory:
         older = keep(memory, "The API listens on port 8080.")
         newer = keep(memory.acting_in("s1"), "The API listens on port 9090.")
-        assert worker.work(flags, home, place, environment={}) is not None
+        assert worker.work(flags, home, project, environment={}) is not None
         assert find(memory, newer.id).record.links == (Link(relation="contradicts", target=older.id),)
     told = dict[str, list[bool]]()
     for session in ("s1", "s2", "s1"):
-        raw = json.dumps({"session_id": session, "cwd": str(place), "prompt": "go on"}).encode()
+        raw = json.dumps({"session_id": session, "cwd": str(project), "prompt": "go on"}).encode()
         told.setdefault(session, []).append(b"saved in this session" in fire(home, "UserPromptSubmit", raw)[0])
     assert told == {"s1": [True, False], "s2": [False]}

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.install.run import SAVED
+from tests.rows import WHOLE
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.xdist_group("wheel")  # it is built once
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder), *(() if WHOLE else ("-t", "wheel"))]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     return folder
 
@@ -77,6 +78,7 @@ def test_its_metadata_is_complete(wheel: zipfile.ZipFile) -> None:
     assert f"{folder}/licenses/LICENSE" in wheel.namelist()
 
 
+@pytest.mark.whole
 def test_the_source_distribution_can_be_built_and_tested(built: Path) -> None:
     (file,) = built.glob("*.tar.gz")
     with tarfile.open(file) as archive:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import WHOLE
 from tests.soak.run import report, soak
 from tests.soak.worker import WRITERS, stress
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "20"))
-WORKER_SECONDS = float(os.environ.get("WORKER_SECONDS", "5"))
+WORKER_SECONDS = float(os.environ.get("WORKER_SECONDS", "5" if WHOLE else "2"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")

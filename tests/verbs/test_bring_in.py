@@ -1,30 +1,33 @@
-"""Taking in other systems: nothing twice, nothing lost, nothing of what was changed here undone."""
+"""Import from other systems, and from an export: nothing twice, nothing lost, nothing of what was changed here undone."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from holdfast.engine.database import Database
 from holdfast.engine.raw import transcripts
 from holdfast.engine.store import open_store
 from holdfast.engine.views import sessions, usage
 from holdfast.model.errors import Invalid
-from holdfast.model.event import Actor
+from holdfast.model.event import Actor, event_to_json
 from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSession, ForeignTranscript, Item, Remark
 from holdfast.model.record import Draft, Link
 from holdfast.model.text import LONGEST_BODY
 from holdfast.verbs.exchange import import_foreign as module
 from holdfast.verbs.exchange.import_foreign import Report, import_items
-from holdfast.verbs.exchange.jsonl import export
+from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, restore, retire, revise, unlink
 from holdfast.verbs.sessions.transcript import save_transcript
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
-from tests.engine.test_store import everything
+from tests.engine.test_store import everything, some_history
 from tests.importing import FIXTURES, SECRET, SHOP, all_records, brought, items, journal_size
 
 AT = "2026-01-10T09:15:30.250Z"
@@ -50,7 +53,7 @@ def test_a_rehearsal_writes_nothing_and_a_second_import_changes_nothing(
     kept, views = list(export(memory)), everything(memory.store)
     again = brought(memory, name, tmp_path)
     assert (list(export(memory)), everything(memory.store)) == (kept, views)
-    assert (again.taken, again.revised, again.merged, again.events) == ((), (), (), {})
+    assert (again.taken, again.revised, again.merged, again.events) == ([], [], [], {})
     assert (again.known, again.skipped) == (len(first.taken) + len(first.merged), first.skipped)
     for secret in (SECRET, "my own words", "ask Ben"):
         assert secret not in "\n".join(kept)
@@ -304,7 +307,7 @@ def test_what_fits_nowhere_is_kept_beside_the_record_and_said(memory: Memory) ->
 )
 def test_what_cannot_be_kept_is_skipped_with_its_reason(memory: Memory, body: str, why: str) -> None:
     report = take(memory, foreign("a", body), foreign("b", "Fine."))
-    assert report.skipped == (Remark(where="list a", why=why),)
+    assert report.skipped == [Remark(where="list a", why=why)]
     assert list(all_records(memory)) == ["b"]
 
 
@@ -396,3 +399,61 @@ def test_a_memory_without_a_lasting_time_keeps_its_identity_when_its_file_is_tou
     assert len(take(memory, edited).revised) == 1
     record = all_records(memory)["CLAUDE.md › Tests"]
     assert (record.body, record.created_at) == ("Run make test.", AT)
+
+
+HEADER = '{"holdfast": "export", "format": 1}'
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 40))
+def test_a_round_trip_is_lossless_and_idempotent(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, size: int
+) -> None:
+    here, there = (make_memory(tmp_path_factory.mktemp(name), Time()) for name in ("here", "there"))
+    here.store.commit(some_history(seed, size))
+    lines = list(export(here))
+    for _ in range(2):
+        import_lines(there, lines)
+        assert list(export(there)) == lines
+        assert everything(there.store) == everything(here.store)
+    here.close()
+    there.close()
+
+
+def test_an_import_cut_short_can_be_repeated(memory: Memory, tmp_path: Path, time: Time) -> None:
+    for word in ("apple", "banana", "cherry"):
+        keep(memory, f"Something about the {word}.")
+    lines = list(export(memory))
+    other = make_memory(tmp_path / "other", time)
+    with pytest.raises(Invalid, match="Line 3"):
+        import_lines(other, [*lines[:2], lines[2][:40]])
+    assert import_lines(other, lines).events == 3
+    assert list(export(other)) == lines
+    other.close()
+
+
+def test_ids_go_on_from_what_was_imported(memory: Memory, tmp_path: Path, time: Time) -> None:
+    time.now += 3600
+    ahead = keep(memory, "From a clock an hour ahead.")
+    lines = list(export(memory))
+    time.now -= 3600
+    other = make_memory(tmp_path / "other", time)
+    import_lines(other, lines)
+    assert keep(other, "Written after the import.").id > ahead.id
+    other.close()
+
+
+def test_secrets_in_an_export_are_masked_on_the_way_in(memory: Memory) -> None:
+    token = "npm_" + "aB1" * 12
+    event = event_to_json(some_history(1, 1)[0])
+    event["data"] = {"title": "t", "body": f"uses {token}", "project": ""}
+    import_lines(memory, [HEADER, json.dumps(event)])
+    assert token not in "\n".join(export(memory))
+    assert "[redacted npm token]" in "\n".join(export(memory))
+
+
+@pytest.mark.parametrize("line", ['{"id"', "5", '{"id": "x"}', '"\\ud800"', "NaN"])
+def test_a_bad_line_is_named(memory: Memory, line: str) -> None:
+    with pytest.raises(Invalid, match="Line 2"):
+        import_lines(memory, [HEADER, line])
+    assert list(memory.store.journal()) == []

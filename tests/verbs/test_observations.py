@@ -1,10 +1,12 @@
-"""Everything that was kept, seen as observations: filters, numbers that round-trip, and time."""
+"""Everything that was kept, seen as observations and lessons: filters, numbers that round-trip, and time."""
 
 import pytest
 
+from holdfast.engine.views import usage
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.record import Record
 from holdfast.policy.activity.claude_mem_types import TYPES, concepts_of, facts_of, files_read, touches, type_of
+from holdfast.surfaces.gitmem.verbs import recent_lessons, search_lessons
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.read import GLOBAL_FROM, called, get
 from holdfast.verbs.search import observations
@@ -159,3 +161,24 @@ def test_totals_count_up_to_what_is_scanned(memory: Memory, monkeypatch: pytest.
     for name in ("first", "second", "third"):
         keep(memory, f"The {name} gateway forwards requests.")
     assert search_observations(memory, Wanted(limit=1)).total == 2
+
+
+def test_lessons_are_found_by_kind_and_severity_or_by_id(memory: Memory) -> None:
+    scar = keep(memory, "Rehearse migrations on a copy.", kind="scar", fields=SCAR)
+    win = keep(memory, "Small migrations are easy to rehearse.", kind="win")
+    keep(memory, "Saw migrations run.", kind="observation")
+    assert {hit.record.id for hit in search_lessons(memory, "rehearse migrations").hits} == {scar.id, win.id}
+    assert [hit.record.id for hit in search_lessons(memory, "migrations", kinds=("win",)).hits] == [win.id]
+    assert [hit.record.id for hit in search_lessons(memory, "migrations", severity="high").hits] == [scar.id]
+    assert [hit.record.id for hit in search_lessons(memory, scar.id[:10]).hits] == [scar.id]
+    assert usage.shown_in(memory.store, memory.actor.session) == []
+
+
+def test_what_was_learned_lately_is_listed_latest_first(memory: Memory, time: Time) -> None:
+    old = keep(memory, "Rehearse migrations on a copy.", kind="scar", fields=SCAR)
+    time.pass_days(10)
+    new = keep(memory, "JWT for the API.", kind="decision")
+    assert recent_lessons(memory) == [new, old]
+    assert recent_lessons(memory, days=7) == [new]
+    assert recent_lessons(memory, severity="high") == [old]
+    assert recent_lessons(memory, limit=1, kinds=("scar",)) == [old]

@@ -15,7 +15,7 @@ from holdfast.model.event import Actor
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
-from holdfast.model.session import Host
+from holdfast.model.session import Host, Session
 from holdfast.verbs.exchange.jsonl import export, records_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import retire
@@ -76,9 +76,14 @@ def die(memory: Memory) -> None:
     memory.close()
 
 
+def left_by_the_dead(process: Open) -> Session:
+    memory, opening = start(process(10))
+    die(memory)
+    return opening.session
+
+
 def test_a_session_begins_and_its_work_carries_its_id(process: Open) -> None:
-    memory = process(10)
-    memory, opened = start(memory, title="Rate limits", issue="SHOP-12")
+    memory, opened = start(process(10), title="Rate limits", issue="SHOP-12")
     assert (opened.session.title, opened.session.issue, opened.resumed) == ("Rate limits", "SHOP-12", False)
     assert keep(memory, "The limiter counts per key.").by.session == opened.session.id
     assert refresh(memory).session == opened.session
@@ -86,23 +91,18 @@ def test_a_session_begins_and_its_work_carries_its_id(process: Open) -> None:
 
 
 def test_a_restarted_server_takes_up_its_session(process: Open) -> None:
-    first = process(10)
-    first, opening = start(first, title="Long work")
+    first, opening = start(process(10), title="Long work")
     session = opening.session
     recall(first, Query(text="anything"))
     die(first)
-    second = process(11)
-    second, again = start(second)
+    again = start(process(11))[1]
     assert (again.session.id, again.resumed, again.session.title) == (session.id, True, "Long work")
     assert again.session.started_at == session.started_at
 
 
 @pytest.mark.parametrize("difference", [{"parent": 2}, {"name": "codex"}])
 def test_another_client_begins_its_own_session(process: Open, difference: dict[str, Any]) -> None:
-    first = process(10)
-    first, opening = start(first)
-    session = opening.session
-    die(first)
+    session = left_by_the_dead(process)
     opened = start(process(11, **difference))[1]
     assert opened.session.id != session.id
     assert [one.id for one in opened.left_open] == [session.id]
@@ -116,23 +116,15 @@ def test_a_live_session_of_another_process_is_never_taken_over(process: Open) ->
 
 
 def test_a_session_older_than_a_day_is_not_taken_up_by_itself_but_by_its_id(process: Open, time: Time) -> None:
-    first = process(10)
-    first, opening = start(first)
-    session = opening.session
-    die(first)
+    session = left_by_the_dead(process)
     time.pass_days(1.5)
-    second = process(11)
-    second, opening = start(second)
+    second, opening = start(process(11))
     assert opening.session.id != session.id
-    second, opening = start(second, session=session.id[:12])
-    assert opening.session.id == session.id
+    assert start(second, session=session.id[:12])[1].session.id == session.id
 
 
 def test_sessions_of_another_project_stay_there(process: Open) -> None:
-    first = process(10)
-    first, opening = start(first)
-    session = opening.session
-    die(first)
+    session = left_by_the_dead(process)
     other = process(11)
     other = replace(other, config=replace(other.config, project="example.org/acme/other"))
     other, opening = start(other)
@@ -144,8 +136,7 @@ def test_sessions_of_another_project_stay_there(process: Open) -> None:
 
 
 def test_force_begins_anew_and_supersedes(memory: Memory) -> None:
-    memory, opening = start(memory)
-    old = opening.session
+    old = refresh(memory).session
     memory, opening = start(memory, force=True)
     new = opening.session
     assert new.id != old.id
@@ -337,18 +328,14 @@ def test_learnings_of_a_payload_are_checked_like_any_other(memory: Memory) -> No
 def test_secrets_in_a_closing_are_masked(memory: Memory) -> None:
     memory, _ = start(memory, title="Key rotation")
     secret = "AKIA" + "IOSFODNN7EXAMPLQ"
-    done(
-        memory,
-        close_type="quick",
-        payload={"what_broke": f"the key {secret} leaked", "open_threads": [f"rotate {secret}"]},
-    )
+    payload = {"what_broke": f"the key {secret} leaked", "open_threads": [f"rotate {secret}"]}
+    done(memory, close_type="quick", payload=payload)
     journal = json.dumps([dict(event.data) for _, event in memory.store.journal()])
     assert secret not in journal
 
 
 def test_starters_come_once_and_stay_below_everything_else(process: Open) -> None:
-    memory = process(10, starters=True)
-    memory, opening = start(memory)
+    memory, opening = start(process(10, starters=True))
     assert opening.planted == 12
     assert plant(memory) == 0
     mine = keep(memory, "Deploys go through the blue pool; verify there.", kind="fact")
@@ -391,14 +378,11 @@ def test_a_recalled_scar_wants_an_answer(memory: Memory) -> None:
     keep(memory, "Migrations live in db/migrations.", kind="fact")
     recall(memory, Query(text="migrations"))
     assert {record.id for record in unanswered(memory)} == {first.id, second.id}
-    told = answer(
-        memory,
-        [
-            Answer(scar=first.id.lower(), decision="APPLYING", evidence=EVIDENCE),
-            Answer(scar=second.id, decision="N_A", evidence="no"),
-            Answer(scar="01ARZ3NDEKTSV4RRFFQ69G5FAV", decision="N_A", evidence=EVIDENCE),
-        ],
+    answers = (
+        *((first.id.lower(), "APPLYING", EVIDENCE), (second.id, "N_A", "no")),
+        ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "N_A", EVIDENCE),
     )
+    told = answer(memory, [Answer(scar=id_, decision=decision, evidence=said) for id_, decision, said in answers])
     assert [(record.id, decision) for record, decision in told.taken] == [(first.id, "APPLYING")]
     assert "50 are needed" in told.problems[0]
     assert "There is no memory" in told.problems[1]
@@ -406,16 +390,14 @@ def test_a_recalled_scar_wants_an_answer(memory: Memory) -> None:
 
 
 def test_answers_survive_a_restart_and_are_credited(process: Open) -> None:
-    memory = process(10)
-    memory, _ = start(memory)
+    memory, _ = start(process(10))
     scars = [
         keep(memory, f"Migrations fail in way {word}.", kind="scar", fields=SCAR) for word in ("one", "two", "three")
     ]
     recall(memory, Query(text="migrations fail"))
     answer(memory, [Answer(scar=scars[0].id, decision="APPLYING", evidence=EVIDENCE)])
     die(memory)
-    later = process(11)
-    later, _ = start(later)
+    later, _ = start(process(11))
     told = answer(later, [Answer(scar=scars[1].id, decision="N_A", evidence=EVIDENCE)])
     assert told.problems == ()
     assert [record.id for record in told.waiting] == [scars[2].id]
@@ -474,11 +456,8 @@ def test_recurring_topics_are_suggested_and_three_dismissals_are_final(memory: M
     def work() -> Closed:
         nonlocal memory
         memory, _ = start(memory, title="Flaky checkout test in CI", force=True)
-        closed = close(
-            memory, close_type="quick", payload={"summary": {"completed": "looked at the flaky checkout test"}}
-        )
-        assert isinstance(closed, Closed)
-        return closed
+        summary = {"completed": "looked at the flaky checkout test"}
+        return done(memory, close_type="quick", payload={"summary": summary})
 
     assert work().suggestion is None
     assert work().suggestion is None
@@ -526,8 +505,7 @@ def test_topics_and_patterns_tell_what_sessions_were_about(memory: Memory) -> No
 
 
 def test_transcripts_are_kept_found_and_dropped(process: Open) -> None:
-    memory = process(10)
-    memory, opening = start(memory)
+    memory, opening = start(process(10))
     session = opening.session
     secret = "AKIA" + "IOSFODNN7EXAMPLQ"
     turns = [

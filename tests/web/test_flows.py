@@ -147,6 +147,12 @@ def test_the_palette_goes_to_a_page_and_to_a_memory(seen: Seen) -> None:
     expect(page.locator("#palette-list")).to_contain_text("Shelf 44 holds box w44x")
     page.locator("#palette-list li", has_text="Shelf 44 holds").click()
     expect(page.locator("h1")).to_contain_text("Shelf 44")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("app.py")
+    expect(page.locator("#palette-list li", has_text="file").first).to_contain_text("app.py")
+    page.locator("#palette-q").fill("light or")
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
 def test_something_is_remembered_in_the_browser_and_taken_back(seen: Seen) -> None:

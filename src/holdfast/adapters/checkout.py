@@ -14,7 +14,7 @@ from holdfast.adapters import history
 from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git, git_lines, git_text, is_object, objects, run_git
 from holdfast.adapters.source import GONE, UNKNOWN, Absent, Content, File, Unreadable, defined, look, only
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
-from holdfast.model.files import read_inside, read_regular, write_whole
+from holdfast.model.files import read_inside, read_regular, state_of, write_whole
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import instant
 from holdfast.model.ports import BranchStatus, Earlier, Evidence
@@ -23,6 +23,7 @@ from holdfast.model.scope import is_network_address, project_of_remote, without_
 
 log = logging.getLogger(__name__)
 LARGEST = 2_000_000  # bytes; larger files are not read
+SETTLED = 1_000_000_000  # ns after which a file that is written again has another time
 SNAPSHOT_SECONDS = 0.5
 RESOLVE_SECONDS = 0.3  # for finding what a text names
 MOST_DEFINING = 20  # files
@@ -57,6 +58,7 @@ class GitCheckout:
         self._noted = set[str]()
         self._touches: dict[tuple[str, str, tuple[tuple[str, ...], ...]], list[Touch]] = {}
         self._held: dict[tuple[str, str], bool | None] = {}
+        self._looked: dict[tuple[str, CodeMark | None], tuple[str, CodeMark]] = {}  # with the state of the file
 
     def project(self) -> str:
         """Return the user's name for it, else host/owner/name of the remote, else the path of the main worktree or folder."""
@@ -167,8 +169,13 @@ class GitCheckout:
         """Look up cited places in the current files or at a commit; those not reached within 0.5 s are unknown."""
         until, marks = time.monotonic() + SNAPSHOT_SECONDS, dict[str, CodeMark]()
         for anchor, mark in cited.items():
-            place, late = parse_anchor(anchor), time.monotonic() > until
-            if late or (place.kind == "commit" and not (self._facts and place.value.isalnum())):
+            place = parse_anchor(anchor)
+            # A mark is valid as long as the file has the same time and size; a version is read from several files.
+            state = state_of(self.top() / place.path) if place.path and not at and place.kind != "version" else ""
+            known = self._looked.get((anchor, mark))
+            if state and known and known[0] == state:
+                marks[anchor] = known[1]
+            elif time.monotonic() > until or (place.kind == "commit" and not (self._facts and place.value.isalnum())):
                 marks[anchor] = UNKNOWN
             elif place.kind == "commit":  # gone if it is no ancestor, unknown if it is not in this repository
                 asked = ("merge-base", "--is-ancestor", place.value, at or "HEAD")
@@ -176,6 +183,8 @@ class GitCheckout:
                 marks[anchor] = {0: CodeMark(), 1: GONE}.get(answer, UNKNOWN)
             else:
                 marks[anchor] = look(place, lambda path: self._read(path, at), mark)
+                if state and time.time_ns() - int(state.split()[0]) > SETTLED:
+                    self._looked[anchor, mark] = state, marks[anchor]
         return CodeSnapshot(commit=at or self.origin().commit, marks=marks)
 
     def touches(self, cited: Mapping[str, Collection[str]], since: str, *, quick: bool = False) -> list[Touch] | None:

@@ -13,38 +13,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import lazy, tables
 
-# English function words, and words that occur in most questions.
-STOP = frozenset(
-    """
-    a about after again all also am an and any are as at be because been before being between both but by can could
-    did do does doing done down during each few for from further had has have having he her here hers him his how i if
-    in into is it its itself just let me more most my no nor not now of off on once only or other our ours out over own
-    please s same she should so some such t than that the their theirs them then there these they this those through to
-    too under until up us very was we were what when where which while who whom whose why will with would you your yours
-    """.split()
-)
-# Function words of other languages than English: in a question they show its language, and say nothing else.
-FOREIGN = frozenset(
-    """
-    der die das den dem des ein eine einen einem einer und oder wir ihr ist sind war wird werden wie wo wann warum welche
-    welcher welches wer mit von für auf bei nach aus nicht kein keine haben hat unser unsere man beim zum zur im am vom
-    el los las una unos del al y o por para con sin qué cómo cuál cuáles cuándo dónde quién está están es son se lo su
-    nuestro nuestra hay que tenemos hemos ser fue
-    le les un une des du au aux et ou pour avec sans que quel quelle quels quelles comment où quand pourquoi qui est sont
-    nous notre nos dans sur ne pas ce cette faut il elle on a
-    um uma os as dos das no na nos nas e sem como qual quais quando onde quem são está nosso nossa não foi temos
-    il gli di che con per una sono come dove quando perché quale nel della dei non è
-    het een en van voor met zijn wordt wat hoe waar wanneer welke niet wij
-    в на и с по для что как где когда почему какой какая какие кто не мы это из к у от при ли нас нам
-    """.split()
-)
+# English function words and words that occur in most questions, and those of other languages.
+STOP, FOREIGN = (frozenset(words.split()) for _, words in tables(__file__)["function words"])
 LONGEST_TERM = 8  # characters of a term in a script without spaces
-SHORT, ENDING = (
-    4,
-    4,
-)  # a term of fewer letters matches whole words only; longer ones may have an ending of so many letters
+SHORT, ENDING = 4, 4  # a shorter term matches whole words only; longer ones may have an ending of so many letters
 _OTHER_SCRIPT = lazy(r"[\u0370-\u1fff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORD = lazy(r"[^\W\d_]{2,}")  # one letter is often a variable's name
 _ACCENTS = lazy(r"[\u0300-\u036f]+")  # which NFKD separates from their letters

@@ -190,24 +190,16 @@ class SQLite:
 
     def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
         """Run one statement and return the number of rows it changed."""
-        with self._lock:
+        with self._lock, translated(self.path):
             self._check_writable()
-            try:
-                return self._connection.execute(sql, as_params(params)).rowcount
-            except _FAILURES as problem:
-                raise _our_error(problem, self.path) from problem
+            return self._connection.execute(sql, as_params(params)).rowcount
 
     def many(self, sql: str, rows: Iterable[Params], /) -> None:
         """Run one statement for each set of parameters."""
-        given = list(rows)
-        if not given:
-            return
-        with self._lock:
-            self._check_writable()
-            try:
+        if given := list(rows):
+            with self._lock, translated(self.path):
+                self._check_writable()
                 self._connection.executemany(sql, given)
-            except _FAILURES as problem:
-                raise _our_error(problem, self.path) from problem
 
     def _check_writable(self) -> None:
         """Raise the reason why the store is read-only, unless it can be opened for writing now."""
@@ -272,19 +264,15 @@ class SQLite:
         try:
             reader = self._readers.pop()
         except IndexError:
-            reader = self._open_reader()
+            with translated(self.path):
+                reader = self._connected("mode=rw")  # with `ro` it could not use the write-ahead log
+                for text in ("query_only = on", "temp_store = memory", "cache_size = -8000", f"mmap_size = {MAPPED}"):
+                    reader.execute(f"pragma {text}")
         try:
             yield reader
         finally:
             self._readers.append(reader)
             self._close_readers(keep=0 if self._closed else IDLE_READERS)
-
-    def _open_reader(self) -> sqlite3.Connection:
-        with translated(self.path):
-            reader = self._connected("mode=rw")  # with `ro` it could not use the write-ahead log
-            for setting in ("query_only = on", "temp_store = memory", "cache_size = -8000", f"mmap_size = {MAPPED}"):
-                reader.execute(f"pragma {setting}")
-            return reader
 
     def _close_readers(self, keep: int = 0) -> None:
         while len(self._readers) > keep:

@@ -112,8 +112,9 @@ class Store(Journal):
         with self.db.transaction():
             fresh = self._append(events)
             erased = self._erased({event.about for event in fresh if event.verb in ("erased", "accepted")})
-            for about in erased:
-                self._scrub(about)
+            for about in erased:  # uses included: they may quote its text
+                for row in self.db.query(f"select seq, {COLUMNS} from events where about = :about", {"about": about}):
+                    self.db.execute(_SCRUB, event_row(row["seq"], scrub(event_of(row))))
             abouts = dict.fromkeys(event.about for event in fresh if event.verb in FOLDING)
             if any(event.verb == "revised" and "project" in event.data for event in fresh):
                 entries = self.moved(abouts)
@@ -164,11 +165,6 @@ class Store(Journal):
         for row in self.db.query(sql, {"abouts": list(abouts)}):
             said.setdefault(row[0], set()).add(row[1])
         return {about for about, ids in said.items() if not set_aside(self.events_about(about)).keys() >= ids}
-
-    def _scrub(self, about: str) -> None:
-        """Remove the text from every event about a record, uses included: they may quote it."""
-        for row in self.db.query(f"select seq, {COLUMNS} from events where about = :about", {"about": about}):
-            self.db.execute(_SCRUB, event_row(row["seq"], scrub(event_of(row))))
 
     def rewrite(self, clean: Callable[[Event], Event]) -> list[Event]:
         """Replace each event with what `clean` returns for it, rebuild the views, and return the changed events.

@@ -121,7 +121,13 @@ def _tokens_of(compound: str, foreign: bool, is_question: bool) -> tuple[str, ..
     if len(compound) <= LONGEST_SHORT and (short := _stem(compound.lower())) in instead:
         return (instead[short],)
     parts = compound.replace("-", "_").split("_")
-    if not foreign and len(compound) <= LONGEST and compound.islower() and all(map(_is_letters, parts)):
+    if (
+        not foreign
+        and len(compound) <= LONGEST
+        and compound.isascii()
+        and compound.islower()
+        and all(part.isalpha() for part in parts)
+    ):
         found = [*map(_stem, parts), *(["".join(parts)] if len(parts) > 1 else [])]  # the usual case, in half the time
         return tuple([instead.get(token, token) for token in found])
     sections = [section for section in _SECTION.split(compound) if section]
@@ -131,10 +137,6 @@ def _tokens_of(compound: str, foreign: bool, is_question: bool) -> tuple[str, ..
     if "/" in compound or "." in compound or "\\" in compound:  # in a path, “app” and “py” are names
         return tuple(found)
     return tuple([instead.get(token, token) for token in found])
-
-
-def _is_letters(part: str) -> bool:
-    return part.isalpha() and part.isascii()
 
 
 def _section_tokens(section: str, foreign: bool, is_question: bool) -> Iterator[str]:

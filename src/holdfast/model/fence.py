@@ -1,6 +1,6 @@
 """Make stored text harmless: no part of it can pass for a client's tag, a chat template's token or our own fence.
 
-`_markers` finds what looks like one, in one pass over the text as it looks (`_Look`), by the tables below. Names of HTML elements and
+`_markers` finds what looks like one, in one pass over the text as it looks (`_Look`), by the tables below and in `fence.txt`. Names of HTML elements and
 type arguments stay; every other tag is made harmless: `<` becomes `&lt;`, `[` becomes `&#91;`, and a line that opens a turn of a chat
 gets `| ` before it. `defused` does this for what a model reads, `inline` for a part of one line, `attribute` inside a tag of ours,
 `visible` for terminals, `escaped` for JSON there.
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import lazy, tables
 
 OURS = "\0"  # before a fence that we write ourselves; no stored text holds one, see `check_keepable`
 
@@ -49,32 +49,10 @@ _ALIKE = {
 }  # fmt: skip
 _LATIN = lazy(r"\b(?:LATIN|REGIONAL INDICATOR|MODIFIER)\b.*?\bLETTER (?:[A-Z]{2,} )*([A-Z])\b")
 
-# HTML and SVG elements that a memory about a web page quotes. Not `s`, `summary`, `output`, `search`: clients and models use these.
-_ELEMENTS = frozenset(
-    "a abbr address area article aside audio b base blockquote body br button canvas caption circle code col colgroup dd defs del details dialog "
-    "div dl dt em ellipse embed fieldset figcaption figure footer form g h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label "
-    "legend li line link main map meta meter nav noscript ol optgroup option p path picture polygon polyline pre progress rect script "
-    "section select small span strong style sub sup svg table tbody td template textarea tfoot th thead title tr track tspan u ul use var video "
-    "wbr "
-    # what stands for a value in a command line
-    "branch sha version host port url n x y dir folder ref remote pkg package "
-    # templates of C++
-    "class typename".split()
-)
-# Type arguments, where they follow a name: `List<String>`, `Vec<u8>`, `map<std::string, int>`.
-_TYPE = lazy(
-    r"[A-Z]|[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*|[A-Z]{2,4}|[a-z]|\w+_t|[A-Za-z]\w*(?:::\w+)+|[iuf](?:8|16|32|64|128|size)|typename|class|const|dyn|mut|"
-    r"int|long|short|char|byte|bool|boolean|float|double|decimal|str|string|void|number|object|unknown|any|never|null|undefined|usize|isize|auto|unsigned"
-)
-# Names reserved by clients, models or us, however they are written: with spaces or quotes around them, or after another name.
-_NEVER = lazy(
-    r"holdfast.*|memor(?:y|ies).*|s|system.*|.*reminder.*|ant(?:ml|thinking|artifact).*|.*hook.*|.*prompt.*|.*instructions?|"
-    r"function(?:call|result)s?|tool(?:use|call|result|output|response|code)s?.*|invoke|parameter|assistant.*|human|user|developer|"
-    r"user(?:query|info|memory|request|message).*|.*notification|persistedoutput|environmentcontext|hookcontext|untrusted.*|"
-    r"command(?:name|message|args)|localcommand.*|bash(?:input|stdout|stderr)|ide(?:selection|openedfile|diagnostics)|sys|inst|"
-    r"(?:available)?skills?|sub?agents?.*|taskresult.*|teammatemessage.*|scratchpad|"
-    r"(?:start|end|begin)of.*|think(?:ing)?|bos|eos|.*claudemem.*"
-)
+# Names that may stay in angle brackets, type arguments after a name, and names that never pass.
+_TABLES = tables(__file__)
+_ELEMENTS = frozenset(word for _, words in _TABLES["elements"] for word in words.split())
+_TYPE, _NEVER = (lazy("|".join(names for _, names in _TABLES[section])) for section in ("types", "never"))
 _TAG = lazy(
     r"""<(?P<loose>\s*+)(?P<slash>/{0,4}+)(?P<gap>\s*+["'*`~=.,;:+$\#@&^_\d-]*+)"""
     r"(?P<name>\|?[^\W\d_][\w|:.$-]*+|\|\s++[\w-]++\s*+(?=\|)|[!?](?=[\w\[-])|0x[0-9a-f]{2}(?=>))"

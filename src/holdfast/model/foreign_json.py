@@ -1,11 +1,12 @@
 """Parse JSON that someone else wrote: size and depth are bounded, and every failure is a ValueError.
 
-Hooks use this at every tool call, so it imports nothing but `json`.
+Hooks use this at every tool call, so it imports almost nothing.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 
 MYPY = False
 if MYPY:
@@ -57,3 +58,17 @@ def json_or_none(text: str) -> Any:
         return parse_json(text)
     except ValueError:
         return None
+
+
+def texts_in(value: Any, *, keys: bool = True) -> Iterator[str]:
+    """Yield every text in a value in order, with the keys of objects or without."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                yield text
+            case Mapping() as items:
+                pairs = [*items.items()][::-1]
+                waiting += [part for key, item in pairs for part in ((item, key) if keys else (item,))]
+            case list() | tuple() as items:
+                waiting += reversed(items)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from holdfast.model.errors import Invalid
@@ -53,20 +53,6 @@ def check_keepable(value: Any, depth: int = 0) -> None:
             check_keepable(item, depth + 1)
     elif isinstance(value, float) and not math.isfinite(value):
         raise Invalid("A number is infinite or not a number.")
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield every text in a value, keys included."""
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for key, item in value.items():
-                yield from texts_in(key)
-                yield from texts_in(item)
-        case list() | tuple():
-            for item in value:
-                yield from texts_in(item)
 
 
 def headline(text: str) -> str:

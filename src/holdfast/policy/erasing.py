@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from holdfast.model.event import Json
-from holdfast.model.foreign_json import parse_json
-from holdfast.model.text import texts_in
+from holdfast.model.foreign_json import parse_json, texts_in
 
 MASK = "[erased]"
 RUN = 48  # characters in common that are not a coincidence

@@ -3,7 +3,7 @@
 import logging
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +15,7 @@ from holdfast.engine.store import Store
 from holdfast.engine.views import Entry, queries, records
 from holdfast.model.access import Role
 from holdfast.model.config import Config
-from holdfast.model.errors import Ambiguous, Forbidden, NotFound, StoreFull, StoreUnwritable
+from holdfast.model.errors import Ambiguous, Forbidden, Invalid, NotFound, StoreFull, StoreUnwritable
 from holdfast.model.event import Actor, Event, Verb
 from holdfast.model.ids import UUID, Clock, check_part, days_between, is_part, short
 from holdfast.model.ports import Checkout, Classifier, Embedder
@@ -255,6 +255,12 @@ class Memory:
             signed = replace(given, by=replace(given.by, name=self.user), data=data)
         return signed if isinstance(event, Clean) and signed == given else _without_secrets(signed)
 
+    def known(self, ids: Iterable[str]) -> dict[str, Record]:
+        """Return the records with these ids, in their order; unknown ids are left out."""
+        wanted = dict.fromkeys(ids)
+        found = records.by_ids(self.store, wanted)
+        return {id_: found[id_].record for id_ in wanted if id_ in found}
+
     def note(self, events: Sequence[Event]) -> str:
         """Commit events that only record a read; return the reason if that failed, else an empty string.
 
@@ -290,6 +296,12 @@ def _without_secrets(event: Event) -> Event:
         return event
     by = replace(event.by, name=clean["name"], session=clean["session"])
     return replace(event, about=clean["about"], by=by, data=clean["data"])
+
+
+def check_choice(value: str, allowed: Iterable[str], what: str) -> None:
+    """Raise Invalid unless a value is one of those allowed; `what` it should be, with its article."""
+    if value not in allowed:
+        raise Invalid(f"{value!r} is not {what}.", hint=f"Use one of {', '.join(allowed)}.")
 
 
 def is_at_hand(memory: Memory, record: Record) -> bool:

@@ -11,8 +11,8 @@ from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.adapters.replicas.states import Manifest
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.files import read_regular
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.replica import Outdated, ReplicaUpdate, Scrubbed
-from holdfast.model.text import texts_in
 
 _ASIDE = re.compile(r"\..+\.(\d+)\.tmp")  # names that `write_whole` uses
 

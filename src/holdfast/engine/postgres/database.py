@@ -86,7 +86,7 @@ class Postgres(Database):
         self._own = threading.local()  # per thread: the connections of its open transaction and snapshot
         self._failures = Failures(maxlen=1)
         self._options: dict[str, Any] = {"role": role, "patience": patience, "failures": self._failures}
-        # No `check` or `reset`: each costs a round trip. `_lent` replaces dead connections, and `_start` sets the user.
+        # No `check` or `reset`: each costs a round trip. `_lent` replaces dead connections, and `_started` sets the user.
         self._pool: ConnectionPool[Session] = ConnectionPool(
             url,
             connection_class=Session,
@@ -274,7 +274,11 @@ class Postgres(Database):
         for attempt in range(1, ATTEMPTS + 1):
             connection = self._take()
             try:
-                self._start(connection, first)
+                if self.guarded and connection.access != (access := who_asks()):  # for the row policies
+                    connection.access = None
+                    connection.execute(_INTRODUCE, [access.user, access.role, "\n".join(access.projects)])
+                    connection.access = access
+                first(connection)
             except BaseException as problem:
                 self._pool.putconn(connection)
                 if attempt == ATTEMPTS or not connection.closed or not isinstance(problem, psycopg.OperationalError):
@@ -303,14 +307,6 @@ class Postgres(Database):
                 if left <= wait:
                     raise StoreBusy from problem
             wait *= 2
-
-    def _start(self, connection: Session, first: Callable[[Session], object]) -> None:
-        """Set the requesting user for the row policies of a guarded database, then run the first step."""
-        if self.guarded and connection.access != (access := who_asks()):
-            connection.access = None
-            connection.execute(_INTRODUCE, [access.user, access.role, "\n".join(access.projects)])
-            connection.access = access
-        first(connection)
 
 
 @contextmanager

@@ -78,14 +78,12 @@ def drop(store: Journal, project: int, session: str = "") -> int:
 
 def next_unmined(store: Journal, project: int) -> Output | None:
     """Return the first output of a project after its watermark, None if all are mined."""
-    rows = store.db.query(_NEXT, {"project": project, "watermark": watermark(store.db, project)})
+    sql = """
+    select number, project, session, at, body from outputs
+    where project = :project and number > :watermark order by number limit 1
+    """
+    rows = store.db.query(sql, {"project": project, "watermark": watermark(store.db, project)})
     return Output(**as_dict(rows[0], Output)) if rows else None
-
-
-_NEXT = """
-select number, project, session, at, body from outputs
-where project = :project and number > :watermark order by number limit 1
-"""
 
 
 def watermark(db: Database, project: int) -> int:
@@ -129,17 +127,15 @@ on conflict (id) do update set
 
 def due(store: Journal, project: int, *, confidence: float, occurrences: int) -> list[Pattern]:
     """Return the patterns that are confident or frequent enough and have occurrences their record lacks."""
+    sql = """
+    select id, key, kind, body, confidence, occurrences, told as reported, first_at, last_at,
+        (select count(distinct session) from sightings where pattern = patterns.id) as sessions
+    from patterns
+    where project = :project and occurrences > told and (confidence >= :confidence or occurrences >= :occurrences)
+    order by first_at, id
+    """
     given = {"project": project, "confidence": confidence, "occurrences": occurrences}
-    return [Pattern(**as_dict(row, Pattern)) for row in store.db.query(_DUE, given)]
-
-
-_DUE = """
-select id, key, kind, body, confidence, occurrences, told as reported, first_at, last_at,
-    (select count(distinct session) from sightings where pattern = patterns.id) as sessions
-from patterns
-where project = :project and occurrences > told and (confidence >= :confidence or occurrences >= :occurrences)
-order by first_at, id
-"""
+    return [Pattern(**as_dict(row, Pattern)) for row in store.db.query(sql, given)]
 
 
 def note_counted(store: Journal, pattern: Pattern) -> None:
@@ -173,14 +169,12 @@ def counted(store: Journal, project: int, *, session: str = "", since: str = "")
 
 def output_counts(store: Journal, project: int) -> OutputCounts:
     """Return the amount of stored output of a project, and how much of it is mined."""
+    sql = """
+    select count(*) as outputs, coalesce(sum(size), 0) as characters, coalesce(min(at), '') as oldest_at,
+        coalesce(sum(case when number > :watermark then 1 else 0 end), 0) as unmined,
+        (select count(*) from patterns where project = :project) as patterns,
+        coalesce((select ran_at from mining where project = :project), '') as ran_at
+    from outputs where project = :project
+    """
     given = {"project": project, "watermark": watermark(store.db, project)}
-    return OutputCounts(**as_dict(store.db.query(_KEPT, given)[0], OutputCounts))
-
-
-_KEPT = """
-select count(*) as outputs, coalesce(sum(size), 0) as characters, coalesce(min(at), '') as oldest_at,
-    coalesce(sum(case when number > :watermark then 1 else 0 end), 0) as unmined,
-    (select count(*) from patterns where project = :project) as patterns,
-    coalesce((select ran_at from mining where project = :project), '') as ran_at
-from outputs where project = :project
-"""
+    return OutputCounts(**as_dict(store.db.query(sql, given)[0], OutputCounts))

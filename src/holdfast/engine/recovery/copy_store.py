@@ -115,7 +115,10 @@ def fill(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
                     hint="Another program writes to the target: stop it and move again. The source is as it was.",
                 )
         for table in CHANGING:
-            _replace(source.db, target.db, table, progress)
+            kept = " and ".join(f"name <> '{name}'" for name in _KEPT_SETTINGS) if table.name == "settings" else "1 = 1"
+            with target.db.transaction():
+                target.db.execute(f"delete from {table.name} where {kept}")
+                _copy(source.db, target.db, table, progress, whole=True)
     records = target.rebuild(REPLAYED, lambda done, total: progress("views", done, total))
     index_chunks(target.db)
     with target.db.transaction():
@@ -187,27 +190,15 @@ def _claim(source: Store, target: Store) -> str:
     return identity
 
 
-def _copy(source: Database, target: Database, table: Table, progress: Progress) -> None:
-    """Copy the rows after the last key in the target."""
-    total, done = _count(source, table.name), _count(target, table.name)
+def _copy(source: Database, target: Database, table: Table, progress: Progress, *, whole: bool = False) -> None:
+    """Copy the rows after the last key in the target, or all of them but the settings in `_KEPT_SETTINGS`."""
+    total, done = _count(source, table.name), 0 if whole else _count(target, table.name)
     order = ", ".join(f"{column} desc" for column in table.key)
-    last = target.query(f"select {', '.join(table.key)} from {table.name} order by {order} limit 1")
+    last = [] if whole else target.query(f"select {', '.join(table.key)} from {table.name} order by {order} limit 1")
     for rows in _pages(source, table, tuple(last[0]) if last else None):
-        _put(target, table, rows)
+        _put(target, table, [row for row in rows if table.name != "settings" or row[0] not in _KEPT_SETTINGS])
         done += len(rows)
         progress(table.name, done, total)
-
-
-def _replace(source: Database, target: Database, table: Table, progress: Progress) -> None:
-    """Replace a table in one transaction; the settings in `_KEPT_SETTINGS` stay as they are."""
-    kept = " and ".join(f"name <> '{name}'" for name in _KEPT_SETTINGS) if table.name == "settings" else "1 = 1"
-    total, done = _count(source, table.name), 0
-    with target.transaction():
-        target.execute(f"delete from {table.name} where {kept}")
-        for rows in _pages(source, table, None):
-            _put(target, table, [row for row in rows if table.name != "settings" or row[0] not in _KEPT_SETTINGS])
-            done += len(rows)
-            progress(table.name, done, total)
 
 
 def _pages(db: Database, table: Table, after: tuple[object, ...] | None) -> Iterator[list[Row]]:

@@ -6,8 +6,8 @@ SQLite stops at a bad page and cannot reach anything below a bad inner page. So 
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -279,18 +279,28 @@ class _Found:
 def salvage(damaged: Path, target: Path) -> Saved:
     """Create a new store at `target` from what can be read of a damaged one, which is not changed."""
     found = _Found(read_pages(damaged))
-    found.roots = _roots(found.pages)
+    # The root page of each table and index that the schema page still lists.
+    schema = [values for _, values in found.pages.rows(1) if len(values) == 5]
+    found.roots = {
+        name: root for _, name, _, root, _ in schema if isinstance(name, str) and isinstance(root, int) and root > 0
+    }
     settings = {values[0]: values[1] for _, values in found.rows("settings") if len(values) == 2}
     check_schema(str(settings.get("schema", "")))
     _gather(found)
     with closing(open_store(SQLite(target))) as store:
         with store.db.transaction():
             beside = _copy_tables(store, found)
-            _insert(store, found.events.values())
+            # Under their old sequence numbers: replicas remember by number how far they are synced.
+            taken, homeless = dict[int, Event](), list[Event]()
+            for seq, event in sorted(found.events.values(), key=lambda one: (one[0], one[1].id)):
+                if taken.setdefault(seq, event) is not event:
+                    homeless.append(event)
+            store.insert([*taken.items(), *enumerate(homeless, start=max(taken, default=0) + 1)])
             _settle(store, found, settings)
         store.rebuild(ALL_VIEWS)
         transcripts.index_chunks(store.db)
-        lost = _lost(found)
+        # Events that are in an index but on no page.
+        lost = {key: about for _, key, about in _indexed(found) if key not in found.events}
         return Saved(
             events=len(found.events),
             memories=int(value(store.db, "select count(*) from records")),
@@ -304,19 +314,17 @@ def salvage(damaged: Path, target: Path) -> Saved:
         )
 
 
-def _roots(pages: Pages) -> dict[str, int]:
-    """Return the root page of each table and index that the schema page still lists."""
-    rows = (values for _, values in pages.rows(1) if len(values) == 5)
-    return {name: root for _, name, _, root, _ in rows if isinstance(name, str) and isinstance(root, int) and root > 0}
-
-
 def _gather(found: _Found) -> None:
-    known = _known_ids(found)
+    known: dict[int, set[str]] = {}
+    for seq, key, _ in _indexed(found):
+        known.setdefault(seq, set()).add(key)
     for seq, values in found.pages.loose():
         event = _event(values)
         if not event or seq <= 0:
             continue
-        if _is_as_written(values, known.get(seq)):
+        # A row without a checksum counts unless the indexes have only other ids for it.
+        written = values[9] if len(values) == 10 else None
+        if written == checksum(values[1:9]) if written is not None else event.id in known.get(seq, {event.id}):
             found.events.setdefault(event.id, (seq, event))
         else:
             found.refused.add(event.id)
@@ -326,23 +334,14 @@ def _gather(found: _Found) -> None:
             found.events[key] = (seq, scrub(event))
 
 
-def _known_ids(found: _Found) -> dict[int, set[str]]:
-    """Return the event ids that the indexes have for each row number."""
-    known: dict[int, set[str]] = {}
-    for index, place in (("sqlite_autoindex_events_1", 0), ("events_folding", 1)):
+def _indexed(found: _Found) -> Iterator[tuple[int, str, str]]:
+    """Yield the number and id of each event that an index has, and the id of its record, empty if the index lacks it."""
+    for index, width in (("sqlite_autoindex_events_1", 2), ("events_folding", 3)):
         for _, values in found.rows(index):
-            key, seq = values[place] if len(values) == place + 2 else None, values[-1]
-            if isinstance(key, str) and isinstance(seq, int):
-                known.setdefault(seq, set()).add(key)
-    return known
-
-
-def _is_as_written(values: Sequence[Value], known: set[str] | None) -> bool:
-    """True if a row matches its checksum; a row without one counts unless the indexes have only other ids for it."""
-    written = values[9] if len(values) == 10 else None
-    if written is not None:
-        return written == checksum(values[1:9])
-    return known is None or str(values[1]) in known
+            if len(values) == width and isinstance(seq := values[-1], int):
+                with suppress(Invalid, TypeError):  # other bytes that look like an index entry
+                    *about, key = [check_id(cast("str", value)) for value in values[:-1]]
+                    yield seq, key, "".join(about)
 
 
 def _event(values: Sequence[Value]) -> Event | None:
@@ -363,16 +362,6 @@ def _event(values: Sequence[Value]) -> Event | None:
         return None
     by = Actor(kind=cast("ActorKind", actor), name=name, session=session)
     return Event(id=key, about=about, verb=cast("Verb", verb), at=at, by=by, data=said) if sound else None
-
-
-def _insert(store: Store, events: Iterable[tuple[int, Event]]) -> None:
-    """Insert events under their old sequence numbers: replicas remember by number how far they are synced."""
-    taken: dict[int, Event] = {}
-    homeless: list[Event] = []
-    for seq, event in sorted(events, key=lambda one: (one[0], one[1].id)):
-        if taken.setdefault(seq, event) is not event:
-            homeless.append(event)
-    store.insert([*taken.items(), *enumerate(homeless, start=max(taken, default=0) + 1)])
 
 
 def _copy_tables(store: Store, found: _Found) -> dict[str, int]:
@@ -410,26 +399,6 @@ def _settle(store: Store, found: _Found, settings: Mapping[Any, Any]) -> None:
     # Numbers that belong to no known project go; their memories are assigned new ones.
     store.db.execute(f"delete from entries where number >> {PROJECT_BITS} not in (select number from projects)")
     store.entries(sorted({event.about for _, event in found.events.values() if event.verb in FOLDING}))
-
-
-def _lost(found: _Found) -> dict[str, str]:
-    """Return the ids of events that are in an index but on no page, each with its record id, empty if unknown."""
-    lost = {key: "" for _, (key, *_) in _keys(found, "sqlite_autoindex_events_1", 2) if key not in found.events}
-    for _, (about, key, *_) in _keys(found, "events_folding", 3):
-        if key not in found.events:
-            lost[key] = about
-    return lost
-
-
-def _keys(found: _Found, index: str, width: int) -> Iterator[tuple[int, tuple[str, ...]]]:
-    for rowid, values in found.rows(index):
-        texts = tuple(value for value in values[:-1] if isinstance(value, str))
-        if len(values) != width or len(texts) != width - 1:
-            continue
-        try:
-            yield rowid, tuple(check_id(text) for text in texts)
-        except Invalid:
-            continue  # other bytes that look like an index entry
 
 
 def _doubtful(store: Store, found: _Found, hurt: set[str]) -> Iterator[str]:

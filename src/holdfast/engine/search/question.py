@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from holdfast.engine.languages import FOREIGN, STOP
 from holdfast.engine.tokens import STOP_STEMS, tokens
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import lazy, tables
 from holdfast.model.query import Past
 
 _MONTHS = "january february march april may june july august september october november december".split()
@@ -30,59 +30,16 @@ _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _AGO = lazy(rf"\b(\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s? ago\b")
 _PAST = lazy(rf"\b(?:last|past|previous) (\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s?\b")
-# Words for a period, in the languages people ask in: the first and the last day of it, counted back from today.
-_DAYS = {
-    (0, 0): "today|heute|hoy|aujourd'hui|hoje|今天|今日|오늘|сегодня",
-    (1, 1): "yesterday|gestern|ayer|hier|ontem|昨天|昨日|어제|вчера",
-    (7, 0): "this week|diese woche|esta semana|cette semaine|这周|本周|今週|이번 주|на этой неделе",
-    (
-        14,
-        1,
-    ): "last week|letzte woche|la semana pasada|la semaine dernière|semana passada|上周|先週|지난주|на прошлой неделе",
-    (31, 0): "this month|diesen monat|este mes|ce mois|este mês|这个月|本月|今月|이번 달|в этом месяце",
-    (62, 1): "last month|letzten monat|el mes pasado|le mois dernier|mês passado|上个月|先月|지난달|в прошлом месяце",
-    (10, 0): "recently|the other day|neulich|recientemente|récemment|recentemente|最近|최근|недавно",
-}
-_PERIODS = [(days, lazy(rf"(?<![^\W_])(?:{words})(?![a-zа-я])")) for days, words in _DAYS.items()]
 LESSONS = ("learning", "scar", "win", "pattern", "anti_pattern")
 _PLAIN = lazy(r"\w+")
-_DECIDED = lazy(
-    r"\b(?:decid|decision|chose|choose|chosen|agreed? on|settled? on|entschied|entscheid|decidi|décid|elegi|escolh|choisi)"
-    r"|决定|決定|决策|決め|결정|решили|выбрали"
-)
-_LEARNED = lazy(r"\b(?:learn|lesson|gelernt|aprend|appris|imparat|научились)")
-# Questions about a way or a reason, and requests to write something, ask for no list.
-_HOW = lazy(
-    r"\b(?:how|why|who|whose|where|when|if|should|must)\b|^(?:add|write|save|store|make|remember|record|note)\b"
-)
-_NEWEST = lazy(r"\b(?:newest|latest|recent)\b|\b(?:what|anything) (?:is |are )?new\b")
-# Words of a question that only ask for what was written, not what about.
-_ASKING_WORDS = """
-    happen happened happens change changed changes going went list show tell give get got made make makes new newest latest
-    recent recently last anything everything something news note notes memory memories record records recorded write wrote
-    written store stored save saved remember remembered add added work worked working far team passiert was haben gab pasó
-""".split()
-_ASKING = STOP | FOREIGN | frozenset(_ASKING_WORDS)
-_NOW = lazy(
-    r"(?<![^\W_])(?:now|nowadays|current|currently|at the moment|these days|still|latest|today|aktuell|jetzt|derzeit|noch"
-    r"|ahora|actualmente|todavía|actuellement|maintenant|encore|agora|atualmente|ainda|сейчас|现在|目前|今は|現在|지금|현재)(?![a-zа-я])"
-)
-
-# Words that ask for an earlier state. “Before” does so only after a past tense: “what do I run before a release?” does not.
-_PAST_STATE = lazy(
-    r"\b(?:was|were|did|had)\b.*\b(?:before|prior to|until|earlier|once|use to)\b"
-    r"|(?<![^\W_])(?:used to|previous|previously|formerly|in the past|back then|vorher|früher|zuvor|damals"
-    r"|anteriormente|antiguamente|auparavant|autrefois|antigamente|раньше|прежде|以前|之前|原来|原本|이전에|예전에)(?![a-zа-я])"
-)
-_AT_FIRST = lazy(
-    r"\b(?:was|were|did|had|war|era|fue|était|foi|был)\b.*\b(?:first|initial|original|erste[rsnm]?|primer[oa]?|premi(?:er|ère)|primeir[oa])\b"
-    r"|(?<![^\W_])(?:originally|initially|at first|to begin with|ursprünglich|originalmente|inicialmente|à l'origine|au début"
-    r"|изначально|最初|一开始|元々|もともと|처음에)(?![a-zа-я])"
-)
-_BEFORE = lazy(r"\b(?:before|until|prior to|vor|bis|antes de|hasta|avant|jusqu|até|до)\b|之前|以前|より前|まで|이전")
-_WAS = lazy(
-    r"\b(?:was|were|did|had|war|waren|hatte|hatten|wurde|wurden|era|eran|fue|fueron|tenía|était|étaient|avait|foi|foram|tinha"
-    r"|был|была|было|были)\b|了|だった|でした|ました|었|았"
+_TABLES = tables(__file__)
+_PERIODS = [
+    (tuple(map(int, days.split())), lazy(rf"(?<![^\W_])(?:{words})(?![a-zа-я])")) for days, words in _TABLES["days"]
+]
+_ASKING = STOP | FOREIGN | frozenset(_TABLES["asking"][0][1].split())
+_DECIDED, _LEARNED, _HOW, _NEWEST, _NOW, _PAST_STATE, _AT_FIRST, _BEFORE, _WAS = (
+    lazy("|".join(pattern for _, pattern in _TABLES[name]))
+    for name in "decided learned how newest now past_state at_first before was".split()
 )
 
 
@@ -186,7 +143,7 @@ def is_about_now(text: str) -> bool:
 
 def _periods(low: str, now: str) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Return the periods that a question in lower case names relative to now, and its words for them."""
-    found: list[tuple[int, int]] = []
+    found: list[tuple[int, ...]] = []
     phrases: list[str] = []
     for days, pattern in _PERIODS:
         if match := pattern.search(low):

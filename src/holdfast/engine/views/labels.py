@@ -74,42 +74,36 @@ group by value order by count(*) desc, value
 
 def scopes_under(store: Journal, outer: str) -> list[str]:
     """Return the scopes nested in `outer`; the query skips from value to value instead of reading every row."""
-    return column(store.db, _SCOPES, {"low": f"{outer}:", "high": f"{outer};"})  # ';' comes after ':'
-
-
-_SCOPES = """
-with recursive found (value) as (
-    select min(value) from labels where facet = 'scope' and value >= :low and value < :high
-    union all
-    select (select min(value) from labels where facet = 'scope' and value > found.value and value < :high)
-    from found where found.value is not null
-)
-select value from found where value is not null
-"""
+    sql = """
+    with recursive found (value) as (
+        select min(value) from labels where facet = 'scope' and value >= :low and value < :high
+        union all
+        select (select min(value) from labels where facet = 'scope' and value > found.value and value < :high)
+        from found where found.value is not null
+    )
+    select value from found where value is not null
+    """
+    return column(store.db, sql, {"low": f"{outer}:", "high": f"{outer};"})  # ';' comes after ':'
 
 
 def numbers(store: Journal, facet: str, value: str, project: int, limit: int) -> list[int]:
     """Return the numbers of the newest records of a project with a label, newest first."""
-    return column(store.db, _NUMBERS, {"facet": facet, "value": value, **within(project), "limit": limit})
-
-
-_NUMBERS = """
-select number from labels where facet = :facet and value = :value and number between :low and :high
-order by number desc limit :limit
-"""
+    sql = """
+    select number from labels where facet = :facet and value = :value and number between :low and :high
+    order by number desc limit :limit
+    """
+    return column(store.db, sql, {"facet": facet, "value": value, **within(project), "limit": limit})
 
 
 def readable_after(store: Journal, after: int, project: str, own: str) -> dict[int, str]:
     """Return a page of event ids by sequence number: those of a project and the global ones, without others' private records."""
+    sql = """
+    select events.seq, events.id from events join entries on entries.id = events.about
+    where events.seq > :after and entries.number >> 32 in (
+        select number from projects where name in (select value from json_each(:homes))
+    )
+    and entries.number not in (select number from privates where owner <> :own)
+    order by events.seq limit :page
+    """
     given = {"after": after, "homes": homes_of((project, GLOBAL), KINDS), "own": own, "page": PAGE}
-    return {row[0]: row[1] for row in store.db.query(_READABLE_AFTER, given)}
-
-
-_READABLE_AFTER = """
-select events.seq, events.id from events join entries on entries.id = events.about
-where events.seq > :after and entries.number >> 32 in (
-    select number from projects where name in (select value from json_each(:homes))
-)
-and entries.number not in (select number from privates where owner <> :own)
-order by events.seq limit :page
-"""
+    return {row[0]: row[1] for row in store.db.query(sql, given)}

@@ -45,7 +45,10 @@ def links(db: Database, batch: Batch) -> None:
 
 def around(store: Journal, record_id: str) -> list[Arrow]:
     """Return the outgoing and incoming links of a record."""
-    return [Arrow(*row) for row in store.db.query(_AROUND, {"id": record_id})]
+    sql = """
+    select source, relation, target from links where source = :id or target = :id order by source, relation, target
+    """
+    return [Arrow(*row) for row in store.db.query(sql, {"id": record_id})]
 
 
 def others(store: Journal, ids: Iterable[str]) -> dict[str, list[tuple[Arrow, Record | None]]]:
@@ -60,22 +63,40 @@ def others(store: Journal, ids: Iterable[str]) -> dict[str, list[tuple[Arrow, Re
 
 def pairs(store: Journal, relation: str, project: int) -> list[tuple[str, str]]:
     """Return (source, target) of links with a relation between active records; the source is in the project."""
-    return [(row[0], row[1]) for row in store.db.query(_PAIRS, {"relation": relation, **within(project)})]
+    sql = """
+    select links.source, links.target from links
+    join records as one on one.id = links.source join records as other on other.id = links.target
+    where relation = :relation and one.state = 'active' and other.state = 'active' and one.number between :low and :high
+    order by links.source, links.target
+    """
+    return [(row[0], row[1]) for row in store.db.query(sql, {"relation": relation, **within(project)})]
 
 
 def of_project(store: Journal, project: int, limit: int) -> list[Arrow]:
     """Return the outgoing links of the active records of a project, those of the latest records first."""
-    return [Arrow(*row) for row in store.db.query(_OF_PROJECT, {**within(project), "limit": limit})]
+    sql = """
+    select links.source, relation, target from links join records on records.id = links.source
+    where state = 'active' and number between :low and :high order by number desc, relation, target limit :limit
+    """
+    return [Arrow(*row) for row in store.db.query(sql, {**within(project), "limit": limit})]
 
 
 def counts(store: Journal, project: int) -> dict[str, int]:
     """Count the outgoing links of a project's active records by relation."""
-    return {row[0]: int(row[1]) for row in store.db.query(_COUNTS, within(project))}
+    sql = """
+    select relation, count(*) from links join records on records.id = links.source
+    where state = 'active' and number between :low and :high group by relation order by relation
+    """
+    return {row[0]: int(row[1]) for row in store.db.query(sql, within(project))}
 
 
 def linked(store: Journal, project: int) -> int:
     """Count the active records of a project that have an outgoing or incoming link."""
-    return int(value(store.db, _LINKED, within(project)))
+    sql = """
+    select count(*) from records where state = 'active' and number between :low and :high
+    and (id in (select source from links) or id in (select target from links))
+    """
+    return int(value(store.db, sql, within(project)))
 
 
 def leaving(store: Journal, ids: Iterable[str]) -> list[Arrow]:
@@ -86,38 +107,17 @@ def leaving(store: Journal, ids: Iterable[str]) -> list[Arrow]:
 
 def superseded(store: Journal, ids: Iterable[str]) -> dict[str, str]:
     """Return, for each of these ids that an active record supersedes, the id of that record."""
-    return {row[0]: row[1] for row in store.db.query(_REPLACED, {"ids": list(ids)})}
+    sql = """
+    select links.target, max(links.source) from links join records on records.id = links.source
+    where relation = 'supersedes' and records.state = 'active' and links.target in (select value from json_each(:ids)) group by links.target
+    """
+    return {row[0]: row[1] for row in store.db.query(sql, {"ids": list(ids)})}
 
 
-_AROUND = """
-select source, relation, target from links where source = :id or target = :id order by source, relation, target
-"""
 _OTHERS = """
 select links.source, doc, links.source, relation, target from links left join records on records.id = target
 where links.source in (select value from json_each(:ids))
 union all
 select target, doc, links.source, relation, target from links left join records on records.id = links.source
 where target in (select value from json_each(:ids)) and links.source <> target
-"""
-_PAIRS = """
-select links.source, links.target from links
-join records as one on one.id = links.source join records as other on other.id = links.target
-where relation = :relation and one.state = 'active' and other.state = 'active' and one.number between :low and :high
-order by links.source, links.target
-"""
-_OF_PROJECT = """
-select links.source, relation, target from links join records on records.id = links.source
-where state = 'active' and number between :low and :high order by number desc, relation, target limit :limit
-"""
-_COUNTS = """
-select relation, count(*) from links join records on records.id = links.source
-where state = 'active' and number between :low and :high group by relation order by relation
-"""
-_LINKED = """
-select count(*) from records where state = 'active' and number between :low and :high
-and (id in (select source from links) or id in (select target from links))
-"""
-_REPLACED = """
-select links.target, max(links.source) from links join records on records.id = links.source
-where relation = 'supersedes' and records.state = 'active' and links.target in (select value from json_each(:ids)) group by links.target
 """

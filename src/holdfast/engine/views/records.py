@@ -191,17 +191,15 @@ def written_in(
     db: Database, periods: Sequence[tuple[str, str]], spans: Sequence[tuple[int, int]], most: int
 ) -> list[int]:
     """Return the numbers of the newest active records written in any of the periods, in spans of numbers."""
+    sql = """
+    select number from records
+    where created_at >= :since and created_at < :until and number between :low and :high and state = 'active'
+    order by created_at desc limit :most
+    """
     each = [
         {"since": since, "until": until, "low": low, "high": high} for since, until in periods for low, high in spans
     ]
-    return [row[0] for rows in query_each(db, _WRITTEN_IN, each, {"most": most}) for row in rows]
-
-
-_WRITTEN_IN = """
-select number from records
-where created_at >= :since and created_at < :until and number between :low and :high and state = 'active'
-order by created_at desc limit :most
-"""
+    return [row[0] for rows in query_each(db, sql, each, {"most": most}) for row in rows]
 
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
@@ -271,21 +269,16 @@ def after(store: Journal, number: int, limit: int) -> list[Entry]:
     return _entries(store, "number > :number order by number limit :limit", {"number": number, "limit": limit})
 
 
-def newest(store: Journal, kind: str, project: int, *, state: str = "active", limit: int) -> list[Entry]:
-    """Return the latest records of one kind in one project, latest first. Uses the index on kind."""
-    return _entries(store, _NEWEST.format(also=""), {"kind": kind, **within(project), "state": state, "limit": limit})
-
-
-def newest_of_here(store: Journal, kind: str, project: int, *, limit: int) -> list[Entry]:
-    """Return the latest active records of one kind that were written here: none with imported events."""
+def newest(
+    store: Journal, kind: str, project: int, *, state: str = "active", limit: int, own: bool = False
+) -> list[Entry]:
+    """Return the latest records of one kind in one project, latest first; with `own` none with imported events."""
     arrived = f"select 1 from events where about = records.id and {FOLDING_ONLY} and verb = 'arrived'"
-    given = {"kind": kind, **within(project), "state": "active", "limit": limit}
-    return _entries(store, _NEWEST.format(also=f"and not exists ({arrived})"), given)
-
-
-_NEWEST = """
-kind = :kind and number between :low and :high and state = :state {also} order by number desc limit :limit
-"""
+    also = f"and not exists ({arrived})" if own else ""
+    where = (
+        f"kind = :kind and number between :low and :high and state = :state {also} order by number desc limit :limit"
+    )
+    return _entries(store, where, {"kind": kind, **within(project), "state": state, "limit": limit})
 
 
 def with_triggers(store: Journal, project: int, *, limit: int) -> list[Entry]:
@@ -317,22 +310,23 @@ def counted_in_sessions(store: Journal, sessions: Iterable[str]) -> dict[str, in
 
 def kinds_since(store: Journal, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
     """Count by kind the active records of a project created since an instant; with `sessions`, only theirs."""
+    sql = """
+    select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active' {only}
+    group by kind order by count(*) desc, kind
+    """
     only = "" if sessions is None else "and session in (select value from json_each(:sessions))"
     given = {**within(project), "since": since} | ({} if sessions is None else {"sessions": set(sessions)})
-    return {row[0]: int(row[1]) for row in store.db.query(_KINDS.format(only=only), given)}
+    return {row[0]: int(row[1]) for row in store.db.query(sql.format(only=only), given)}
 
 
-_KINDS = """
-select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active' {only}
-group by kind order by count(*) desc, kind
-"""
-
-
-def by_minute(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:
-    """Count the records of each kind created in each minute, which belongs to one day in every time zone: (minute, kind, count)."""
+def tallied(store: Journal, chosen: Filter, one: str, other: str) -> list[tuple[str, str, int]]:
+    """Count the records that match a filter by two columns, in their order: MINUTE, "kind" or "source"."""
     where, params = _where(chosen)
-    sql = f"select substr(created_at, 1, 16) as minute, kind, count(*) from records where {where} group by minute, kind order by minute, kind"
+    sql = f"select {one} as one, {other} as other, count(*) from records where {where} group by one, other order by one, other"
     return [(row[0], row[1], int(row[2])) for row in store.db.query(sql, params)]
+
+
+MINUTE = "substr(created_at, 1, 16)"  # it belongs to one day in every time zone
 
 
 def starters(store: Journal) -> set[str]:
@@ -357,13 +351,6 @@ def counted(store: Journal, chosen: Filter) -> int:
     """Count the records that match a filter."""
     where, params = _where(chosen)
     return int(value(store.db, f"select count(*) from records where {where}", params))
-
-
-def census(store: Journal, chosen: Filter) -> list[tuple[str, str, int]]:
-    """Count the records of each kind and source that match a filter: (kind, source, count)."""
-    where, params = _where(chosen)
-    rows = store.db.query(f"select kind, source, count(*) from records where {where} group by kind, source", params)
-    return [(row[0], row[1], int(row[2])) for row in rows]
 
 
 def kinds_of(store: Journal, project: int) -> dict[str, int]:

@@ -111,15 +111,13 @@ def trusts(db: Database, batch: Batch) -> None:
 
 def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, list[TrustChange]]:
     """Return the changes of trust by record id, in order; a record without changes is left out."""
+    sql = """
+    select event, id, at, reason, delta from trusts where id in (select value from json_each(:ids)) order by id, event
+    """
     changes: dict[str, list[TrustChange]] = {}
-    for row in store.db.query(_TRUSTS, {"ids": list(ids)}):
+    for row in store.db.query(sql, {"ids": list(ids)}):
         changes.setdefault(row[1], []).append(TrustChange(*row))
     return changes
-
-
-_TRUSTS = """
-select event, id, at, reason, delta from trusts where id in (select value from json_each(:ids)) order by id, event
-"""
 
 
 @view_of(
@@ -185,14 +183,12 @@ def last_heated(store: Journal, record_id: str) -> str:
 
 def hot(store: Journal, projects: Sequence[int]) -> list[HotEntry]:
     """Return the active records of these projects that are in the hot set."""
-    rows = [row for some in query_each(store.db, _HOT, [within(project) for project in projects]) for row in some]
+    sql = """
+    select heat.id, records.number, pinned, heat.at, heat.why from heat join records on records.id = heat.id
+    where hot = 1 and state = 'active' and source <> 'starter' and records.number between :low and :high order by records.number
+    """
+    rows = [row for some in query_each(store.db, sql, [within(project) for project in projects]) for row in some]
     return [HotEntry(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
-
-
-_HOT = """
-select heat.id, records.number, pinned, heat.at, heat.why from heat join records on records.id = heat.id
-where hot = 1 and state = 'active' and source <> 'starter' and records.number between :low and :high order by records.number
-"""
 
 
 def heat_counts(store: Journal) -> dict[str, int]:
@@ -220,21 +216,19 @@ create table last_steps (
 )
 def steps(db: Database, batch: Batch) -> None:
     """Count how often the top result of one recall was followed by that of the next in the same session."""
+    sql = """
+    insert into steps (source, target, times, last_at)
+    select last_steps.id, :id, 1, :at from last_steps where session = :session and last_steps.id <> :id
+    on conflict (source, target) do update set
+        times = steps.times + 1,
+        last_at = case when excluded.last_at > steps.last_at then excluded.last_at else steps.last_at end
+    """
     for event in batch.verbs("surfaced"):
         ids = event.data.get("ids")
         if isinstance(ids, list) and ids and isinstance(ids[0], str) and ids[0]:
             top = {"session": event.about, "id": ids[0]}
-            db.execute(_STEP, {**top, "at": event.at})
+            db.execute(sql, {**top, "at": event.at})
             insert(db, "last_steps", [top], replacing="session")
-
-
-_STEP = """
-insert into steps (source, target, times, last_at)
-select last_steps.id, :id, 1, :at from last_steps where session = :session and last_steps.id <> :id
-on conflict (source, target) do update set
-    times = steps.times + 1,
-    last_at = case when excluded.last_at > steps.last_at then excluded.last_at else steps.last_at end
-"""
 
 
 def steps_after(store: Journal, record_id: str) -> list[Step]:

@@ -212,15 +212,13 @@ def _impressions(store: Journal, where: str, given: Params) -> list[Impressions]
 
 def unanswered_scars(store: Journal, session: str) -> list[Record]:
     """Return the active scars that were returned to a session in one of two wordings and have no declared use in it."""
-    return [parsed(row[0]) for row in store.db.query(_UNANSWERED, {"session": session})]
-
-
-_UNANSWERED = """
-select records.doc from shown join records on records.id = shown.id
-where shown.session = :session and shown.variant <> '' and records.kind = 'scar' and records.state = 'active'
-and not exists (select 1 from uses where uses.session = :session and uses.id = shown.id and observed = 0)
-order by shown.at, shown.id
-"""
+    sql = """
+    select records.doc from shown join records on records.id = shown.id
+    where shown.session = :session and shown.variant <> '' and records.kind = 'scar' and records.state = 'active'
+    and not exists (select 1 from uses where uses.session = :session and uses.id = shown.id and observed = 0)
+    order by shown.at, shown.id
+    """
+    return [parsed(row[0]) for row in store.db.query(sql, {"session": session})]
 
 
 def costs_since(store: Journal, at: str) -> list[Cost]:

@@ -110,11 +110,9 @@ on conflict do nothing
 
 def waiting(store: Journal, projects: Iterable[int] | None, limit: int) -> list[int]:
     """Return the numbers of records without vectors, of these projects or of all if None, newest first per project."""
+    sql = "select number from unembedded where number between :low and :high order by number desc limit :limit"
     each = [within(project) for project in ((None,) if projects is None else projects)]
-    return [row[0] for rows in query_each(store.db, _WAITING, each, {"limit": limit}) for row in rows][:limit]
-
-
-_WAITING = "select number from unembedded where number between :low and :high order by number desc limit :limit"
+    return [row[0] for rows in query_each(store.db, sql, each, {"limit": limit}) for row in rows][:limit]
 
 
 def of(store: Journal, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
@@ -125,13 +123,11 @@ def of(store: Journal, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
 
 def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, bytes]:
     """Return the vector of the first passage of each of these records that has one."""
-    return {row[0]: bytes(row[1]) for row in store.db.query(_BY_IDS, {"ids": list(ids)})}
-
-
-_BY_IDS = """
-select entries.id, vectors.vector from entries join vectors on vectors.number = entries.number and vectors.passage = 0
-where entries.id in (select value from json_each(:ids))
-"""
+    sql = """
+    select entries.id, vectors.vector from entries join vectors on vectors.number = entries.number and vectors.passage = 0
+    where entries.id in (select value from json_each(:ids))
+    """
+    return {row[0]: bytes(row[1]) for row in store.db.query(sql, {"ids": list(ids)})}
 
 
 def tokens_of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:

@@ -171,7 +171,8 @@ def _asked(db: Database, wanted: Sequence[Sequence[str]], place: Span) -> dict[s
 
 def bodies(db: Database, numbers: Iterable[int]) -> dict[int, str]:
     """Return the index words of records by number, as `indexed` writes them."""
-    return {row[0]: row[1] for row in db.query(_BODIES, {"numbers": list(numbers)})}
+    sql = "select rowid, body from words where rowid in (select cast(value as bigint) from json_each(:numbers))"
+    return {row[0]: row[1] for row in db.query(sql, {"numbers": list(numbers)})}
 
 
 def newest(db: Database, places: Sequence[Span], most: int) -> dict[int, str]:
@@ -201,5 +202,4 @@ def is_empty(db: Database, place: Span) -> bool:
     return not db.query(f"select rowid from words where {_HERE} limit 1", {"low": place[0], "high": place[1]})
 
 
-_BODIES = "select rowid, body from words where rowid in (select cast(value as bigint) from json_each(:numbers))"
 _NEWEST = f"select rowid, body from words where {_HERE} order by rowid desc limit :most"

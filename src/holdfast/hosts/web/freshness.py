@@ -57,12 +57,12 @@ def badge(judged: Freshness | None) -> Badge | None:
     return Badge(state=judged.state, word=judged.state, why=why + age)
 
 
-def cited_by(memory: Memory, record: Record) -> list[Cited]:
+def cited_by(memory: Memory, record: Record, judged: Freshness | None = None) -> list[Cited]:
     """Return the places a record cites with their text then and now, as far as they are in the current checkout."""
     places = places_of(record)
     if record.project not in (memory.checkout.project(), ""):
         return [Cited(path=anchor, problem="The checkout of its project is not available.") for anchor in places]
-    judged = freshness(memory, [record]).get(record.id)
+    judged = judged or freshness(memory, [record]).get(record.id)
     findings = {one.anchor: one for one in judged.findings} if judged else {}
     return [_cited(memory, anchor, mark, findings.get(anchor)) for anchor, mark in places.items()]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.patterns import lazy
 from holdfast.model.text import tokens_of
 from holdfast.model.trail import OBSERVER_FOLDER, HookEvent
@@ -12,7 +13,7 @@ from holdfast.policy.activity import commands, tools
 from holdfast.policy.activity.written_files import patched
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.reading import SentenceReader, tagged
-from holdfast.policy.secrets.find import drop_private, texts_of
+from holdfast.policy.secrets.find import drop_private
 
 # Text that clients and hooks inject: not written by a person or an agent.
 # An injected memory may be cut off before its closing tag; a client's own tags are always closed.
@@ -186,7 +187,9 @@ def _add_event(turn: Turn, event: HookEvent) -> None:
             turn.compacted = True
         case "PostToolUse" | "PostToolUseFailure":
             turn.steps += [Step(id=event.id, did=did) for did in _steps_of(event)]
-            turn.tokens += tokens_of(event.result) + sum(tokens_of(text) for text in texts_of(dict(event.given)))
+            turn.tokens += tokens_of(event.result) + sum(
+                tokens_of(text) for text in texts_in(dict(event.given), keys=False)
+            )
 
 
 def _steps_of(event: HookEvent) -> Iterator[Did]:

@@ -12,6 +12,7 @@ from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.places import arguments, assigned, columns, manifests
 from holdfast.policy.secrets.rules import JUDGED, RULES, WHOLE
@@ -82,7 +83,7 @@ def drop_private(text: str) -> str:
 def masked(value: Any) -> Any:
     """Return a JSON value with private spans dropped and credentials masked, in texts and names."""
     # Short texts are searched as one first: nearly always there is nothing to mask.
-    whole = "\n\n".join(texts_of(value, names=True))  # two, so that no text is continued by the next
+    whole = "\n\n".join(texts_in(value))  # two, so that no text is continued by the next
     if len(whole) > LONG or "<private>" in whole.lower() or find_secrets(whole) or any(_named(value)):
         return _masked(value)
     return value
@@ -95,24 +96,9 @@ def secrets_in(value: Any) -> tuple[str, ...]:
 
 def secret_texts(value: Any) -> Iterator[tuple[str, str]]:
     """Yield (kind, text) for every credential in a JSON value: in a text, in a name, or as the value of such a name."""
-    for text in texts_of(value, names=True):
+    for text in texts_in(value):
         yield from ((secret.name, text[secret.start : secret.end]) for secret in find_secrets(text))
     yield from ((ASSIGNED, text) for text in _named(value))
-
-
-def texts_of(value: Any, *, names: bool = False) -> Iterator[str]:
-    """Yield every text in a JSON value, optionally with its names."""
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for key, item in value.items():
-                if names:
-                    yield str(key)
-                yield from texts_of(item, names=names)
-        case list() | tuple():
-            for item in value:
-                yield from texts_of(item, names=names)
 
 
 def _masked(value: Any) -> Any:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 
 from holdfast.engine.search.similar import similar
-from holdfast.engine.views import records, usage
+from holdfast.engine.views import usage
 from holdfast.model.event import Actor, Event
 from holdfast.model.files import read_regular
 from holdfast.model.ids import fixed_id, parse_instant
@@ -54,9 +54,8 @@ class Known:
     @cached_property
     def shown(self) -> list[Record]:
         """Active records that were returned to the session or injected into it, in order."""
-        ids = [impression.id for impression in usage.shown_in(self.memory.store, self.session)]
-        found = records.by_ids(self.memory.store, ids)
-        return [found[id_].record for id_ in ids if id_ in found and found[id_].record.state == "active"]
+        shown = self.memory.known(impression.id for impression in usage.shown_in(self.memory.store, self.session))
+        return [record for record in shown.values() if record.state == "active"]
 
     @cached_property
     def instructions(self) -> list[str]:
@@ -268,8 +267,7 @@ def derived_event(
 ) -> Event:
     """Return the event that stores a draft, by a rule unless `by` is given, with an id derived from its source."""
     about = derived_id(draft.kind, first.session, f"{draft.extra['trail']} {name}".rstrip(), first.at)
-    event = draft_event(memory, draft, pending=pending)
     actor = by or Actor(kind="rule", name=first.client or "hook", session=first.session)
+    event = draft_event(memory, draft, pending=pending, about=about, by=actor)
     # Without the checkout's current commit: it may have moved on since the activity.
-    data = {name: value for name, value in event.data.items() if name != "origin"}
-    return replace(event, id=about, about=about, by=actor, data=data)
+    return replace(event, data={name: value for name, value in event.data.items() if name != "origin"})

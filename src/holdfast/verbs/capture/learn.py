@@ -76,10 +76,10 @@ def _event(memory: Memory, about: str, draft: Draft) -> Event | None:
     if known is None and novelty(memory, replace(draft, body=without_commit(draft.body))) < NOVEL:
         return None
     pending = needs_approval(draft)  # since now, however old the commit is
-    event = draft_event(memory, replace(draft, at="") if pending else draft, pending=pending)
+    event = draft_event(memory, replace(draft, at="") if pending else draft, pending=pending, about=about, by=BY)
     origin = {} if is_of_changelog(draft) else {"commit": draft.extra["commits"][-1]}
     if known is None:
-        return replace(event, id=about, about=about, by=BY, data={**event.data, "origin": origin})
+        return replace(event, data={**event.data, "origin": origin})
     is_ours = all(stored.by == BY for stored in memory.store.events_about(about))
     if known.body == event.data["body"] or known.state not in ("active", "pending") or not is_ours:
         return None

@@ -1,7 +1,7 @@
 """Log session output, mine each line of it once, and offer recurring knowledge for approval."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from holdfast.engine.raw import outputs
@@ -95,10 +95,8 @@ def mine_outputs(memory: Memory) -> Run:
         patterns = _patterns(memory, output)  # outside the transaction: it takes up to a tenth of a second
         with store.transaction():
             if outputs.advance(store, output, memory.clock.now()):
-                known = records.by_ids(store, [pattern.id for pattern in patterns])
-                decided = {
-                    id_ for id_, entry in known.items() if entry.record.state != "pending"
-                }  # these count no more
+                known = memory.known(pattern.id for pattern in patterns)  # what was decided before counts no more
+                decided = {id_ for id_, record in known.items() if record.state != "pending"}
                 counted += sum(outputs.see(store, output, pattern) for pattern in patterns if pattern.id not in decided)
                 read, found = read + 1, found + len(patterns)
     outputs.expire(store, project, before=days_before(memory.clock.now(), memory.config.mined_days))
@@ -201,8 +199,8 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     by = Actor(kind="rule", name="mining", session=memory.actor.session)
     names = ("key", "kind", "occurrences", "sessions", "confidence", "first_at", "last_at")
     seen = {"pattern": {name: getattr(pattern, name) for name in names}}
-    known = records.by_ids(memory.store, [pattern.id]).get(pattern.id)
-    if known and known.record.state != "pending":
+    known = memory.known([pattern.id]).get(pattern.id)
+    if known and known.state != "pending":
         return []
     sure = pattern.confidence >= KEEP_CONFIDENCE
     draft = Draft(
@@ -217,10 +215,10 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     if not isinstance(verdict, Admitted | Pending):
         return []  # a duplicate, retired before, or transient
     if known:
-        extra = {**known.record.extra, **seen}
-        first = memory.event("revised", pattern.id, data={"extra": extra}, after=known.record.head, by=by)
+        extra = {**known.extra, **seen}
+        first = memory.event("revised", pattern.id, data={"extra": extra}, after=known.head, by=by)
     else:
-        first = replace(draft_event(memory, draft, pending=True), id=pattern.id, about=pattern.id, by=by)
+        first = draft_event(memory, draft, pending=True, about=pattern.id, by=by)
     # The settings may allow approving a pattern automatically; both must be set.
     confidence, occurrences = memory.config.mined_confidence, memory.config.mined_occurrences
     often = bool(confidence and occurrences) and pattern.confidence >= confidence and pattern.occurrences >= occurrences

@@ -120,21 +120,12 @@ def finish_idle(memory: Memory) -> int:
     before = days_before(memory.clock.now(), IDLE_MINUTES / 1_440)
     last = trail.unfinished(memory.store, before)
     # It sorts right after the last event, has its time, and repeating changes nothing.
-    idle = [
-        HookEvent(
-            id=f"{event.id}-idle",
-            at=event.at,
-            event="Idle",
-            session=event.session,
-            cwd=event.cwd,
-            client=event.client,
-            settings=event.settings,
-            between=_written_before(event),
-        )
-        for event in last
-    ]
-    trail.add(memory.store, idle)
-    return len(idle)
+    same = ("at", "session", "cwd", "client", "settings")
+    for event in last:
+        known = {name: getattr(event, name) for name in same}
+        idle = HookEvent(id=f"{event.id}-idle", event="Idle", between=_written_before(event), **known)
+        trail.add(memory.store, [idle])
+    return len(last)
 
 
 def waiting_sessions(memory: Memory) -> list[str]:

@@ -68,7 +68,12 @@ def bootstrap(
     if not folder.is_dir():
         raise Invalid(f"{root} is not a folder of this project.", hint="Pass a folder inside the project.")
     drafts, problems, texts, found, read = list[Draft](), list[str](), set[str](), 0, 0
-    for path in _chosen(folder, files):
+    paths = [path for name in files or FILES for path in _named(folder, name) if files or is_document(path.name)]
+    if not files:
+        paths = [path for path in paths if not is_changelog(path.name) and not is_aside(path.name)]
+        paths += [path for name in MANIFESTS for path in _named(folder, name)]
+    chosen = list({path.resolve(): path for path in reversed(paths)}.values())[::-1]  # each once, where it came first
+    for path in chosen[:MOST_FILES]:
         name = path.relative_to(folder).as_posix()
         parts, wrong = _parts(path, folder, named=bool(files))
         found, read = found + 1, read + bool(parts or not wrong)
@@ -130,20 +135,17 @@ def _named(folder: Path, name: str) -> list[Path]:
         return []  # not a pattern, so there is no such file
 
 
-def _chosen(folder: Path, files: Sequence[str]) -> list[Path]:
-    """Return the files to read, each once: those named, else documents and manifests."""
-    paths = [path for name in files or FILES for path in _named(folder, name) if files or is_document(path.name)]
-    if not files:
-        paths = [path for path in paths if not is_changelog(path.name) and not is_aside(path.name)]
-        paths += [path for name in MANIFESTS for path in _named(folder, name)]
-    return list({path.resolve(): path for path in reversed(paths)}.values())[::-1][:MOST_FILES]
-
-
 def _parts(path: Path, folder: Path, *, named: bool, items: bool = False) -> tuple[list[Piece], list[str]]:
     """Return what a file says, in parts, and what is wrong with it."""
-    text = _text(path, folder)
-    if isinstance(text, Invalid):
-        return [], [text.message]
+    try:
+        raw = read_inside(folder, path, LARGEST)
+        text = raw.decode("utf-8-sig")
+    except OSError as problem:
+        return [], [f"it cannot be read ({problem.strerror})"]
+    except UnicodeDecodeError:
+        return [], ["it is not UTF-8" if is_text(raw) else "it is a binary file"]
+    if not raw.strip() or not is_text(raw):
+        return [], ["it is a binary file" if raw.strip() else "it is empty"]
     name, markdown = path.relative_to(folder).as_posix(), path.suffix.lower() not in RST
     if not named and any(path in _named(folder, pattern) for pattern in MANIFESTS):
         runner = next((runner for lock, runner in LOCKS.items() if (path.parent / lock).exists()), "npm")
@@ -163,22 +165,6 @@ def _drafts(parts: Iterable[Piece], like: Draft, name: str) -> list[Draft]:
         return [replace(like, body=part.under("")) for part in parts]
     extra = {**like.extra, "document": name}
     return [replace(like, body=part.under(name), anchors=(name,), extra=extra) for part in parts]
-
-
-def _text(path: Path, folder: Path) -> str | Invalid:
-    """Return the text of a file, or why it cannot be used."""
-    try:
-        raw = read_inside(folder, path, LARGEST)
-    except OSError as problem:
-        return Invalid(f"it cannot be read ({problem.strerror})")
-    if not raw.strip():
-        return Invalid("it is empty")
-    if not is_text(raw):
-        return Invalid("it is a binary file")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return Invalid("it is not UTF-8")
 
 
 def _saved(memory: Memory, drafts: Sequence[Draft], *, dry_run: bool = False) -> Seeded:

@@ -37,6 +37,7 @@ from holdfast.verbs.records.project import project_called
 from holdfast.verbs.sessions.transcript import save_transcript
 
 BATCH = 500
+ERASED = "it was erased here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,24 +51,24 @@ class ImportedRecord:
     project: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Report:
     """What an import did, or would do: everything in the source is in one of these fields."""
 
     system: str
-    taken: tuple[ImportedRecord, ...] = ()
+    taken: list[ImportedRecord] = field(default_factory=list)
     # There → here → memories, known ones included.
-    projects: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    revised: tuple[ImportedRecord, ...] = ()
-    merged: tuple[ImportedRecord, ...] = ()
+    projects: dict[str, Counter[str]] = field(default_factory=dict)
+    revised: list[ImportedRecord] = field(default_factory=list)
+    merged: list[ImportedRecord] = field(default_factory=list)
     known: int = 0
     moved: int = 0  # known ones that are in another project now
     masked: int = 0
     # Other events than those that create records, by verb: sessions, uses, links.
-    events: Mapping[str, int] = field(default_factory=dict)
+    events: dict[str, int] = field(default_factory=dict)
     transcripts: int = 0
-    asides: tuple[Remark, ...] = ()
-    skipped: tuple[Remark, ...] = ()
+    asides: list[Remark] = field(default_factory=list)
+    skipped: list[Remark] = field(default_factory=list)
 
 
 def import_items(
@@ -87,8 +88,9 @@ def import_items(
     its memories are quarantined.
     """
     homes = {there: project_called(memory, here) for there, here in (mapped or {}).items()}
+    report = Report(system=system)
     intake = _Import(
-        memory=memory, system=system, project=project, mapped=homes, dry_run=dry_run, quarantine_as=quarantine_as
+        memory=memory, report=report, project=project, mapped=homes, dry_run=dry_run, quarantine_as=quarantine_as
     )
     source, done = iter(items), 0
     while page := list(islice(source, BATCH)):
@@ -103,7 +105,7 @@ class _Import:
     """The state of an import."""
 
     memory: Memory
-    system: str
+    report: Report
     project: str
     mapped: Mapping[str, str]
     dry_run: bool
@@ -113,13 +115,7 @@ class _Import:
     fresh: dict[str, Record] = field(default_factory=dict)  # records as this batch leaves them, not committed yet
     # Links by the key of their missing target.
     waiting: dict[str, list[tuple[Adoption, ForeignLink]]] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-    taken: list[ImportedRecord] = field(default_factory=list)
-    projects: dict[str, Counter[str]] = field(default_factory=dict)
-    revised: list[ImportedRecord] = field(default_factory=list)
-    merged: list[ImportedRecord] = field(default_factory=list)
-    asides: list[Remark] = field(default_factory=list)
-    skipped: list[Remark] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)  # events by verb
 
     def take(self, page: Sequence[Item]) -> None:
         """Import a batch in a single transaction."""
@@ -132,8 +128,15 @@ class _Import:
                 case ForeignEvent():
                     events += self._keepable(item.where, self._happened(item))
                 case Remark():
-                    self.skipped.append(item)
-        self._keep(events)
+                    self.report.skipped.append(item)
+        known = self.memory.store.events_with([event.id for event in events])
+        fresh = {event.id: event for event in events if event.id not in known}
+        self.counts.update(event.verb for event in fresh.values() if event.data.get("outcome") != CREDITED)
+        if fresh and not self.dry_run:
+            self.memory.clock.observe(max(fresh))
+            events = list(fresh.values())
+            marks = marks_of(self.memory, events, self.quarantine_as, "import") if self.quarantine_as else []
+            self.memory.commit([*marks, *events])
         for item in page:
             if isinstance(item, ForeignTranscript):
                 self._said(item)
@@ -144,48 +147,44 @@ class _Import:
             for event in events:
                 check_keepable([event.about, event.by.name, event.by.session, event.data])
         except Invalid as problem:
-            self.skipped.append(Remark(where=where, why=problem.message))
-            return []
+            return self._skip(where, problem.message)
         return events
+
+    def _skip(self, where: str, why: str) -> list[Event]:
+        """Report what is left out, and why; return that nothing comes of it."""
+        self.report.skipped.append(Remark(where=where, why=why))
+        return []
 
     def finish(self) -> Report:
         """Return the report; links without a target are skipped."""
         for key, left in self.waiting.items():
             for adoption, link in left:
-                why = f"it points at {key} ({link.relation}), which is not there"
-                self.skipped.append(Remark(where=adoption.foreign.where, why=why))
+                self._skip(adoption.foreign.where, f"it points at {key} ({link.relation}), which is not there")
         verbs = ("started", "closed", "linked", "used", "surfaced", "touched", "heated", "trusted")
-        return Report(
-            system=self.system,
-            taken=tuple(self.taken),
-            projects={there: dict(here) for there, here in sorted(self.projects.items())},
-            revised=tuple(self.revised),
-            merged=tuple(self.merged),
-            known=self.counts["known"],
-            moved=self.counts["moved"],
-            masked=self.counts["masked"],
+        return replace(
+            self.report,
+            projects=dict(sorted(self.report.projects.items())),
             events={verb: self.counts[verb] for verb in verbs if self.counts[verb]},
-            transcripts=self.counts["transcripts"],
-            asides=tuple(map(_printable, self.asides)),
-            skipped=tuple(map(_printable, self.skipped)),
+            asides=[*map(_printable, self.report.asides)],
+            skipped=[*map(_printable, self.report.skipped)],
         )
 
     def _adoptions(self, foreign: Foreign) -> list[Adoption]:
         """Return the records that a memory becomes; more than one if its text is too long for a record."""
         parts = fitted(foreign)
         if isinstance(parts, Remark):
-            self.skipped.append(parts)
+            self.report.skipped.append(parts)
             return []
-        self.asides += [Remark(where=foreign.where, why=why) for part in parts for why in part.asides]
+        self.report.asides += [Remark(where=foreign.where, why=why) for part in parts for why in part.asides]
         home, now = self._home(foreign.draft.project), self.memory.clock.now()
-        self.projects.setdefault(foreign.draft.project or "", Counter())[home] += 1
+        self.report.projects.setdefault(foreign.draft.project or "", Counter())[home] += 1
         later = replace(foreign, links=(ForeignLink(relation="elaborates", key=foreign.key),))
         return [
             Adoption(
-                system=self.system,
+                system=self.report.system,
                 foreign=foreign if part.key == foreign.key else later,
                 part=part,
-                about=id_of(self.system, foreign, home, part.key),
+                about=id_of(self.report.system, foreign, home, part.key),
                 project=home,
                 now=now,
             )
@@ -203,11 +202,9 @@ class _Import:
             return home
 
     def _adopt(self, adoptions: Sequence[Adoption]) -> list[Event]:
-        store = self.memory.store
-        known = records.by_ids(store, [adoption.about for adoption in adoptions])
-        new = [credit_id(adoption) for adoption in adoptions if adoption.about not in known]
-        credited = store.events_with(new) if new else {}
-        self.fresh = {about: entry.record for about, entry in known.items()}
+        self.fresh = self.memory.known(adoption.about for adoption in adoptions)
+        new = [credit_id(adoption) for adoption in adoptions if adoption.about not in self.fresh]
+        credited = self.memory.store.events_with(new) if new else {}
         events: list[Event] = []
         for adoption in adoptions:
             before = credited.get(credit_id(adoption))
@@ -218,24 +215,23 @@ class _Import:
                 if "hash" in before.data:
                     self._note(adoption, before.about)
                 else:
-                    self.skipped.append(Remark(where=adoption.foreign.where, why="it was erased here"))
+                    self._skip(adoption.foreign.where, ERASED)
             elif self.dry_run and adoption.part.key in self.ids:  # seen in an earlier batch, which was not committed
-                self.counts["known"] += 1
+                self.report.known += 1
             else:
                 events += self._new(adoption)
         return events
 
     def _note(self, adoption: Adoption, about: str) -> None:
         self.ids[adoption.part.key] = about
-        self.counts["known"] += 1
+        self.report.known += 1
 
     def _known(self, adoption: Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
         """Return the events of what changed there since the last import."""
         if record.state == "erased":
-            self.skipped.append(Remark(where=adoption.foreign.where, why="it was erased here"))
-            return []
+            return self._skip(adoption.foreign.where, ERASED)
         if record.project != adoption.project and adoption.foreign.draft.project in self.mapped:
-            self.counts["moved"] += 1
+            self.report.moved += 1
             moved = adoption.event("revised", {"project": adoption.project}, what=adoption.project, after=record.head)
             self.fresh[adoption.about] = after = _after(record, [moved])
             return [moved, *self._known(adoption, after, [*batch, moved])]
@@ -251,8 +247,8 @@ class _Import:
         if same:
             return state_events(adoption, record, past)
         self.ids[adoption.part.key] = adoption.about
-        self.revised.append(_brought(adoption, record.id))
-        self.counts["masked"] += adoption.part.masked
+        self.report.revised.append(_brought(adoption, record.id))
+        self.report.masked += adoption.part.masked
         changed = change_events(adoption, record, past)
         return [*changed, *state_events(adoption, _after(record, changed), past)]
 
@@ -262,9 +258,8 @@ class _Import:
         record = _after(None, events)
         if adoption.foreign.state == "active" and (same := self._same(record)):
             self.ids[adoption.part.key] = same
-            self.merged.append(_brought(adoption, same))
-            stored = records.by_ids(self.memory.store, [same]) if same not in self.fresh else {}
-            other = self.fresh.get(same) or (stored[same].record if same in stored else None)
+            self.report.merged.append(_brought(adoption, same))
+            other = self.fresh.get(same) or self.memory.known([same]).get(same)
             if other is None:  # a dry run commits nothing, so the record does not exist
                 return []
             events = credit(adoption, other)
@@ -272,8 +267,8 @@ class _Import:
             return events
         self.ids[adoption.part.key] = adoption.about
         self.fresh[adoption.about] = record
-        self.taken.append(_brought(adoption, adoption.about))
-        self.counts["masked"] += adoption.part.masked
+        self.report.taken.append(_brought(adoption, adoption.about))
+        self.report.masked += adoption.part.masked
         there = adoption.foreign.trust
         delta = 0.0 if there is None else round(min(1.0, max(0.0, there)) - base_trust(record), 4)
         trust = [adoption.event("trusted", {"reason": "imported", "delta": delta}, after=record.head)] if delta else []
@@ -305,8 +300,8 @@ class _Import:
         return events
 
     def _session(self, item: ForeignSession) -> list[Event]:
-        name, by = f"{self.system}\nsession\n{item.id}", replace(item.by, session=item.id)
-        extra = {"imported": {"system": self.system, **item.extra}}
+        name, by = f"{self.report.system}\nsession\n{item.id}", replace(item.by, session=item.id)
+        extra = {"imported": {"system": self.report.system, **item.extra}}
         facts = {"project": self._home(item.project), "title": item.title, "issue": item.issue}
         data = masked({key: value for key, value in facts.items() if value} | extra)
         start = named_id(f"{name}\nstarted", item.at)
@@ -323,35 +318,22 @@ class _Import:
         ids = [self.ids[key] for key in item.of if key in self.ids]
         gone = [key for key in item.of if key not in self.ids]
         if not ids and gone:
-            why = f"it is about {', '.join(gone[:3])}, which is not there"
-            self.skipped.append(Remark(where=item.where, why=why))
-            return []
+            return self._skip(item.where, f"it is about {', '.join(gone[:3])}, which is not there")
         data = masked(dict(item.data) | ({"gone": gone} if gone else {}))
         at = item.at or self.memory.clock.now()
-        name = f"{self.system}\n{item.verb}\n{item.key}"
-        if item.verb == "surfaced":
-            about = item.by.session or self.system
-            returned = {**data, "ids": ids}
-            return [Event(id=named_id(name, item.at), about=about, verb="surfaced", at=at, by=item.by, data=returned)]
+        name = f"{self.report.system}\n{item.verb}\n{item.key}"
+        if item.verb == "surfaced":  # it is about the session, the others are about each record
+            abouts, data = {item.by.session or self.report.system: name}, {**data, "ids": ids}
+        else:
+            abouts = {about: f"{name}\n{about}" for about in ids}
         return [
-            Event(id=named_id(f"{name}\n{about}", item.at), about=about, verb=item.verb, at=at, by=item.by, data=data)
-            for about in dict.fromkeys(ids)
+            Event(id=named_id(own, item.at), about=about, verb=item.verb, at=at, by=item.by, data=data)
+            for about, own in abouts.items()
         ]
-
-    def _keep(self, events: Sequence[Event]) -> None:
-        """Commit the events that are not in the store."""
-        known = self.memory.store.events_with([event.id for event in events])
-        fresh = {event.id: event for event in events if event.id not in known}
-        self.counts.update(event.verb for event in fresh.values() if event.data.get("outcome") != CREDITED)
-        if fresh and not self.dry_run:
-            self.memory.clock.observe(max(fresh))
-            events = list(fresh.values())
-            marks = marks_of(self.memory, events, self.quarantine_as, "import") if self.quarantine_as else []
-            self.memory.commit([*marks, *events])
 
     def _said(self, item: ForeignTranscript) -> None:
         """Save the conversation of a session as its transcript, unless it has one of its own."""
-        lines = [json.dumps({**turn, "imported": self.system}, ensure_ascii=False) for turn in item.turns]
+        lines = [json.dumps({**turn, "imported": self.report.system}, ensure_ascii=False) for turn in item.turns]
         text = masked("\n".join(lines)).strip()
         if not self._keepable(item.where, [Event(id="", about=item.session, verb="started", at="", data={"": text})]):
             return
@@ -359,15 +341,14 @@ class _Import:
         if before and before.body == text:
             return
         if before and '"imported"' not in before.body.split("\n", 1)[0]:
-            self.skipped.append(Remark(where=item.where, why="the session has a transcript of its own"))
+            self._skip(item.where, "the session has a transcript of its own")
             return
         try:
             if not self.dry_run:
                 save_transcript(self.memory, text, session=item.session, form="json")
+            self.report.transcripts += 1
         except Invalid as problem:
-            self.skipped.append(Remark(where=item.where, why=problem.message))
-            return
-        self.counts["transcripts"] += 1
+            self._skip(item.where, problem.message)
 
 
 def _printable(remark: Remark) -> Remark:

@@ -80,9 +80,7 @@ def marks_of(memory: Memory, events: Sequence[Event], who: str, way: str) -> lis
         if event.verb in SHARED:
             fresh.setdefault(event.about, []).append(event.id)
     data = {"from": who, "way": way, "held": True, "born": True}
-    return [
-        replace(memory.event("arrived", about, data={"events": ids, **data}), by=SYNC) for about, ids in fresh.items()
-    ]
+    return [memory.event("arrived", about, data={"events": ids, **data}, by=SYNC) for about, ids in fresh.items()]
 
 
 def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Passed:
@@ -110,7 +108,7 @@ def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Pas
         held[who] += is_quarantined
         is_born = bool(born.intersection(ids))
         data = {"events": ids, "from": who, "way": way, "held": is_quarantined, "born": is_born}
-        marks.append(replace(memory.event("arrived", about, data=data), by=SYNC))
+        marks.append(memory.event("arrived", about, data=data, by=SYNC))
     remarks = []
     for who, count in rejected.items():
         full = f"not imported: {MOST_WAITING} are in quarantine already; accept or reject them and sync again"

@@ -69,9 +69,14 @@ def import_lines(
         raise Invalid(f"This export has format {header.get('format')}; {FORMAT} is known.", hint="Upgrade Holdfast.")
     events, changed = 0, set[str]()
     while page := list(islice(numbered, PAGE)):
-        batch = [_event(place, line) for place, line in page if line.strip()]
-        for event in batch:
-            memory.clock.observe(event.id)
+        batch = list[Event]()
+        for place, line in ((place, line) for place, line in page if line.strip()):
+            parsed = _parsed(place, line)
+            try:
+                batch.append(event_from_json(parsed))
+            except Invalid as problem:
+                raise Invalid(f"Line {place}: {problem.message}", hint=problem.hint) from problem
+            memory.clock.observe(batch[-1].id)
         if quarantine_as:
             batch = [event for event in batch if event.verb in SHARED]
             batch = [*marks_of(memory, batch, quarantine_as, "import"), *batch]
@@ -79,13 +84,6 @@ def import_lines(
         events += len(batch)
         progress(events)
     return ImportCounts(events=events, records=len(changed))
-
-
-def _event(place: int, line: str) -> Event:
-    try:
-        return event_from_json(_parsed(place, line))
-    except Invalid as problem:
-        raise Invalid(f"Line {place}: {problem.message}", hint=problem.hint) from problem
 
 
 def _parsed(place: int, line: str) -> Any:

@@ -3,10 +3,11 @@
 Events are identified by their ids, so both directions are idempotent.
 """
 
+from itertools import islice
+
 from holdfast.engine.journal import PAGE
 from holdfast.engine.store import Store
 from holdfast.engine.views import labels
-from holdfast.model.event import Event
 from holdfast.verbs.upkeep.erasing import note_remains
 
 _SENT, _PULLED = "team sent", "team pulled"
@@ -19,14 +20,15 @@ def waiting(copy: Store) -> int:
 
 def drain(copy: Store, team: Store) -> int:
     """Send the unsent events; return how many were new to the team. An interrupted run is repeated the next time."""
-    sent, new = int(copy.setting(_SENT) or 0), 0
-    page: list[tuple[int, Event]] = []
-    for seq, event in copy.journal(sent):
-        page.append((seq, event))
-        if len(page) == PAGE:
-            new += _send(copy, team, page)
-            page = []
-    return new + (_send(copy, team, page) if page else 0)
+    unsent, new = copy.journal(int(copy.setting(_SENT) or 0)), 0
+    while page := list(islice(unsent, PAGE)):
+        known = team.events_with([event.id for _, event in page])
+        fresh = [event for _, event in page if event.id not in known]
+        note_remains(team, fresh)
+        team.commit(fresh)
+        copy.note(_SENT, str(page[-1][0]))
+        new += len(fresh)
+    return new
 
 
 def pull(copy: Store, team: Store, project: str, own: str) -> int:
@@ -42,12 +44,3 @@ def pull(copy: Store, team: Store, project: str, own: str) -> int:
             copy.note(_SENT, str(copy.last_seq()))
         pulled += len(events)
     return pulled
-
-
-def _send(copy: Store, team: Store, page: list[tuple[int, Event]]) -> int:
-    known = team.events_with([event.id for _, event in page])
-    fresh = [event for _, event in page if event.id not in known]
-    note_remains(team, fresh)
-    team.commit(fresh)
-    copy.note(_SENT, str(page[-1][0]))
-    return len(fresh)

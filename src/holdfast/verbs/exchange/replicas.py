@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterable
 
-from holdfast.model.errors import Conflict, Invalid
+from holdfast.model.errors import Conflict
 from holdfast.model.record import Record
 from holdfast.model.scope import project_of_remote
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, check_choice, find
 from holdfast.verbs.records.lifecycle import Revision, revise
 
 # Name and description of each; all are off until turned on.
@@ -28,8 +28,7 @@ def turn(memory: Memory, name: str, *, on: bool, addresses: Iterable[str] = ()) 
     A team's replica is turned on for the current repository and the remotes at `addresses` only:
     `check_place` rejects any other.
     """
-    if name not in REPLICAS:
-        raise Invalid(f"There is no replica {name!r}.", hint=f"Use one of {', '.join(REPLICAS)}.")
+    check_choice(name, REPLICAS, "a replica")
     if not on:
         memory.store.note(_key(memory, name), "off")
         return

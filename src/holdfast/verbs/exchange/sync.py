@@ -13,9 +13,10 @@ from typing import Any
 from holdfast.engine.locks import turn
 from holdfast.engine.views import records
 from holdfast.model.errors import Invalid
-from holdfast.model.event import FOLDING, SHARED, Actor, Event, Json
+from holdfast.model.event import FOLDING, SHARED, Actor, ActorKind, Event, Json
 from holdfast.model.fold import REJECTED, fold, set_aside
 from holdfast.model.foreign import Remark
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import named_id
 from holdfast.model.ports import RemoteReplica, Replica
 from holdfast.model.record import GLOBAL, Draft, Record, plain, record_to_json
@@ -32,7 +33,7 @@ from holdfast.model.replica import (
 from holdfast.model.text import check_keepable, counted, headline
 from holdfast.policy.admission.admit import secret_names
 from holdfast.policy.admission.sharing import Sharing, is_carried
-from holdfast.policy.secrets.find import find_secrets, mask_secrets, texts_of
+from holdfast.policy.secrets.find import find_secrets, mask_secrets
 from holdfast.verbs.exchange.incoming import FROM_THE_FUTURE, TOO_EARLY, Passed, keep_events, passed
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import overwritten
@@ -115,22 +116,23 @@ def sync(
         more = {*plan.touched, *arrived.owed, *((file.about for file in arrived.gone) if put_back else ())}
         born = {about: path for path, about in plan.born.items()}
         outgoing = partial(_outgoing, memory, replica, sharing, 0 if cursor > last else cursor, born, more)
+        replaced = list[Remark]()
         if dry_run:
             updates, withheld = outgoing()
-            put, changed, replaced = (
-                WriteCounts(records=len(updates)),
-                {event.about for event in events},
-                list[Remark](),
-            )
+            put, changed = WriteCounts(records=len(updates)), {event.about for event in events}
         else:
             changed = {record.id for record in keep_events(memory, events)}
             upto = memory.store.last_seq()  # read first: what others write meanwhile is exported next time
             updates, withheld = outgoing()
             put = replica.write(updates, _settled(plan, border, arrived, put_back=put_back), cursor=upto)
             replaced = [each.remark for each in overwritten(memory, changed)]
+        # Of some records only quarantined events came.
+        quarantining = [event for event in events if event.verb == "arrived" and event.data["held"]]
+        waits = {event_id for event in quarantining for event_id in event.data["events"]}
+        used = {event.about for event in events if event.verb in SHARED and event.id not in waits}
         return Synced(
             replica=replica.name,
-            came=len(changed - _waiting_in(events)),
+            came=len(changed - ({event.about for event in quarantining} - used)),
             retired=len(retired),
             put=put,
             remarks=_printable([*remarks, *withheld, *put.remarks, *replaced]),
@@ -168,15 +170,6 @@ def sync_afar(
 def _printable(remarks: Sequence[Remark]) -> tuple[Remark, ...]:
     """Return remarks with the secrets in names of files and authors masked."""
     return tuple(Remark(where=mask_secrets(remark.where), why=mask_secrets(remark.why)) for remark in remarks)
-
-
-def _waiting_in(events: Sequence[Event]) -> set[str]:
-    """Return the records of which only quarantined events came."""
-    marks = [event for event in events if event.verb == "arrived" and event.data["held"]]
-    waits = {event_id for mark in marks for event_id in mark.data["events"]}
-    return {mark.about for mark in marks} - {
-        event.about for event in events if event.verb in SHARED and event.id not in waits
-    }
 
 
 def _added(first: Synced, second: Synced) -> Synced:
@@ -234,10 +227,9 @@ def _outgoing(
         if not carried and not was_shared and record.state != "erased":  # of an erased one that is unknown
             continue
         contents = [dict(event.data) for event in events] if replica.stores_events else [record_to_json(record)]
-        if carried and sharing.team and (names := secret_names("\n".join(texts_of(contents)))):
-            withheld.append(
-                Remark(where=record.id, why=f"it contains a secret ({', '.join(names)}), so it is not shared")
-            )
+        if carried and sharing.team and (names := secret_names("\n".join(texts_in(contents, keys=False)))):
+            why = f"it contains a secret ({', '.join(names)}), so it is not shared"
+            withheld.append(Remark(where=record.id, why=why))
             continue
         if replica.stores_events and any(memory.clock.is_ahead(event.id) for event in events):
             why = "it was written while the clock was ahead, so others import it later; save it again to share it now"
@@ -361,7 +353,10 @@ def _recorded_elsewhere(memory: Memory, edit: Edit, sharing: Sharing) -> list[Ev
     if not parts.get("body") and not parts.get("title"):
         raise Invalid("It is empty.")
     at = parts.get("created_at") or memory.clock.now()
-    by = _actor(parts.get("by"))
+    said = parts["by"] if isinstance(parts.get("by"), dict) else {}
+    kind, name = said.get("kind"), said.get("name")
+    known: ActorKind = kind if kind in ("agent", "user", "rule") else "user"
+    by = Actor(kind=known, name=name if isinstance(name, str) else "")
     data = {name: item for name, item in parts.items() if name not in ("id", "by", "created_at", "verified_at")}
     first = named_id(f"file {edit.about}", at, after=edit.about)  # the original event, if it ever arrives, sorts first
     events = [Event(id=first, about=edit.about, verb="recorded", at=at, by=by, data={**data, **sharing.implied})]
@@ -373,8 +368,18 @@ def _recorded_elsewhere(memory: Memory, edit: Edit, sharing: Sharing) -> list[Ev
 
 def _revision(memory: Memory, record: Record, base: Json, parts: Json, *, after: str) -> list[Event]:
     """Return the events that apply the changes of a file to its record, and nothing else."""
-    now = parts_of(record)
-    changed = _changed_parts(base, parts, now)
+    now, changed = parts_of(record), dict[str, Any]()
+    for name in sorted({*base, *parts} - BIRTH):  # mappings change entry by entry, the rest whole
+        if base.get(name) == parts.get(name):
+            continue
+        if name in _MERGED:
+            old, new = base.get(name, {}), parts.get(name, {})
+            ours = {key: new.get(key, _GONE) for key in {*old, *new} if old.get(key) != new.get(key)}
+            merged = {**now.get(name, {}), **ours}
+            changed[name] = {key: item for key, item in merged.items() if item is not _GONE}
+        elif name in parts or name not in _ALWAYS:
+            changed[name] = parts[name] if name in parts else type(base[name])()
+    changed = {name: item for name, item in changed.items() if item != now.get(name)}
     checked = changed.pop("verified_at", "")
     if "body" in changed and "title" not in changed and record.body.startswith(record.title.rstrip("…")):
         changed["title"] = ""  # the title was derived from the text, so it follows it
@@ -386,22 +391,6 @@ def _revision(memory: Memory, record: Record, base: Json, parts: Json, *, after:
     if checked and checked != record.verified_at:
         events.append(memory.event("verified", record.id, after=events[-1].id if events else after, at=checked))
     return events
-
-
-def _changed_parts(base: Json, parts: Json, now: Json) -> Json:
-    """Return the changed parts in their new form: mappings entry by entry, the rest whole."""
-    changed: Json = {}
-    for name in sorted({*base, *parts} - BIRTH):
-        if base.get(name) == parts.get(name):
-            continue
-        if name in _MERGED:
-            old, new = base.get(name, {}), parts.get(name, {})
-            ours = {key: new.get(key, _GONE) for key in {*old, *new} if old.get(key) != new.get(key)}
-            merged = {**now.get(name, {}), **ours}
-            changed[name] = {key: item for key, item in merged.items() if item is not _GONE}
-        elif name in parts or name not in _ALWAYS:
-            changed[name] = parts[name] if name in parts else type(base[name])()
-    return {name: item for name, item in changed.items() if item != now.get(name)}
 
 
 def _nearest(history: Sequence[Event], content: Json, sharing: Sharing) -> Json:
@@ -421,9 +410,3 @@ def _nearest(history: Sequence[Event], content: Json, sharing: Sharing) -> Json:
 def _draft(values: Mapping[str, Any]) -> Draft:
     listed = {name: tuple(item) for name, item in values.items() if name in ("scopes", "tags", "anchors", "triggers")}
     return Draft(**{**values, **listed})
-
-
-def _actor(author: Any) -> Actor:
-    by = author if isinstance(author, dict) else {}
-    kind, name = by.get("kind"), by.get("name", "")
-    return Actor(kind=kind if kind in ("agent", "user", "rule") else "user", name=name if isinstance(name, str) else "")

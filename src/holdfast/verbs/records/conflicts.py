@@ -98,8 +98,11 @@ def overwritten(memory: Memory, ids: Iterable[str]) -> list[Overwritten]:
     for about in ids:
         events = memory.store.events_about(about)
         edits = [event for event in events if event.verb == "revised" and any(name in event.data for name in TEXT)]
-        pairs = pairwise(edits)
-        unseen = [(lost, by) for lost, by in pairs if "" < _seen(by) < lost.id and _clash(lost, by)]
+        unseen = list[tuple[Event, Event]]()
+        for lost, by in pairwise(edits):
+            both = [name for name in TEXT if name in lost.data and name in by.data]
+            if "" < _seen(by) < lost.id and any(lost.data[name] != by.data[name] for name in both):
+                unseen.append((lost, by))
         record = memory.store.folded(about) if unseen else None
         if record is None or record.state != "active":
             continue
@@ -114,7 +117,3 @@ def _seen(edit: Event) -> str:
     """Return the last event that the author of an edit had seen; "" if it is unknown."""
     seen = edit.data.get(SEEN)
     return seen if isinstance(seen, str) else ""
-
-
-def _clash(lost: Event, by: Event) -> bool:
-    return any(lost.data.get(name) != by.data[name] for name in TEXT if name in lost.data and name in by.data)

@@ -40,7 +40,15 @@ def snapshot_of(memory: Memory, draft: Draft | Record) -> CodeSnapshot | None:
     project = memory.project if draft.project is None else draft.project
     if not is_here(memory, project) or not is_about_code(draft.kind):
         return None
-    places = dict.fromkeys((*draft.anchors, *anchors_in(draft.body), *_named(memory, draft)))
+    # Files and definitions that the text names in its own words count if they are found in one place only.
+    files = memory.checkout.files_named(named) if (named := files_in(draft.body)) else {}
+    symbols = symbols_in(draft.body)
+    near = dict.fromkeys((*files.values(), *(parse_anchor(anchor).path for anchor in draft.anchors)))
+    here = _definitions(memory, symbols, [path for path in near if path])
+    missing = [symbol for symbol in symbols if symbol.name not in here]
+    # Documents and derived records name much; looking through all files for each of them would take too long.
+    wide = _definitions(memory, missing) if missing and draft.source in CLAIMED else {}
+    places = dict.fromkeys((*draft.anchors, *anchors_in(draft.body), *files.values(), *(here | wide).values()))
     inside = {parse_anchor(place).path for place in places if parse_anchor(place).kind != "path"}
     places = {place: None for place in places if place in draft.anchors or place not in inside}
     if not places:
@@ -49,18 +57,6 @@ def snapshot_of(memory: Memory, draft: Draft | Record) -> CodeSnapshot | None:
     # A text may name anything: only what exists in the checkout was meant as a citation.
     marks = {anchor: mark for anchor, mark in seen.marks.items() if anchor in draft.anchors or mark.there}
     return replace(seen, marks=marks) if marks else None
-
-
-def _named(memory: Memory, draft: Draft | Record) -> list[str]:
-    """Return the files and definitions that a text names in its own words, each found in one place only."""
-    files = memory.checkout.files_named(named) if (named := files_in(draft.body)) else {}
-    symbols = symbols_in(draft.body)
-    near = dict.fromkeys((*files.values(), *(parse_anchor(anchor).path for anchor in draft.anchors)))
-    here = _definitions(memory, symbols, [path for path in near if path])
-    missing = [symbol for symbol in symbols if symbol.name not in here]
-    # Documents and derived records name much; looking through all files for each of them would take too long.
-    wide = _definitions(memory, missing) if missing and draft.source in CLAIMED else {}
-    return [*files.values(), *(here | wide).values()]
 
 
 def _definitions(memory: Memory, symbols: Sequence[Symbol], paths: Sequence[str] | None = None) -> dict[str, str]:
@@ -75,10 +71,8 @@ def _definitions(memory: Memory, symbols: Sequence[Symbol], paths: Sequence[str]
         parts = name.split(".")
         last = next((index for index, part in enumerate(parts) if part[:1].isupper()), len(parts) - 1)
         tails[name] = [".".join(parts[start:]) for start in range(last + 1)]
-    found = memory.checkout.definitions(
-        list(dict.fromkeys(tail for each in tails.values() for tail in each)), paths or ()
-    )
-    anchors = {}
+    names = dict.fromkeys(tail for each in tails.values() for tail in each)
+    found, anchors = memory.checkout.definitions(list(names), paths or ()), dict[str, str]()
     for symbol in symbols:
         tail = next((tail for tail in tails[symbol.name] if found.get(tail)), "")
         if tail and (place := the_one_meant(symbol.name, tail, found[tail])):
@@ -97,9 +91,8 @@ def freshness(memory: Memory, records_: Sequence[Record]) -> dict[str, Freshness
     verdicts: dict[str, Freshness] = {}
     for record in about:
         places = places_of(record) if record.project in here else {}
-        verdicts[record.id] = (
-            freshness_of(record, memory.checkout.snapshot(places), now) if places else unknown(record, now)
-        )
+        seen = memory.checkout.snapshot(places) if places else None
+        verdicts[record.id] = freshness_of(record, seen, now) if seen else unknown(record, now)
     return verdicts | _explained(memory, [record for record in about if verdicts[record.id].problems], verdicts)
 
 
@@ -159,16 +152,13 @@ def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: M
 def citing(memory: Memory, most: int = MOST_CHECKED) -> tuple[list[Record], int]:
     """Return the newest records of the project that cite code, and how many older ones were left out."""
     found = queries.citing(memory.store, memory.here, most)
-    known = [entry.record for entry in records.by_ids(memory.store, found.ids).values()]
-    return known, found.total - len(found.ids)
+    return list(memory.known(found.ids).values()), found.total - len(found.ids)
 
 
 def drifted(memory: Memory, known: Sequence[Record]) -> dict[str, tuple[Record, Freshness]]:
     """Return those of some records whose cited code changed or is gone, by id."""
-    judged = freshness(memory, known)
-    return {
-        record.id: (record, judged[record.id]) for record in known if record.id in judged and judged[record.id].problems
-    }
+    judged, by_id = freshness(memory, known), {record.id: record for record in known}
+    return {id_: (by_id[id_], verdict) for id_, verdict in judged.items() if verdict.problems}
 
 
 # The files of a repository, and what cites them.
@@ -199,7 +189,14 @@ def knowledge(memory: Memory, at: str = "") -> Knowledge:
 
     With an instant, what was known then, compared with the code of today.
     """
-    known, left_out = _citing_at(memory, at) if at else citing(memory)
+    if at:
+        chosen = Filter(projects=(memory.here,), states=("active", "retired"), until=at, cites=True)
+        entries = records.page(memory.store, chosen, limit=MOST_CHECKED)
+        then = [as_of(memory.store.events_about(entry.record.id), at) for entry in entries]
+        known = [record for record in then if record and record.state == "active"]
+        left_out = records.counted(memory.store, chosen) - len(entries)
+    else:
+        known, left_out = citing(memory)
     judged = freshness(memory, known)
     cited: dict[str, list[Citation]] = {}
     for record in known:
@@ -219,24 +216,10 @@ def knowledge(memory: Memory, at: str = "") -> Knowledge:
     )
 
 
-def _citing_at(memory: Memory, at: str) -> tuple[list[Record], int]:
-    """Return the records that were in use at an instant, as they were then, and how many older ones were left out."""
-    project = memory.here
-    chosen = Filter(projects=(project,), states=("active", "retired"), until=at, cites=True)
-    entries = records.page(memory.store, chosen, limit=MOST_CHECKED)
-    then = [as_of(memory.store.events_about(entry.record.id), at) for entry in entries]
-    known = [record for record in then if record and record.state == "active"]
-    return known, records.counted(memory.store, chosen) - len(entries)
-
-
 def citations_of(memory: Memory, path: str) -> list[Citation]:
     """Return what cites a file or a folder, by line."""
-    inside = [
-        citation
-        for name, citations in knowledge(memory).cited.items()
-        if f"{name}/".startswith(f"{path}/")
-        for citation in citations
-    ]
+    cited = knowledge(memory).cited.items()
+    inside = (each for name, citations in cited if f"{name}/".startswith(f"{path}/") for each in citations)
     return sorted(inside, key=lambda citation: (citation.first, citation.record.id))
 
 
@@ -251,17 +234,13 @@ def worst(citations: Iterable[Citation]) -> State:
 def outside(memory: Memory, records_: Sequence[Record]) -> dict[str, str]:
     """Return the branch of each record that was made on a branch not merged into the current checkout."""
     current = memory.checkout.origin().branch if any(record.origin.branch for record in records_) else ""
-    foreign = [
-        record for record in records_ if record.origin.branch not in ("", current) and is_here(memory, record.project)
-    ]
+    elsewhere = (record for record in records_ if record.origin.branch not in ("", current))
+    foreign = {record.id: record.origin for record in elsewhere if is_here(memory, record.project)}
     if not foreign:
         return {}
     default = memory.checkout.default_branch
-    born = {record.origin.branch: record.origin.commit for record in foreign if record.origin.branch != default}
-    status = _status_of(memory, born)
-    return {
-        record.id: record.origin.branch for record in foreign if status.get(record.origin.branch) in ("open", "gone")
-    }
+    status = _status_of(memory, {made.branch: made.commit for made in foreign.values() if made.branch != default})
+    return {id_: made.branch for id_, made in foreign.items() if status.get(made.branch) in ("open", "gone")}
 
 
 def note_tips(memory: Memory) -> None:
@@ -280,17 +259,14 @@ def lost(memory: Memory) -> dict[str, list[Record]]:
     store, project = memory.store, memory.here
     if not is_here(memory, memory.project):
         return {}
-    by_branch = dict[str, list[Record]]()
+    by_branch, newest = dict[str, list[Record]](), dict[str, str]()
     for branch in labels.counts(store, "branch", project):
-        if branch != memory.checkout.default_branch:
-            made = records.by_numbers(store, labels.numbers(store, "branch", branch, project, MOST_OF_ONE)).values()
-            by_branch[branch] = [record for record in made if record.state == "active"]
-    newest = {
-        branch: max(made, key=lambda record: record.created_at).origin.commit if made else ""
-        for branch, made in by_branch.items()
-    }
-    status = _status_of(memory, newest)
-    return {branch: by_branch[branch] for branch, state in status.items() if state == "gone" and by_branch[branch]}
+        made = records.by_numbers(store, labels.numbers(store, "branch", branch, project, MOST_OF_ONE)).values()
+        active = [record for record in made if record.state == "active"]
+        if active and branch != memory.checkout.default_branch:
+            by_branch[branch] = active
+            newest[branch] = max(active, key=lambda record: record.created_at).origin.commit
+    return {branch: by_branch[branch] for branch, state in _status_of(memory, newest).items() if state == "gone"}
 
 
 def _status_of(memory: Memory, commits: dict[str, str]) -> dict[str, BranchStatus]:

@@ -18,7 +18,7 @@ from holdfast.policy.ranking.salience import importance, salience
 from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust
 from holdfast.policy.ranking.weight import freshness
 from holdfast.policy.secrets.find import masked
-from holdfast.verbs.memory import Memory, find, is_at_hand
+from holdfast.verbs.memory import Memory, check_choice, find, is_at_hand
 from holdfast.verbs.records.read import called
 
 LOOK_BACK_DAYS = 30.0
@@ -268,10 +268,10 @@ def change_trust(
     memory: Memory, reference: str, reason: str = "", *, raises: bool = True, delta: float | None = None, note: str = ""
 ) -> Trust:
     """Raise or lower trust for a reason, or by an amount; by 0.1 without either."""
-    if reason and reason not in REASONS:
-        raise Invalid(f"{reason!r} is not a reason.", hint=f"Use one of {', '.join(REASONS)}.")
-    if reason and (REASONS[reason] > 0) != raises:
-        raise Invalid(f"{reason} {'lowers' if raises else 'raises'} trust.", hint="Use the other direction.")
+    if reason:
+        check_choice(reason, REASONS, "a reason")
+        if (REASONS[reason] > 0) != raises:
+            raise Invalid(f"{reason} {'lowers' if raises else 'raises'} trust.", hint="Use the other direction.")
     record = find(memory, reference).record
     size = abs(delta) if delta is not None else abs(REASONS[reason]) if reason else 0.1
     if not size <= LARGEST:  # also rejects NaN

@@ -13,7 +13,7 @@ from holdfast.engine.views.records import Filter
 from holdfast.engine.views.usage import is_counted, worded_in
 from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
-from holdfast.model.event import FOLDING, LOCAL, OUTCOMES, SHARED, Event, Verb
+from holdfast.model.event import FOLDING, LOCAL, OUTCOMES, SHARED, Event, Json, Verb
 from holdfast.model.fold import REJECTED, fold_all
 from holdfast.model.ids import short
 from holdfast.model.kinds import SEPARATE
@@ -23,7 +23,7 @@ from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_keepable, check_text
 from holdfast.policy.admission.admit import Admitted, Duplicate, Pending, Refused, SecretFound, Waivers
 from holdfast.policy.secrets.find import masked
-from holdfast.verbs.memory import Clean, Memory, find
+from holdfast.verbs.memory import Clean, Memory, check_choice, find
 from holdfast.verbs.records import quarantine
 from holdfast.verbs.records.conflicts import SEEN
 from holdfast.verbs.records.freshness import snapshot_of
@@ -133,9 +133,8 @@ def restore(memory: Memory, reference: str) -> Record:
     if record.state != "retired":
         raise Conflict(f"{record.id} is {record.state}, not retired.", hint="There is nothing to restore.")
     if record.reason == REJECTED:
-        raise Conflict(
-            f"{record.id} was rejected.", hint=f"`holdfast review approve {short(record.id)}` accepts it after all."
-        )
+        hint = f"`holdfast review approve {short(record.id)}` accepts it after all."
+        raise Conflict(f"{record.id} was rejected.", hint=hint)
     return commit_about(memory, "restored", record)
 
 
@@ -173,20 +172,20 @@ def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) ->
     entries = records.page(memory.store, Filter(scopes=(old,), states=states, separate=True), limit=1_000_000)
     if not entries:
         raise NotFound(f"No memory has the scope {old}.", hint="`holdfast list --scopes` lists the scopes.")
+
+    def renamed(scope: str) -> str:
+        return f"{new}{scope.removeprefix(old)}" if f"{scope}:".startswith(f"{old}:") else scope
+
     events = []
     for record in (entry.record for entry in entries):
-        renamed = (
-            f"{new}{scope.removeprefix(old)}" if f"{scope}:".startswith(f"{old}:") else scope for scope in record.scopes
-        )
-        data = {"scopes": list(dict.fromkeys(renamed))}
+        data = {"scopes": list(dict.fromkeys(map(renamed, record.scopes)))}
         events.append(memory.event("revised", record.id, data=data, after=record.head))
     return [entry.record for entry in memory.commit(events)]
 
 
 def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note: str = "") -> list[str]:
     """Record the outcome of using records, one of `OUTCOMES`; return their ids."""
-    if outcome not in OUTCOMES:
-        raise Invalid(f"{outcome!r} is not an outcome.", hint=f"Use one of {', '.join(OUTCOMES)}.")
+    check_choice(outcome, OUTCOMES, "an outcome")
     data = {"outcome": outcome} | ({"note": remark(note)} if note else {})
     used = [find(memory, reference).record for reference in references]
     if not used:
@@ -272,7 +271,10 @@ def undo(memory: Memory, events: Sequence[Event]) -> list[Record]:
             mine = [event for event in events if event.about == about]
             for event in reversed(mine):
                 if event.verb in _COUNTED:
-                    memory.commit([_COUNTED[event.verb](memory, event)])
+                    past = [each for each in memory.store.all_about(about) if each.verb == event.verb]
+                    after = max(each.id for each in past) if event.verb == "heated" else ""
+                    data = _COUNTED[event.verb](memory, event, past)
+                    memory.commit([memory.event(event.verb, about, data=data, after=after)])
             if decided := [event for event in mine if event.verb in ("accepted", "rejected")]:
                 quarantine.withdraw(memory, decided)
             if folding := [event for event in mine if event.verb in SHARED]:
@@ -314,34 +316,30 @@ def _take_back(memory: Memory, about: str, events: Sequence[Event]) -> None:
         revert(memory, before)
 
 
-def _unused(memory: Memory, event: Event) -> Event:
+def _unused(memory: Memory, event: Event, _: Sequence[Event]) -> Json:
     if not is_counted(memory.store, event.id):
         raise Conflict("This outcome was taken back already.")
-    return memory.event("used", event.about, data={"outcome": event.data["outcome"], "withdraws": event.id})
+    return {"outcome": event.data["outcome"], "withdraws": event.id}
 
 
-def _untouched(memory: Memory, event: Event) -> Event:
-    touched = [each for each in memory.store.all_about(event.about) if each.verb == "touched"]
+def _untouched(_: Memory, event: Event, touched: Sequence[Event]) -> Json:
     gone = {each.data.get("withdraws") for each in touched}
     if event.id in gone:
         raise Conflict("This was taken back already.")
     counted = [each.at for each in touched if each.id not in (gone | {event.id}) and "withdraws" not in each.data]
-    data = {"withdraws": event.id, "at": event.at, "last_at": max(counted, default="")}
-    return memory.event("touched", event.about, data=data)
+    return {"withdraws": event.id, "at": event.at, "last_at": max(counted, default="")}
 
 
-def _trusted_as_before(memory: Memory, event: Event) -> Event:
-    data = {"reason": event.data["reason"], "delta": -event.data["delta"], "note": "taken back"}
-    return memory.event("trusted", event.about, data=data)
-
-
-def _hot_as_before(memory: Memory, event: Event) -> Event:
-    heated = [each for each in memory.store.all_about(event.about) if each.verb == "heated"]
+def _hot_as_before(_: Memory, event: Event, heated: Sequence[Event]) -> Json:
     before = max((each for each in heated if each.id < event.id), key=lambda each: each.id, default=None)
-    data = dict(before.data) if before else {"hot": False, "pinned": False, "why": "manual"}
-    return memory.event("heated", event.about, data=data, after=max(each.id for each in heated))
+    return dict(before.data) if before else {"hot": False, "pinned": False, "why": "manual"}
 
 
+def _trusted_as_before(_: Memory, event: Event, _past: Sequence[Event]) -> Json:
+    return {"reason": event.data["reason"], "delta": -event.data["delta"], "note": "taken back"}
+
+
+# What compensates an event: the data of another one, made from all events of its verb about the same record.
 _COUNTED = {"used": _unused, "touched": _untouched, "trusted": _trusted_as_before, "heated": _hot_as_before}
 
 
@@ -358,11 +356,9 @@ def _steps(now: Record, before: Record) -> Iterator[tuple[Verb, Mapping[str, Any
     reworded = bool(changed.keys() & {"title", "body", "fields"})
     if before.verified_at != ("" if reworded else now.verified_at) or (seen and not changed):
         yield "verified", {"verified_at": before.verified_at, "anchors": list(before.anchors)} | seen
-    for link in now.links:
-        if link not in before.links:
-            yield "unlinked", {"relation": link.relation, "target": link.target}
-    for link in before.links:
-        if link not in now.links:
-            yield "linked", {"relation": link.relation, "target": link.target}
+    steps: dict[Verb, tuple[Record, Record]] = {"unlinked": (now, before), "linked": (before, now)}
+    for verb, (one, other) in steps.items():
+        for link in (link for link in one.links if link not in other.links):
+            yield verb, {"relation": link.relation, "target": link.target}
     if before.state == "retired" and (now.state, now.reason) != (before.state, before.reason):
         yield "retired", {"reason": before.reason}

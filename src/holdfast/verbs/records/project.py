@@ -1,6 +1,7 @@
 """Resolve project names, and move memories between projects: other systems use short names, Holdfast the remote or the path."""
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -139,7 +140,7 @@ def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: 
     moved = Moved(source=source, target=target, records=tuple(entry.record for entry in entries), sessions=len(found))
     if not dry_run:
         moves = [memory.event("revised", one.id, data={"project": target}, after=one.head) for one in moved.records]
-        memory.commit([*moves, *(_moved_session(memory, session, target) for session in found)])
+        memory.commit([*moves, *(session_event(memory, session, {"project": target}) for session in found)])
     return moved
 
 
@@ -153,14 +154,14 @@ def identity_of(memory: Memory, name: str) -> str:
     return project_of_remote(said) or project_called(memory, said)
 
 
-def _moved_session(memory: Memory, session: Session, target: str) -> Event:
+def session_event(memory: Memory, session: Session, data: Mapping[str, Any]) -> Event:
+    """Return the event that changes facts of a session; a closed one stays closed since when it was."""
+    by = replace(memory.actor, name=session.agent)
     if session.is_open:
-        data: dict[str, Any] = {"project": target} | ({"implicit": True} if session.implicit else {})
-        event = memory.event("started", session.id, data=data, after=max(session.last, session.end))
-    else:
-        data = {**session.close, "project": target}
-        event = memory.event("closed", session.id, data=data, after=session.end, at=session.closed_at)
-    return replace(event, by=replace(event.by, name=session.agent))
+        given = {**data, **({"implicit": True} if session.implicit else {})}
+        return memory.event("started", session.id, data=given, after=max(session.last, session.end), by=by)
+    given = {**session.close, **data}
+    return memory.event("closed", session.id, data=given, after=session.end, at=session.closed_at, by=by)
 
 
 def _short(project: str) -> str:

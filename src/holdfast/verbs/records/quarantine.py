@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from holdfast.engine.views import records
-from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.errors import Conflict, NotFound
 from holdfast.model.event import LOCAL, Event
 from holdfast.model.fold import fold_all, set_aside
 from holdfast.model.record import Record
@@ -73,14 +73,14 @@ def waiting_for(memory: Memory, about: str, *, rejected: bool = False) -> list[W
     return changes
 
 
-def accept(memory: Memory, references: Sequence[str] = (), *, everything: bool = False) -> Decided:
-    """Accept quarantined changes: of an author (also in future), of single memories, or all of them."""
-    return _decide(memory, "accepted", references, everything=everything)
+def accept(memory: Memory, references: Sequence[str]) -> Decided:
+    """Accept quarantined changes: of an author (also in future), or of single memories."""
+    return _decide(memory, "accepted", references)
 
 
-def reject(memory: Memory, references: Sequence[str] = (), *, everything: bool = False) -> Decided:
+def reject(memory: Memory, references: Sequence[str]) -> Decided:
     """Reject quarantined changes for good; later changes from a rejected author are rejected on arrival."""
-    return _decide(memory, "rejected", references, everything=everything)
+    return _decide(memory, "rejected", references)
 
 
 def withdraw(memory: Memory, decided: Sequence[Event]) -> None:
@@ -108,15 +108,8 @@ def address(author: str) -> str:
     return author.rpartition("<")[2].rstrip("> ").strip().lower() if author else ""
 
 
-def _decide(
-    memory: Memory, verdict: Literal["accepted", "rejected"], references: Sequence[str], *, everything: bool
-) -> Decided:
-    if not references and not everything:
-        raise Invalid("No author or memory given.", hint=f"Pass an address, an id or --all; {_LISTED}")
+def _decide(memory: Memory, verdict: Literal["accepted", "rejected"], references: Sequence[str]) -> Decided:
     quarantined, people, chosen = waiting(memory), list[str](), list[Waiting]()
-    if everything:
-        people = list(dict.fromkeys(change.author for change in quarantined if change.author))
-        chosen = list(quarantined)
     for reference in references:
         if is_reference(memory, reference):
             record = find(memory, reference).record

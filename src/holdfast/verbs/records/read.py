@@ -22,7 +22,7 @@ from holdfast.model.fold import as_of
 from holdfast.model.ids import parse_instant, short
 from holdfast.model.query import Order, Query, Usage
 from holdfast.model.record import GLOBAL, Record
-from holdfast.verbs.memory import Memory, find, lapsed
+from holdfast.verbs.memory import Memory, check_choice, find, lapsed
 from holdfast.verbs.records.freshness import freshness, is_here
 from holdfast.verbs.records.project import notes_on_nothing
 from holdfast.verbs.records.quarantine import provenance
@@ -237,7 +237,7 @@ def facets(memory: Memory) -> dict[str, list[tuple[str, int]]]:
 
 def _census(memory: Memory, filter_: Filter) -> Census:
     kinds, sources = Counter[str](), Counter[str]()
-    for kind, source, count in records.census(memory.store, filter_):
+    for kind, source, count in records.tallied(memory.store, filter_, "kind", "source"):
         kinds[kind] += count
         sources[source] += count
     return Census(total=kinds.total(), kinds=kinds, sources=sources)
@@ -333,8 +333,7 @@ class Hydrated:
 
 def hydrate(memory: Memory, reference: str, level: Level = "full") -> Hydrated:
     """Return a record at one of three depths."""
-    if level not in LEVELS:
-        raise Invalid(f"Unknown level {level!r}.", hint=f"Use one of {', '.join(LEVELS)}.")
+    check_choice(level, LEVELS, "a level")
     shown = get(memory, reference)
     record = shown.record
     if level == "summary":

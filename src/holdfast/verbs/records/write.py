@@ -1,7 +1,7 @@
 """Write a record: check the draft, then store it, store it as pending, or refuse it with a reason."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from holdfast.engine.raw import counters
@@ -9,11 +9,12 @@ from holdfast.engine.search.similar import similar
 from holdfast.engine.views import labels
 from holdfast.model.anchor import check_anchors, snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
-from holdfast.model.event import Event
+from holdfast.model.event import Actor, Event
 from holdfast.model.fold import fold
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import SEPARATE, check_fields, check_kind
-from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Draft, Link, Record
+from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Draft, Link, Record, plain
 from holdfast.model.scope import check_scopes, check_tags, within
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, check_text, headline
 from holdfast.policy.admission.admit import (
@@ -33,9 +34,9 @@ from holdfast.policy.admission.admit import (
 )
 from holdfast.policy.freshness import wrong_claims
 from holdfast.policy.language.comparing import says_otherwise
-from holdfast.policy.secrets.find import drop_private, masked, secrets_in, texts_of
+from holdfast.policy.secrets.find import drop_private, masked, secrets_in
 from holdfast.policy.sessions.triggers import problem_with
-from holdfast.verbs.memory import Clean, Memory, find, lapsed
+from holdfast.verbs.memory import Clean, Memory, check_choice, find, lapsed
 from holdfast.verbs.records.conflicts import claim_of
 from holdfast.verbs.records.freshness import snapshot_of
 
@@ -83,10 +84,17 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     return verdict
 
 
-def draft_event(memory: Memory, draft: Draft, *, pending: bool = False) -> Event:
-    """Return the event that stores a draft without judging it, credentials masked: for drafts written by rules."""
+def draft_event(
+    memory: Memory, draft: Draft, *, pending: bool = False, about: str = "", by: Actor | None = None
+) -> Event:
+    """Return the event that stores a draft without judging it, credentials masked: for drafts written by rules.
+
+    `about` is the id of the record if it follows from where the draft comes from.
+    """
     clean = check_draft(memory, draft, redact=True)
-    return memory.event("recorded", data=_data(memory, clean) | ({"pending": True} if pending else {}), at=clean.at)
+    data = _data(memory, clean) | ({"pending": True} if pending else {})
+    event = memory.event("recorded", about, data=data, at=clean.at, by=by)
+    return replace(event, id=event.about)
 
 
 def verdict_on(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Verdict:
@@ -126,22 +134,20 @@ def drop_pending(memory: Memory, reference: str) -> bool:
 def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
     """Return the draft with every part checked and cleaned; raise Invalid if a part cannot be stored."""
     kind = check_kind(draft.kind)
-    draft = _without_private(draft, mask=redact)
+    given = {name: getattr(draft, name) for name in _CLEANED}
+    lists = {name: list(value) for name, value in given.items() if isinstance(value, tuple)}
+    dicts = {name: dict(value) for name, value in given.items() if isinstance(value, Mapping)}
+    clean: dict[str, Any] = (masked if redact else _dropped)(given | lists | dicts)
+    draft = replace(draft, **clean | {name: tuple(clean[name]) for name in lists})
     body = check_text(draft.body, "text", LONGEST_BODY)
     title = check_text(draft.title, "title", LONGEST_TITLE) if draft.title.strip() else headline(body)
-    for value, allowed, what in (
-        (draft.visibility, VISIBILITIES, "visibility"),
-        (draft.confidence, CONFIDENCES, "confidence"),
-        (draft.source, SOURCES, "source"),
-    ):
-        if value not in allowed:
-            raise Invalid(f"There is no {what} {value!r}.", hint=f"Use one of {', '.join(allowed)}.")
+    check_choice(draft.visibility, VISIBILITIES, "a visibility")
+    check_choice(draft.confidence, CONFIDENCES, "a confidence")
+    check_choice(draft.source, SOURCES, "a source")
     check_keepable([dict(draft.extra), *draft.triggers])
     if problem := problem_with(draft.triggers):
-        raise Invalid(
-            f"This cannot be kept: {problem}.",
-            hint="A trigger is a command or a path, such as `git push` or src/api/*.py.",
-        )
+        hint = "A trigger is a command or a path, such as `git push` or src/api/*.py."
+        raise Invalid(f"This cannot be kept: {problem}.", hint=hint)
     return replace(
         draft,
         body=body,
@@ -168,8 +174,7 @@ def allowed_scopes(memory: Memory, scopes: tuple[str, ...]) -> tuple[str, ...]:
 def check_links(memory: Memory, links: tuple[Link, ...]) -> tuple[Link, ...]:
     """Return links with full ids; raise if a relation is unknown or a target does not exist."""
     for link in links:
-        if link.relation not in RELATIONS:
-            raise Invalid(f"{link.relation!r} is no relation.", hint=f"Use one of {', '.join(RELATIONS)}.")
+        check_choice(link.relation, RELATIONS, "a relation")
     return tuple(replace(link, target=find(memory, link.target).record.id) for link in links)
 
 
@@ -182,15 +187,8 @@ def refuse_secrets(value: Mapping[str, Any]) -> SecretFound | None:
 _CLEANED = ("body", "title", "fields", "tags", "extra", "anchors", "triggers")
 
 
-def _without_private(draft: Draft, *, mask: bool) -> Draft:
-    given = {name: getattr(draft, name) for name in _CLEANED}
-    lists = {name: list(value) for name, value in given.items() if isinstance(value, tuple)}
-    dicts = {name: dict(value) for name, value in given.items() if isinstance(value, Mapping)}
-    clean: dict[str, Any] = (masked if mask else _dropped)(given | lists | dicts)
-    return replace(draft, **clean | {name: tuple(clean[name]) for name in lists})
-
-
 def _dropped(value: Any) -> Any:
+    """Return a value without what its texts mark as private."""
     match value:
         case str():
             return drop_private(value)
@@ -202,25 +200,13 @@ def _dropped(value: Any) -> Any:
 
 
 def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
-    origin = memory.checkout.origin()
-    project = memory.project if draft.project is None else draft.project
-    value: dict[str, Any] = {
-        "kind": draft.kind,
-        "title": draft.title,
-        "body": draft.body,
-        "fields": dict(draft.fields),
-        "scopes": list(draft.scopes),
-        "tags": list(draft.tags),
-        "project": project,
+    origin, seen = memory.checkout.origin(), snapshot_of(memory, draft)
+    value: dict[str, Any] = {spec.name: plain(getattr(draft, spec.name)) for spec in fields(draft) if spec.name != "at"}
+    value |= {
+        "project": memory.project if draft.project is None else draft.project,
         "origin": {"branch": origin.branch, "worktree": origin.worktree, "commit": origin.commit},
-        "visibility": draft.visibility,
-        "confidence": draft.confidence,
-        "source": draft.source,
-        "anchors": list(draft.anchors),
-        "triggers": list(draft.triggers),
         "links": [{"relation": link.relation, "target": link.target} for link in draft.links],
-        "extra": dict(draft.extra),
-        "seen": snapshot_to_json(seen) if (seen := snapshot_of(memory, draft)) else {},
+        "seen": snapshot_to_json(seen) if seen else {},
     }
     return {name: item for name, item in value.items() if item not in ([], {}, "")}
 
@@ -249,7 +235,7 @@ _TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "e
 
 def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None, *, scan: bool = True) -> Verdict:
     """Return the verdict on a draft. Pass `scan=False` if nothing was masked in its event."""
-    text = "\n".join((record.title, record.text, *record.tags, *texts_of(dict(record.extra))))
+    text = "\n".join((record.title, record.text, *record.tags, *texts_in(dict(record.extra), keys=False)))
     texts = {name: getattr(record, name) for name in _TEXTS}
     if scan and (names := secrets_in(texts) or secret_names(text)):
         return admit(draft, text, secrets=names)

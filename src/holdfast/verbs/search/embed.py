@@ -5,7 +5,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from holdfast.engine.raw import counters
 from holdfast.engine.tokens import passages
@@ -14,7 +14,6 @@ from holdfast.engine.views.records import fingerprint
 from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import EmbedderError, HoldfastError, StoreError, StoreFull, StoreUnwritable
 from holdfast.model.ports import Embedder, Encoded
-from holdfast.model.record import Record
 from holdfast.policy.secrets.find import mask_secrets
 from holdfast.verbs.memory import Memory
 
@@ -84,7 +83,8 @@ def keeping_up(memory: Memory, then: Callable[[], object] = lambda: None) -> Ite
                 then()
             except HoldfastError as problem:
                 log.warning("vectors wait: %s", problem)
-                _note_failure(memory, problem)
+                with suppress(StoreError):  # not even that can be noted
+                    memory.note_failure("vectors", mask_secrets(str(problem)))
             idle.set()
             memory.wrote.wait()
             idle.clear()
@@ -101,13 +101,6 @@ def keeping_up(memory: Memory, then: Callable[[], object] = lambda: None) -> Ite
         thread.join()
 
 
-def _note_failure(memory: Memory, problem: HoldfastError) -> None:
-    try:
-        memory.note_failure("vectors", mask_secrets(str(problem)))
-    except StoreError as worse:
-        log.warning("not even that could be noted: %s", worse)
-
-
 def start_over(memory: Memory) -> None:
     """Drop all vectors, so that `catch_up` makes them again with the current embedder."""
     with memory.store.transaction():
@@ -119,15 +112,19 @@ def usable(memory: Memory) -> str:
     """Return an empty string if the vectors were made by the current embedder, else the problem and its fix."""
     if memory.embedder is None:
         return "No embedder is set: searched by words only."
-    made_by = memory.store.setting("embedder")
-    if made_by and not _made(memory.embedder, made_by) and not vectors.is_empty(memory.store):
+    made_by = memory.store.setting("embedder") or ""
+    name, _, size = made_by.rpartition("/")
+    # Its size is 0, which matches any, until it has answered once.
+    is_same = memory.embedder.name == name and memory.embedder.size in (0, int(size or 0))
+    if made_by and not is_same and not vectors.is_empty(memory.store):
         return f"The vectors here are by {made_by}, the embedder is {memory.embedder.name}: run `holdfast store rebuild vectors`."
     return ""
 
 
 def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
     found = records.by_numbers(memory.store, numbers)
-    texts = [(number, place, text) for number in found for place, text in enumerate(_passages(found[number]))]
+    parts = {number: passages(record.text) for number, record in found.items() if record.state != "erased"}
+    texts = [(number, place, text) for number, own in parts.items() for place, text in enumerate(own)]
     if not texts:
         vectors.store(memory.store, numbers, [])
         return
@@ -175,13 +172,3 @@ def _kept_tokens(encoded: Encoded) -> bytes:
 def _check(memory: Memory) -> None:
     if problem := usable(memory):
         raise EmbedderError(problem)
-
-
-def _passages(record: Record) -> list[str]:
-    return passages(record.text) if record.state != "erased" else []
-
-
-def _made(embedder: Embedder, made_by: str) -> bool:
-    """True if this embedder made the vectors; its size is 0, which matches any, until it has answered once."""
-    name, _, size = made_by.rpartition("/")
-    return embedder.name == name and embedder.size in (0, int(size))

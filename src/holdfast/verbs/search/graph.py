@@ -1,6 +1,5 @@
 """Follow the links of a record, and query the graph of a project's records and sessions."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from holdfast.engine.views import links, records, sessions
@@ -23,7 +22,7 @@ from holdfast.policy.sessions.graph import (
     provenance,
     stats_of,
 )
-from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.memory import Memory, check_choice, find, is_reference
 from holdfast.verbs.search.brief import LESSONS
 
 MOST = 200
@@ -64,34 +63,26 @@ class Traversal:
 def connected(memory: Memory, reference: str, *, depth: int = 2) -> Neighbourhood:
     """Return the records and links within `depth` steps of a record, in either direction."""
     center = find(memory, reference).record
-    arrows, reached = _reached(memory, center.id, depth, MOST)
-    found = records.by_ids(memory.store, reached - {center.id})
-    return Neighbourhood(
-        center=center, arrows=tuple(arrows)[:MOST], records=tuple(entry.record for entry in found.values())
-    )
-
-
-def _reached(memory: Memory, center: str, depth: int, most: int) -> tuple[list[Arrow], set[str]]:
-    """Return the links within `depth` steps of a record and what they lead to, until that are `most` or more."""
-    arrows, reached, edge = dict[Arrow, None](), {center}, [center]
+    arrows, reached, edge = dict[Arrow, None](), {center.id: None}, [center.id]
     for _ in range(depth):
         fresh = [arrow for node in edge for arrow in links.around(memory.store, node) if arrow not in arrows]
         arrows |= dict.fromkeys(fresh)
-        edge = [node for node in _ends(fresh) if node not in reached]
-        reached |= set(edge)
-        if not edge or len(reached) >= most:
+        ends = dict.fromkeys(end for arrow in fresh for end in (arrow.source, arrow.target))
+        edge = [node for node in ends if node not in reached]
+        reached |= dict.fromkeys(edge)
+        if not edge or len(reached) >= MOST:
             break
-    return list(arrows), reached
+    found = memory.known(id_ for id_ in reached if id_ != center.id)
+    return Neighbourhood(center=center, arrows=tuple(arrows)[:MOST], records=tuple(found.values()))
 
 
 def traverse(
     memory: Memory, lens: str, node: str = "", *, predicate: str = "", depth: int = 3, limit: int = 50
 ) -> Traversal:
     """Query the graph of this project through one of four lenses; a node is a label, an id, an issue or a name."""
-    for what, value, known in (("lens", lens, LENSES), ("predicate", predicate, (*PREDICATES, "demonstrates"))):
-        if value not in known and (value or what == "lens"):
-            listed = LENSES if what == "lens" else PREDICATES
-            raise Invalid(f"There is no {what} {value!r}.", hint=f"Use one of {', '.join(listed)}.")
+    check_choice(lens, LENSES, "a lens")
+    if predicate != "demonstrates":
+        check_choice(predicate or PREDICATES[0], PREDICATES, "a predicate")
     triples = _graph(memory)
     if lens == "stats":
         return Traversal(lens=lens, stats=stats_of(triples), scanned=len(triples))
@@ -115,8 +106,8 @@ def _graph(memory: Memory) -> list[Triple]:
     known = {entry.record.id: entry.record for entry in (*kept, *done)}
     # Links also lead to retired records of this project, such as those a newer one supersedes.
     named = {link.target for record in known.values() for link in record.links} - known.keys()
-    ends = [entry.record for entry in records.by_ids(store, named).values()]
-    linked = known | {end.id: end for end in ends if (end.state, end.project) == ("retired", memory.project)}
+    ends = memory.known(named).items()
+    linked = known | {id_: end for id_, end in ends if (end.state, end.project) == ("retired", memory.project)}
     triples = list[Triple]()
     for record in known.values():
         resolved_in = ""  # the session that resolved a thread
@@ -143,7 +134,3 @@ def neighbours(memory: Memory, record: Record) -> dict[str, list[Record]]:
 def links_here(memory: Memory) -> list[Arrow]:
     """Return the links of the project's records, those of the latest first."""
     return links.of_project(memory.store, memory.here, MOST_LINKS)
-
-
-def _ends(arrows: Iterable[Arrow]) -> list[str]:
-    return list(dict.fromkeys(end for arrow in arrows for end in (arrow.source, arrow.target)))

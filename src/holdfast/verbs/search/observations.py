@@ -15,7 +15,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, whole_number
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
-from holdfast.verbs.memory import Memory, find, is_reference
+from holdfast.verbs.memory import Memory, check_choice, find, is_reference
 from holdfast.verbs.records.read import called, entries_called
 from holdfast.verbs.search.recall import recall
 
@@ -66,8 +66,7 @@ class Around:
 
 def search_observations(memory: Memory, wanted: Wanted) -> Found:
     """Find observations by question, type, concept, file, date and agent, or list them if there is no question."""
-    if wanted.order and wanted.order not in ORDERS:
-        raise Invalid(f"{wanted.order!r} is no order.", hint=f"Use one of {', '.join(ORDERS)}.")
+    check_choice(wanted.order or ORDERS[0], ORDERS, "an order")
     if not 1 <= wanted.limit <= MOST or wanted.offset < 0:
         raise Invalid(f"A limit lies between 1 and {MOST}, an offset is not negative.")
     if wanted.category == "prompts":

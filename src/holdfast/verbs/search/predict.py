@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from holdfast.engine.views import records, signals
+from holdfast.engine.views import signals
 from holdfast.model.ids import days_between
 from holdfast.model.record import Record
 from holdfast.verbs.memory import Memory, find, is_at_hand
@@ -37,16 +37,13 @@ def predict(memory: Memory, reference: str, *, least: float = LEAST, limit: int 
     """Return the memories that sessions used after a given one, likeliest first; the weight halves every 30 days."""
     source, now = find(memory, reference).record, memory.clock.now()
     found = signals.steps_after(memory.store, source.id)
-    known = records.by_ids(memory.store, [one.target for one in found])
-    here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target].record)]
+    known = memory.known(one.target for one in found)
+    here = [one for one in found if one.target in known and is_at_hand(memory, known[one.target])]
     weights = {one.target: one.times * 0.5 ** (days_between(one.last_at, now) / HALF_LIFE_DAYS) for one in here}
-    total = sum(weights.values())
-    guesses = [
-        Prediction(record=known[one.target].record, probability=weights[one.target] / total, times=one.times)
-        for one in here
-        if total
-    ]
-    likely = [one for one in guesses if one.probability >= least]
+    total, likely = sum(weights.values()), list[Prediction]()
+    for one in here if total else ():
+        if (chance := weights[one.target] / total) >= least:
+            likely.append(Prediction(record=known[one.target], probability=chance, times=one.times))
     return sorted(likely, key=lambda one: (-one.probability, one.record.id))[:limit]
 
 
@@ -54,28 +51,21 @@ def habits(memory: Memory, reference: str = "", *, least: int = 2, limit: int = 
     """Return the memories that sessions used after a given one, or after any, most frequent first."""
     store = memory.store
     source = find(memory, reference).record.id if reference else ""
-    found = (
-        [(source, one) for one in signals.steps_after(store, source)]
-        if source
-        else signals.most_steps(store, least, MOST_HABITS)
-    )
-    known = records.by_ids(store, {end for start, one in found for end in (start, one.target)})
-    here = {one for one, entry in known.items() if is_at_hand(memory, entry.record)}
-    totals = {
-        start: sum(one.times for one in signals.steps_after(store, start))
-        for start in {start for start, _ in found} & here
-    }
-    return [
-        Habit(
-            source=known[start].record,
-            target=known[one.target].record,
-            times=one.times,
-            probability=one.times / totals[start],
-            last_at=one.last_at,
-        )
-        for start, one in found
-        if start in here and one.target in here and one.times >= least
-    ][:limit]
+    if source:
+        found = [(source, one) for one in signals.steps_after(store, source)]
+    else:
+        found = signals.most_steps(store, least, MOST_HABITS)
+    known = memory.known(end for start, one in found for end in (start, one.target))
+    here = {id_: record for id_, record in known.items() if is_at_hand(memory, record)}
+    starts = {start for start, _ in found} & here.keys()
+    totals = {start: sum(one.times for one in signals.steps_after(store, start)) for start in starts}
+    habits_ = list[Habit]()
+    for start, one in found:
+        if start in here and one.target in here and one.times >= least:
+            share, target = one.times / totals[start], here[one.target]
+            habit = Habit(source=here[start], target=target, times=one.times, probability=share, last_at=one.last_at)
+            habits_.append(habit)
+    return habits_[:limit]
 
 
 def warm(memory: Memory, reference: str) -> list[Vitals]:

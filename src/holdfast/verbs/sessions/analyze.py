@@ -3,11 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 
 from holdfast.engine.views import records, sessions, usage
 from holdfast.model.errors import Invalid
-from holdfast.model.event import Event
 from holdfast.model.ids import days_before, short
 from holdfast.model.record import Record
 from holdfast.model.session import Session
@@ -16,6 +14,7 @@ from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.scar_wordings import VARIANTS
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import newest_of_kind
+from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 from holdfast.verbs.sessions.scars import Effect, effects
 from holdfast.verbs.sessions.session import find_session
 
@@ -104,9 +103,7 @@ def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
         issues=tuple(Counter(session.issue for session in recent if session.issue).most_common(10)),
         daily=tuple(by_day[days_before(now, back)[:10]] for back in range(int(min(days, MOST_DAYS)) - 1, -1, -1)),
         tokens=sum(cost.tokens for cost in usage.costs_since(memory.store, since) if cost.session in own),
-        injected=sum(
-            tokens for event in injections if event.about in own and isinstance(tokens := event.data.get("tokens"), int)
-        ),
+        injected=sum(tokens_in(event) for event in injections if event.about in own),
     )
 
 
@@ -128,10 +125,9 @@ def reflections(memory: Memory, *, days: float = 30, agent: str = "") -> dict[st
     }
 
 
-def blind_spots(memory: Memory, *, days: float = 30, agent: str = "") -> BlindSpots:
-    """Return the scars that are shown in vain, to all agents or to one."""
-    own = {session.id for session in _recent(memory, days, agent)} if agent else None
-    return blind_among(effects(memory, days=days, sessions=own))
+def blind_spots(memory: Memory, *, days: float = 30) -> BlindSpots:
+    """Return the scars that are shown in vain."""
+    return blind_among(effects(memory, days=days))
 
 
 def blind_among(scar_effects: Sequence[Effect]) -> BlindSpots:
@@ -192,15 +188,13 @@ def topics_of(memory: Memory, session: str) -> Topics:
     """Return what a session was about, judged by what it wrote."""
     written = [entry.record for entry in records.of_session(memory.store, find_session(memory, session).id)]
     counts = Counter(word for record in written for word in _words(record))
-    labels = Counter(label for record in written for label in (*record.scopes, *record.tags))
+    labels = Counter(label for record in written for label in (*record.scopes, *record.tags)).most_common(MOST_TOPICS)
     here = records.Filter(projects=(memory.here,))
     recent = records.page(memory.store, here, limit=300)  # to find what is special about a session
     background = Counter(word for entry in recent for word in _words(entry.record))
     rare = {word: count for word, count in counts.items() if background[word] <= max(count, 1) * 3}
     ranked = sorted(rare, key=lambda word: (-rare[word], -len(word), word))
-    return Topics(
-        words=tuple(ranked[:MOST_TOPICS]), labels=tuple(label for label, _ in labels.most_common(MOST_TOPICS))
-    )
+    return Topics(words=tuple(ranked[:MOST_TOPICS]), labels=tuple(label for label, _ in labels))
 
 
 def patterns(memory: Memory, *, days: float = 30, least: int = 2, most: int = 20) -> Patterns:
@@ -210,15 +204,18 @@ def patterns(memory: Memory, *, days: float = 30, least: int = 2, most: int = 20
     store, since = memory.store, days_before(memory.clock.now(), days)
     seen = Counter(impression.id for impression in usage.shown_since(store, since))
     often = [record_id for record_id, count in seen.most_common() if count >= least]
-    known = records.by_ids(store, often)
-    recurring = (known[record_id].record for record_id in often if record_id in known)
-    memories = [
-        Pattern(record=record, sessions=seen[record.id])
-        for record in recurring
-        if record.project in (memory.project, "")
-    ]
-    recent = [record for record in newest_of_kind(memory, "summary", limit=200) if record.created_at >= since]
-    return Patterns(memories=tuple(memories[:most]), topics=tuple(_recurring(recent, least)[:most]))
+    ours = [record for record in memory.known(often).values() if record.project in (memory.project, "")]
+    memories = tuple(Pattern(record=record, sessions=seen[record.id]) for record in ours[:most])
+    # Topics are the words that several sessions' summaries share, but not nearly all of them.
+    by_session: dict[str, set[str]] = {}
+    for record in newest_of_kind(memory, "summary", limit=200):
+        if record.created_at >= since:
+            by_session.setdefault(record.by.session, set()).update(_words(record))
+    counts = Counter(word for session_words in by_session.values() for word in session_words)
+    common = max(least, COMMON * len(by_session))
+    topics = [(word, count) for word, count in counts.items() if least <= count <= common]
+    topics.sort(key=lambda pair: (-pair[1], -len(pair[0]), pair[0]))
+    return Patterns(memories=memories, topics=tuple(topics[:most]))
 
 
 def sessions_shown(memory: Memory, ids: Iterable[str], *, days: float = 30) -> dict[str, list[str]]:
@@ -229,17 +226,6 @@ def sessions_shown(memory: Memory, ids: Iterable[str], *, days: float = 30) -> d
         if impression.id in wanted:
             sessions_by_record[impression.id].append(impression.session)
     return sessions_by_record
-
-
-def _recurring(summaries: Iterable[Record], least: int) -> list[tuple[str, int]]:
-    """Return the words that several sessions' summaries share, but not nearly all of them."""
-    by_session: dict[str, set[str]] = {}
-    for record in summaries:
-        by_session.setdefault(record.by.session, set()).update(_words(record))
-    counts = Counter(word for session_words in by_session.values() for word in session_words)
-    most = max(least, COMMON * len(by_session))
-    recurring = [(word, count) for word, count in counts.items() if least <= count <= most]
-    return sorted(recurring, key=lambda pair: (-pair[1], -len(pair[0]), pair[0]))
 
 
 def _words(record: Record) -> frozenset[str]:
@@ -285,25 +271,28 @@ def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) 
     """Return the digest of a project, or of all, from an instant to another."""
     verbs = (*_VERBS, "used", "injected")
     events = [event for event in memory.store.happened(verbs, since, MOST_READ) if event.at < until]
-    known = records.by_ids(memory.store, {id_ for event in events for id_ in _ids(event)})
+    named = {event.id: ids_in(event) if event.verb == "injected" else (event.about,) for event in events}
+    known = memory.known(id_ for ids in named.values() for id_ in ids)
     ours = {
-        id_: entry.record
-        for id_, entry in known.items()
-        if (everywhere or entry.record.project in (memory.project, "")) and entry.record.state != "erased"
+        id_: record
+        for id_, record in known.items()
+        if (everywhere or record.project in (memory.project, "")) and record.state != "erased"
     }
     sections: dict[str, dict[str, Note]] = {name: {} for name in SECTIONS}
     by: Counter[str] = Counter()
     pairs, injections = set[tuple[str, str]](), 0
     for event in events:
         if event.verb == "injected":
-            own = {(event.about, id_) for id_ in _ids(event) if id_ in ours}
+            own = {(event.about, id_) for id_ in named[event.id] if id_ in ours}
             pairs, injections = pairs | own, injections + bool(own)
-        elif event.about in ours and (section := _section(event, ours[event.about])):
-            author = event.by.name or event.by.kind
-            sections[section].setdefault(event.about, Note(record=ours[event.about], at=event.at, by=author))
-            by[author] += 1
+        elif event.about in ours and ours[event.about].kind not in PASSING:
+            is_wrong = event.data.get("outcome") in ("contradicted", "refuted")
+            if section := _VERBS.get(event.verb) or ("Contradicted" if is_wrong else ""):  # other uses confirm
+                author = event.by.name or event.by.kind
+                sections[section].setdefault(event.about, Note(record=ours[event.about], at=event.at, by=author))
+                by[author] += 1
     uses = [use for use in usage.all_since(memory.store, since) if (use.session, use.id) in pairs and use.at < until]
-    latest = {key: list(same)[-1].outcome for key, same in groupby(sorted(uses, key=_pair), key=_pair)}
+    latest = {(use.session, use.id): use.outcome for use in uses}
     return Digest(
         since=since,
         until=until,
@@ -313,21 +302,3 @@ def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) 
         delivered=len(pairs),
         outcomes=Counter(latest.values()),
     )
-
-
-def _pair(use: usage.Use) -> tuple[str, str]:
-    return use.session, use.id
-
-
-def _section(event: Event, record: Record) -> str:
-    """Return the section that an event belongs to; "" for what describes one moment, and uses that confirm."""
-    if record.kind in PASSING:
-        return ""
-    if event.verb == "used":
-        return "Contradicted" if event.data.get("outcome") in ("contradicted", "refuted") else ""
-    return _VERBS[event.verb]
-
-
-def _ids(event: Event) -> list[str]:
-    ids = event.data.get("ids") if event.verb == "injected" else [event.about]
-    return [id_ for id_ in ids if isinstance(id_, str)] if isinstance(ids, list) else []

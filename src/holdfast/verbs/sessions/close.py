@@ -62,7 +62,15 @@ def close(
     took_ms: int = 0,
 ) -> Closed | NotClosed:
     """Close a session with its payload; refuse, without writing anything, if a proper close needs more."""
-    target = _target(memory, session, close_type)
+    if close_type == "retroactive":
+        target = find_session(memory, begin(memory, implicit=False).actor.session)
+    else:
+        target = find_session(memory, session) if session else only_open(memory)
+        if target.project != memory.project:
+            raise Conflict(f"{target.id} belongs to {target.project}.", hint="Close it from that project.")
+        check_own(memory, target)
+        if not target.is_open:
+            raise Conflict(f"{target.id} was closed at {target.closed_at}.", hint="Start a new session.")
     raw, file = _raw_payload(memory, target, payload or {})
     parsed = read_payload(masked(raw))
     if parsed.session and not is_called(target.id, parsed.session):
@@ -80,18 +88,6 @@ def payload_file(memory: Memory, session: str, name: str = PAYLOAD_FILES[0]) -> 
     """Return where a session may leave its payload as a file; None on a database server."""
     folder = memory.store.folder
     return folder / "sessions" / session / name if folder else None
-
-
-def _target(memory: Memory, session: str, close_type: str) -> Session:
-    if close_type == "retroactive":
-        return find_session(memory, begin(memory, implicit=False).actor.session)
-    target = find_session(memory, session) if session else only_open(memory)
-    if target.project != memory.project:
-        raise Conflict(f"{target.id} belongs to {target.project}.", hint="Close it from that project.")
-    check_own(memory, target)
-    if not target.is_open:
-        raise Conflict(f"{target.id} was closed at {target.closed_at}.", hint="Start a new session.")
-    return target
 
 
 def _raw_payload(memory: Memory, session: Session, inline: Mapping[str, Any]) -> tuple[dict[str, Any], Path | None]:
@@ -135,8 +131,7 @@ def _close(memory: Memory, session: Session, close_type: str, payload: Payload, 
     issue = session.issue or payload.issue
     title = title_of(payload, issue, session.title)
     recorded = _settle(memory, payload, notes)
-    drafts = [*map(_learning, payload.learnings), *map(_decision, payload.decisions)]
-    kept = [record for draft in drafts if (record := _keep(memory, draft, notes))]
+    kept = [record for draft in _learned(payload) if (record := _keep(memory, draft, notes))]
     threads = _threads(memory, payload, notes)
     conduct = _conduct(memory, session, replace(payload, learnings=()))
     # A scar without an answer was applied if the reflection names it, else ignored.
@@ -162,9 +157,8 @@ def _close(memory: Memory, session: Session, close_type: str, payload: Payload, 
     by_kind = {str(event.data["kind"]): event.id for event in own_events}
     data = {"type": close_type, "title": title, "issue": issue, "compliance": compliance, "remarks": all_remarks}
     data |= {kind: by_kind[kind] for kind in ("summary", "retrospective") if kind in by_kind}
-    uses = [
-        memory.event("used", id_, data={"outcome": outcome, "observed": "at close"}) for id_, outcome in answers.items()
-    ]
+    found = ((id_, {"outcome": outcome, "observed": "at close"}) for id_, outcome in answers.items())
+    uses = [memory.event("used", id_, data=use) for id_, use in found]
     entries = memory.commit([*uses, *own_events, memory.event("closed", session.id, data=data, after=session.last)])
     return Closed(
         session=find_session(memory, session.id),
@@ -195,23 +189,19 @@ def _keep(memory: Memory, draft: Draft, notes: list[str]) -> Record | None:
     return None
 
 
-def _learning(item: Mapping[str, Any]) -> Draft:
-    kind = str(item.get("kind") or item.get("learning_type") or "learning")
-    known = {spec.name for spec in KINDS[kind].fields} if kind in KINDS else set()
-    more = item.get("fields")
-    return Draft(
-        body=str(item.get("text") or item.get("description") or item.get("title") or ""),
-        kind=kind,
-        title=str(item.get("title") or ""),
-        fields={name: item[name] for name in item if name in known} | (more if isinstance(more, dict) else {}),
-    )
-
-
-def _decision(item: Mapping[str, Any]) -> Draft:
-    alternatives = item.get("alternatives_considered") or item.get("alternatives") or ()
-    fields = {"rationale": str(item.get("rationale") or ""), "alternatives": [str(text) for text in alternatives]}
-    body, title = str(item.get("decision") or item["title"]), str(item["title"])
-    return Draft(body=body, kind="decision", title=title, fields=fields)
+def _learned(payload: Payload) -> Iterator[Draft]:
+    """Yield drafts of what a session learned and decided."""
+    for item in payload.learnings:
+        kind, more = str(item.get("kind") or item.get("learning_type") or "learning"), item.get("fields")
+        known = {spec.name for spec in KINDS[kind].fields} if kind in KINDS else set()
+        fields = {name: item[name] for name in item if name in known} | (more if isinstance(more, dict) else {})
+        body, title = item.get("text") or item.get("description") or item.get("title"), item.get("title")
+        yield Draft(body=str(body or ""), kind=kind, title=str(title or ""), fields=fields)
+    for item in payload.decisions:
+        alternatives = item.get("alternatives_considered") or item.get("alternatives") or ()
+        fields = {"rationale": str(item.get("rationale") or ""), "alternatives": [str(text) for text in alternatives]}
+        body, title = str(item.get("decision") or item["title"]), str(item["title"])
+        yield Draft(body=body, kind="decision", title=title, fields=fields)
 
 
 def _threads(memory: Memory, payload: Payload, notes: list[str]) -> list[Record]:
@@ -220,13 +210,12 @@ def _threads(memory: Memory, payload: Payload, notes: list[str]) -> list[Record]
     for text in payload.threads:
         try:
             outcome = _thread(memory, text)
+            if isinstance(outcome, Opened | Known):
+                threads.append(outcome.thread.record)
+            else:
+                notes.append(f"thread not kept: {shorten(text, 80)} ({explain(outcome).reason})")
         except HoldfastError as problem:
             notes.append(f"thread not kept: {shorten(text, 80)} ({problem})")
-            continue
-        if isinstance(outcome, Opened | Known):
-            threads.append(outcome.thread.record)
-        else:
-            notes.append(f"thread not kept: {shorten(text, 80)} ({explain(outcome).reason})")
     for text in payload.resolved:
         try:
             resolve(memory, text, "resolved in this session")
@@ -256,11 +245,11 @@ def _settle(memory: Memory, payload: Payload, notes: list[str]) -> dict[str, str
         name = str(item.get("scar_identifier") or item.get("scar_id") or item.get("title") or "")
         outcome = USE_OF.get(str(item.get("reference_type") or "acknowledged"))
         scar = _scar_called(memory, name, shown)
-        if scar is None or outcome is None:
+        if scar and outcome:
+            memory.commit([memory.event("used", scar.id, data={"outcome": outcome, "declared": "at close"})])
+            recorded[scar.id] = outcome
+        else:
             notes.append(f"no scar matches {shorten(name, 60)!r}")
-            continue
-        memory.commit([memory.event("used", scar.id, data={"outcome": outcome, "declared": "at close"})])
-        recorded[scar.id] = outcome
     return recorded
 
 

@@ -1,14 +1,14 @@
 """Find where work was left off: the last real piece of work of a project, by branch and worktree."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.engine.views import records, sessions
 from holdfast.model.record import Record
-from holdfast.model.session import Session
 from holdfast.model.text import shorten
 from holdfast.policy.sessions.left_off import LeftOff
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.read import newest_of_kind
 
 LOOKED_AT, MOST_BRANCHES, MOST_SINCE, MOST_WROTE = 60, 5, 3, 5
 PASSING = 200  # characters of an answer given in passing
@@ -35,63 +35,50 @@ def left_by_branch(memory: Memory, *, without: str = "") -> list[LeftOff]:
 
 def _works(memory: Memory, without: str) -> list[LeftOff]:
     """Return the sessions that did something, latest first; what was only asked in passing since goes to the one before."""
-    project = memory.store.project_number(memory.project)
-    summaries = [entry.record for entry in records.newest(memory.store, "summary", project, limit=LOOKED_AT)]
-    by_session = {session: _merged(own) for session, own in _grouped(summaries).items() if session != without}
-    known = sessions.page(memory.store, memory.project, limit=LOOKED_AT)
-    titled = (_of_title(memory, session) for session in known if session.id not in by_session and session.id != without)
-    found = sorted([*by_session.values(), *(summary for summary in titled if summary)], key=_ended, reverse=True)
+    by_session = dict[str, Record]()
+    # What the agent wrote when it closed a session is completed by what hooks saw.
+    latest = newest_of_kind(memory, "summary", limit=LOOKED_AT)
+    for summary in sorted(latest, key=lambda summary: (summary.by.kind == "rule", summary.id)):
+        session = _session_of(summary)
+        if written := by_session.get(session):
+            fields = {**summary.fields, **{name: value for name, value in written.fields.items() if value}}
+            by_session[session] = replace(written, fields=fields, extra={**summary.extra, **written.extra})
+        elif session != without:
+            by_session[session] = summary
+    # Of a session without a summary that was never closed, its title and what it wrote are known.
+    for known in sessions.page(memory.store, memory.project, limit=LOOKED_AT):
+        if known.is_open and known.title and not known.implicit and known.id not in (*by_session, without):
+            wrote = [entry.record.title for entry in records.of_session(memory.store, known.id, limit=MOST_WROTE)]
+            extra = {"session": known.id, "at": known.started_at, "interrupted": True}
+            state = {"state": f"It wrote: {'; '.join(wrote)}"} if wrote else {}
+            by_session[known.id] = Record(
+                id="", kind="summary", title=known.title, fields=state, extra=extra, project=known.project
+            )
+    found = sorted(by_session.values(), key=_ended, reverse=True)
     works, passing = list[LeftOff](), list[str]()
     for summary in found:
         if works or _is_work(summary):
             works.append(_left(summary, passing))
             passing = []
         else:
-            passing.append(_in_one_line(summary))
+            said = summary.fields.get("state")
+            passing.append(f"{summary.title}: {shorten(said, PASSING)}" if isinstance(said, str) else summary.title)
     return works or [_left(summary, ()) for summary in found[:1]]
 
 
-def _grouped(summaries: Sequence[Record]) -> dict[str, list[Record]]:
-    groups: dict[str, list[Record]] = {}
-    for summary in summaries:
-        groups.setdefault(str(summary.extra.get("session") or summary.by.session), []).append(summary)
-    return groups
-
-
-def _merged(summaries: Sequence[Record]) -> Record:
-    """Return one summary of a session: what its agent wrote when it closed, completed by what hooks saw."""
-    written, *others = sorted(summaries, key=lambda summary: (summary.by.kind == "rule", summary.id))
-    for other in others:
-        fields = {**other.fields, **{name: value for name, value in written.fields.items() if value}}
-        written = replace(written, fields=fields, extra={**other.extra, **written.extra})
-    return written
-
-
-def _of_title(memory: Memory, session: Session) -> Record | None:
-    """Return what is known of a session without a summary that was never closed: its title and what it wrote."""
-    if session.implicit or not session.title or not session.is_open:
-        return None
-    wrote = [entry.record.title for entry in records.of_session(memory.store, session.id, limit=MOST_WROTE)]
-    extra = {"session": session.id, "at": session.started_at, "interrupted": True}
-    fields = {"state": f"It wrote: {'; '.join(wrote)}"} if wrote else {}
-    return Record(id="", kind="summary", title=session.title, fields=fields, extra=extra, project=session.project)
-
-
-def _left(summary: Record, passing: Iterable[str]) -> LeftOff:
-    extra = summary.extra
+def _left(summary: Record, passing: Sequence[str]) -> LeftOff:
     return LeftOff(
-        session=str(extra.get("session") or summary.by.session),
+        session=_session_of(summary),
         summary=summary,
-        branch=str(extra.get("branch") or summary.origin.branch),
-        worktree=str(extra.get("worktree") or summary.origin.worktree),
+        branch=str(summary.extra.get("branch") or summary.origin.branch),
+        worktree=str(summary.extra.get("worktree") or summary.origin.worktree),
         at=_ended(summary),
-        since=tuple(list(passing)[:MOST_SINCE]),
+        since=tuple(passing[:MOST_SINCE]),
     )
 
 
-def _in_one_line(summary: Record) -> str:
-    state = summary.fields.get("state")
-    return f"{summary.title}: {shorten(state, PASSING)}" if isinstance(state, str) else summary.title
+def _session_of(summary: Record) -> str:
+    return str(summary.extra.get("session") or summary.by.session)
 
 
 def _ended(summary: Record) -> str:

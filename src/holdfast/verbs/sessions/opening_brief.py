@@ -226,7 +226,7 @@ def newest_records(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
     """Return the newest records of a kind, without one source taking all places."""
     entries = records.newest(memory.store, kind, _number(memory), limit=LOOKED_AT * limit)
     if len(entries) == LOOKED_AT * limit:  # there are more: imported records may hide local ones
-        own = records.newest_of_here(memory.store, kind, _number(memory), limit=limit)
+        own = records.newest(memory.store, kind, _number(memory), limit=limit, own=True)
         entries = list({entry.number: entry for entry in (*entries, *own)}.values())
     return tuple(without_crowding(memory, [entry.record for entry in entries], limit))
 

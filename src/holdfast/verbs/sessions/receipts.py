@@ -1,11 +1,12 @@
 """What sessions got, asked for or not: on what occasion, its cost, and the outcome, declared or observed by a rule."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import dropwhile, islice, pairwise, takewhile
 from pathlib import Path
+from typing import Any
 
 from holdfast.engine.raw import trail
 from holdfast.engine.sqlite import SQLite
@@ -14,12 +15,12 @@ from holdfast.engine.views import records, sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor, Event
 from holdfast.model.files import FILE
+from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import Clock, days_before, fixed_id, parse_instant, short
 from holdfast.model.record import Record
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.patterns import compiled, fires
 from holdfast.policy.activity.shell import parse
-from holdfast.policy.secrets.find import texts_of
 from holdfast.policy.sessions.outcomes import distinctive, outcome_of
 from holdfast.policy.sessions.triggers import places_of
 from holdfast.verbs.memory import Memory
@@ -29,6 +30,7 @@ MOST_INJECTIONS = 500  # injections into one session
 IN_WORDS = {"applied": "followed", "ignored": "not needed"}
 LONGEST_COMMAND = 10_000  # characters of a command in which a trigger is looked for
 FEW = 20  # with fewer records no word counts as common
+_ARGUMENTS = ("command", "file_path", "filePath", "path", "notebook_path", "query")
 MOST_LOOKED_AT = 5_000
 WHY = ("brief", "session start", "start")
 MOST_REPLAYED = 100_000  # events: a store with more cannot be taken back to a date while someone waits
@@ -71,27 +73,39 @@ class Delivery:
 
 def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receipt]:
     """Return recent injections, latest first, with their outcomes."""
-    since = days_before(memory.clock.now(), days)
-    return [_receipt(memory, event) for event in memory.store.happened(("injected",), since, limit)]
+    found = list[Receipt]()
+    for event in memory.store.happened(("injected",), days_before(memory.clock.now(), days), limit):
+        ids, why = ids_in(event), str(event.data.get("why", ""))
+        uses = [use for use in usage.in_session(memory.store, event.about) if use.id in ids]
+        declared = tuple(use.outcome for use in uses if not use.observed)
+        receipt = Receipt(
+            session=event.about, at=event.at, why=why, tokens=tokens_in(event), ids=ids, outcomes=declared
+        )
+        found.append(replace(receipt, observed=tuple(use.outcome for use in uses if use.observed)))
+    return found
 
 
 def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Delivery]:
     """Return the memories that a session got, in order of time, or only one of them: on what occasion, and what followed."""
     store = memory.store
     events = [event for verb in ("injected", "surfaced") for event in store.in_session(session, verb, MOST_INJECTIONS)]
-    known = records.by_ids(store, {id_ for event in events for id_ in _ids(event) if only in ("", id_)})
+    known = memory.known(id_ for event in events for id_ in ids_in(event) if only in ("", id_))
     outcomes = {use.id: use for use in sorted(usage.in_session(store, session), key=lambda use: not use.observed)}
-    hooks = _with_occasions(trail.of_session(store, session))
+    # Each injection by hooks with its occasion, the event before it: a prompt, a command or a file.
+    hooks = dict[tuple[str, tuple[str, ...]], tuple[HookEvent, str]]()
+    for cause, hook_event in pairwise(trail.of_session(store, session)):
+        if hook_event.event == "Injected":
+            given = next((str(cause.given[name]) for name in _ARGUMENTS if cause.given.get(name)), "")
+            place = parse_instant(hook_event.at), strings_in(hook_event.given.get("ids"))
+            hooks[place] = hook_event, cause.text or given or "the start of the session"
     deliveries = []
     for event in sorted(events, key=lambda event: event.at):
-        hook, occasion = hooks.get((event.at, _ids(event)), (None, str(event.data.get("query", ""))))
-        for id_ in _ids(event):
-            if id_ not in known:
-                continue
-            use, is_read = outcomes.get(id_), event.data.get("how") == "read"
-            channel = "read" if is_read else str(event.data.get("why") or "") if event.verb == "injected" else "recall"
-            text = hook.text if hook else ""
-            got = delivered(known[id_].record, _ids(event), channel, occasion, text, session=session, at=event.at)
+        ids, is_read = ids_in(event), event.data.get("how") == "read"
+        channel = "read" if is_read else str(event.data.get("why") or "") if event.verb == "injected" else "recall"
+        hook, occasion = hooks.get((event.at, ids), (None, str(event.data.get("query", ""))))
+        for id_ in (id_ for id_ in ids if id_ in known):
+            text, use = hook.text if hook else "", outcomes.get(id_)
+            got = delivered(known[id_], ids, channel, occasion, text, session=session, at=event.at)
             outcome = use.outcome if use and use.at >= event.at else ""
             deliveries.append(replace(got, outcome=outcome, observed=bool(use and use.observed)))
     return deliveries
@@ -122,20 +136,6 @@ def deliveries_of(memory: Memory, record: Record, *, limit: int = 30) -> list[De
     return sorted(found, key=lambda one: one.at, reverse=True)
 
 
-def _with_occasions(activity: Sequence[HookEvent]) -> dict[tuple[str, tuple[str, ...]], tuple[HookEvent, str]]:
-    """Return each injection by hooks with its occasion, the event before it: a prompt, a command or a file."""
-    found = {}
-    for cause, event in pairwise(activity):
-        if event.event == "Injected":
-            given = next((str(cause.given[name]) for name in _ARGUMENTS if cause.given.get(name)), "")
-            ids = tuple(id_ for id_ in event.given.get("ids", ()) if isinstance(id_, str))
-            found[parse_instant(event.at), ids] = event, cause.text or given or "the start of the session"
-    return found
-
-
-_ARGUMENTS = ("command", "file_path", "filePath", "path", "notebook_path", "query")
-
-
 def _match(record: Record, channel: str, occasion: str) -> str:
     """Return by what a memory was matched: the trigger that a command or file set off, or words of a prompt."""
     if channel == "action site":
@@ -151,7 +151,7 @@ def _match(record: Record, channel: str, occasion: str) -> str:
 
 def outcomes_of(memory: Memory, injections: Sequence[Event], since: str) -> dict[str, int]:
     """Count the outcomes of the records that these events injected."""
-    pairs = {(event.about, record_id) for event in injections for record_id in _ids(event)}
+    pairs = {(event.about, record_id) for event in injections for record_id in ids_in(event)}
     uses = usage.all_since(memory.store, since)
     return dict(Counter(use.outcome for use in uses if (use.session, use.id) in pairs).most_common())
 
@@ -162,91 +162,58 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     Outcomes observed by a rule are kept apart from declared ones. A use is recorded as soon as it is seen, an unused record
     only when the session is over; each is recorded once, however often the activity is read.
     """
-    known = {use.id for use in usage.in_session(memory.store, activity[0].session)}
-    first = dict(_injections(activity))
-    entries = records.by_ids(memory.store, [record_id for record_id in first if record_id not in known])
-    events = [
-        _event(memory, entry.record, first[entry.record.id], outcome)
-        for entry in entries.values()
-        if (outcome := _outcome(memory, entry.record, first[entry.record.id], activity, ended=ended))
-    ]
+    session = activity[0].session
+    known = {use.id for use in usage.in_session(memory.store, session)}
+    injected = [event for event in activity if event.event == "Injected"]  # the first injection of each record counts
+    first = {id_: event for event in reversed(injected) for id_ in strings_in(event.given.get("ids"))}
+    by, events = Actor(kind="rule", name="outcomes", session=session), list[Event]()
+    for id_, record in memory.known(first.keys() - known).items():
+        if outcome := _outcome(memory, record, first[id_], activity, ended=ended):
+            seconds = datetime.fromisoformat(parse_instant(first[id_].at)).timestamp()
+            event = memory.event("used", id_, data={"outcome": outcome}, by=by)
+            events.append(replace(event, id=fixed_id(seconds, f"used {session} {id_}")))
     if events:
         memory.commit(events)
     return len(events)
 
 
-def _receipt(memory: Memory, event: Event) -> Receipt:
-    ids = _ids(event)
-    uses = [use for use in usage.in_session(memory.store, event.about) if use.id in ids]
-    return Receipt(
-        session=event.about,
-        at=event.at,
-        why=str(event.data.get("why", "")),
-        tokens=int(event.data.get("tokens", 0)),
-        ids=ids,
-        outcomes=tuple(use.outcome for use in uses if not use.observed),
-        observed=tuple(use.outcome for use in uses if use.observed),
-    )
+def strings_in(value: Any) -> tuple[str, ...]:
+    """Return the texts in a list that came from outside; () if it is none."""
+    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
-def _ids(event: Event) -> tuple[str, ...]:
-    ids = event.data.get("ids")
-    return tuple(record_id for record_id in ids if isinstance(record_id, str)) if isinstance(ids, list) else ()
+def ids_in(event: Event) -> tuple[str, ...]:
+    """Return the ids of the records that an event says a session was given."""
+    return strings_in(event.data.get("ids"))
 
 
-def _injections(activity: Sequence[HookEvent]) -> Iterator[tuple[str, HookEvent]]:
-    """Yield each injected record with its injection; latest first, so that a dict keeps the first one."""
-    for event in reversed(activity):
-        ids = event.given.get("ids") if event.event == "Injected" else None
-        yield from (
-            (record_id, event) for record_id in (ids if isinstance(ids, list) else ()) if isinstance(record_id, str)
-        )
+def tokens_in(event: Event) -> int:
+    """Return how many tokens an event says a session was given."""
+    tokens = event.data.get("tokens")
+    return tokens if isinstance(tokens, int) else 0
 
 
 def _outcome(
     memory: Memory, record: Record, injection: HookEvent, activity: Sequence[HookEvent], *, ended: bool
 ) -> str | None:
-    after = [event for event in activity if event.id > injection.id]
-    later_texts = [text for event in after for text in _agent_texts(event)]
-    earlier_texts = [event.text for event in activity if event.event == "UserPromptSubmit"]
-    earlier_texts += [
-        text
-        for event in activity
-        if event.event == "PreToolUse" and event.id < injection.id
-        for text in texts_of(event.given)
-    ]
-    words = distinctive(record, common=lambda word: _is_common(memory, word))
-    observed = outcome_of(words, record.id, later_texts, earlier_texts)
-    return observed or ("ignored" if ended and any(event.event == "Stop" for event in after) else None)
+    later_texts, earlier_texts, is_done = list[str](), list[str](), False
+    for event in activity:
+        if event.event == "UserPromptSubmit":
+            earlier_texts.append(event.text)
+        elif event.event == "PreToolUse" and event.id < injection.id:
+            earlier_texts += texts_in(event.given, keys=False)
+        elif event.event in ("Stop", "SubagentStop") and event.id > injection.id:
+            later_texts.append(event.text)
+            is_done |= event.event == "Stop"
+        elif event.event == "PostToolUse" and event.id > injection.id:
+            later_texts += texts_in(event.given, keys=False)  # what the agent itself did, never what a tool returned
+    size, span = memory.store.size((memory.here,)), records.span(memory.here)
 
+    def is_common(word: str) -> bool:
+        return size >= FEW and memory.frequencies.of([word], (span,), size)[word] > COMMON * size
 
-def _agent_texts(event: HookEvent) -> Iterator[str]:
-    """Yield what the agent itself wrote or did: replies and tool arguments, never tool results."""
-    if event.event in ("Stop", "SubagentStop"):
-        yield event.text
-    elif event.event == "PostToolUse":
-        yield from texts_of(event.given)
-
-
-def _is_common(memory: Memory, word: str) -> bool:
-    project = memory.store.project_number(memory.project)
-    size = memory.store.size((project,))
-    return size >= FEW and memory.frequencies.of([word], (records.span(project),), size)[word] > COMMON * size
-
-
-def _event(memory: Memory, record: Record, injection: HookEvent, outcome: str) -> Event:
-    at = parse_instant(injection.at)
-    seconds = datetime.fromisoformat(at).timestamp()
-    by = Actor(kind="rule", name="outcomes", session=injection.session)
-    name = f"used {injection.session} {record.id}"
-    return Event(
-        id=fixed_id(seconds, name),
-        about=record.id,
-        verb="used",
-        at=memory.clock.now(),
-        by=by,
-        data={"outcome": outcome},
-    )
+    words = distinctive(record, common=is_common)
+    return outcome_of(words, record.id, later_texts, earlier_texts) or ("ignored" if ended and is_done else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,16 +238,10 @@ class BriefChange:
 def brief_given(memory: Memory, at: str) -> PastBrief | None:
     """Return the last brief that a session of this project got until an instant; None if there was none."""
     for event in memory.store.happened(("injected",), "", MOST_LOOKED_AT):
-        if event.at <= at and event.data.get("why") in WHY and _is_of(memory, event):
-            ids = [id_ for id_ in event.data.get("ids", ()) if isinstance(id_, str)]
-            known = records.by_ids(memory.store, ids)
-            tokens = event.data.get("tokens")
-            return PastBrief(
-                session=event.about,
-                at=event.at,
-                tokens=tokens if isinstance(tokens, int) else 0,
-                records=tuple(known[id_].record for id_ in ids if id_ in known and known[id_].record.state != "erased"),
-            )
+        session = sessions.of(memory.store, event.about) if event.at <= at and event.data.get("why") in WHY else None
+        if session and session.project == memory.project:
+            given = tuple(record for record in memory.known(ids_in(event)).values() if record.state != "erased")
+            return PastBrief(session=event.about, at=event.at, tokens=tokens_in(event), records=given)
     return None
 
 
@@ -292,11 +253,6 @@ def compare(earlier: Sequence[Record], later: Sequence[Record]) -> BriefChange:
         removed=tuple(one for one in earlier if one.id not in after),
         kept=tuple(one for one in later if one.id in before),
     )
-
-
-def _is_of(memory: Memory, event: Event) -> bool:
-    session = sessions.of(memory.store, event.about)
-    return session is not None and session.project == memory.project
 
 
 def known_at(memory: Memory, folder: Path, at: str) -> Memory:

@@ -4,12 +4,12 @@ Observations of sub-agents are stored here too, and those that sound like lesson
 """
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holdfast.engine.views import links, records, usage
+from holdfast.engine.views import links, usage
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.event import OUTCOMES
 from holdfast.model.ids import days_before, short
@@ -28,7 +28,7 @@ from holdfast.policy.ranking.weight import (
 )
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import DECISIONS, OUTCOME_OF, problem_with
-from holdfast.verbs.memory import Memory, find, is_at_hand
+from holdfast.verbs.memory import Memory, check_choice, find, is_at_hand
 from holdfast.verbs.records.hot import admit_used
 from holdfast.verbs.records.lifecycle import record_use
 from holdfast.verbs.records.read import newest_of_kind
@@ -115,20 +115,17 @@ def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) ->
     if not memory.actor.session:
         raise Invalid("No active session to answer in.", hint="Start one, or name it with --session.")
     shown = {impression.id: impression.variant for impression in usage.shown_in(memory.store, memory.actor.session)}
-    taken: list[tuple[Record, str]] = []
-    problems: list[str] = []
     events = []
-    for reply in answers:
-        try:
-            scar = _shown_scar(memory, reply, shown)
-        except HoldfastError as problem:
-            problems.append(f"{reply.scar}: {problem}")
-            continue
+
+    def use(reply: Answer) -> Record:
+        scar = _shown_scar(memory, reply, shown)
         default, variant = "high" if reply.decision == "APPLYING" else "low", shown[scar.id]
         data = {"outcome": OUTCOME_OF[reply.decision], "evidence": masked(reply.evidence.strip())}
         data |= {"decision": reply.decision, "relevance": reply.relevance or default}
         events.append(memory.event("used", scar.id, data=data | ({"variant": variant} if variant else {})))
-        taken.append((scar, reply.decision))
+        return scar
+
+    taken, problems = _each(answers, use)
     answered = {scar.id for scar, _ in taken}
     left = tuple(scar for scar in unanswered(memory) if scar.id not in answered)
     if every and (problems or left):
@@ -139,34 +136,31 @@ def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) ->
     return Answered(taken=tuple(taken), problems=tuple(problems), waiting=left)
 
 
-def effects(
-    memory: Memory,
-    *,
-    days: float = WINDOW_DAYS,
-    ids: Iterable[str] | None = None,
-    sessions: Collection[str] | None = None,
-) -> list[Effect]:
-    """Return the effect of each scar shown recently in this project, or in some of its sessions, most shown first."""
-    store = memory.store
+def _each(answers: Iterable[Answer], use: Callable[[Answer], Record]) -> tuple[list[tuple[Record, str]], list[str]]:
+    """Return the records that answers are about, with their decisions, and the problems with the other answers."""
+    taken, problems = list[tuple[Record, str]](), list[str]()
+    for reply in answers:
+        try:
+            taken.append((use(reply), reply.decision))
+        except HoldfastError as problem:
+            problems.append(f"{reply.scar}: {problem}")
+    return taken, problems
+
+
+def effects(memory: Memory, *, days: float = WINDOW_DAYS, ids: Iterable[str] | None = None) -> list[Effect]:
+    """Return the effect of each scar shown recently in this project, most shown first."""
     since, window = days_before(memory.clock.now(), days), days_before(memory.clock.now(), WINDOW_DAYS)
-    shown = Counter(
-        impression.id
-        for impression in usage.shown_since(store, since)
-        if sessions is None or impression.session in sessions
-    )
+    shown = Counter(impression.id for impression in usage.shown_since(memory.store, since))
     wanted = set(shown) if ids is None else set(ids)
-    outcomes: dict[str, Counter[str]] = {record_id: Counter() for record_id in wanted}
-    recent: dict[str, list[str]] = {record_id: [] for record_id in wanted}
-    for use in usage.since(store, wanted, min(since, window)):
-        if sessions is not None and use.session not in sessions:
-            continue
+    outcomes, recent = defaultdict[str, Counter[str]](Counter), defaultdict[str, list[str]](list)
+    for use in usage.since(memory.store, wanted, min(since, window)):
         if use.at >= since:
             outcomes[use.id][use.outcome] += 1
         if use.at >= window and use.outcome not in ("succeeded", "failed"):
             recent[use.id].append(use.outcome)
     found = [
         Effect(scar=scar, shown=shown[scar.id], outcomes=outcomes[scar.id], recent=tuple(recent[scar.id]))
-        for scar in (entry.record for entry in records.by_ids(store, wanted).values())
+        for scar in memory.known(wanted).values()
         if scar.kind == "scar" and scar.source != "starter" and is_at_hand(memory, scar)
     ]
     return sorted(found, key=lambda effect: (-effect.shown, effect.scar.id))
@@ -179,10 +173,8 @@ def _shown_scar(memory: Memory, reply: Answer, shown: dict[str, str]) -> Record:
     if record.id not in shown:
         raise Invalid(f"{short(record.id)} was not shown in this session.", hint="Answer only what recall showed.")
     if record.kind != "scar":
-        raise Invalid(
-            f"{short(record.id)} is a {record.kind}; only scars need an answer.",
-            hint="Judge it as applied, ignored or contradicted instead.",
-        )
+        hint = "Judge it as applied, ignored or contradicted instead."
+        raise Invalid(f"{short(record.id)} is a {record.kind}; only scars need an answer.", hint=hint)
     return record
 
 
@@ -192,16 +184,13 @@ def judge(memory: Memory, judgements: Sequence[Answer]) -> Answered:
         raise Invalid("There is nothing to judge.", hint="Pass at least one id with its verdict.")
     answers = [judgement for judgement in judgements if judgement.decision in DECISIONS]
     answered = answer(memory, answers) if answers else Answered()
-    taken, problems = list(answered.taken), list(answered.problems)
-    for judgement in (judgement for judgement in judgements if judgement not in answers):
-        try:
-            taken.append((_judge(memory, judgement), judgement.decision))
-        except HoldfastError as problem:
-            problems.append(f"{judgement.scar}: {problem}")
-    return replace(answered, taken=tuple(taken), problems=tuple(problems))
+    others = (judgement for judgement in judgements if judgement not in answers)
+    taken, problems = _each(others, lambda judgement: _judge(memory, judgement))
+    return replace(answered, taken=(*answered.taken, *taken), problems=(*answered.problems, *problems))
 
 
 def _judge(memory: Memory, judgement: Answer) -> Record:
+    check_choice(judgement.decision, VERDICTS, "a verdict")
     match judgement.decision:
         case "verified":
             return verify(memory, judgement.scar, note=judgement.evidence)
@@ -212,9 +201,7 @@ def _judge(memory: Memory, judgement: Answer) -> Record:
             if isinstance(outcome, Written | WrittenPending):
                 return outcome.record
             raise Invalid(f"it cannot be approved: {explain(outcome).reason}", hint="Revise or reject it.")
-        case verdict if verdict in VERDICTS:
-            return find(memory, record_use(memory, [judgement.scar], verdict, note=judgement.evidence)[0]).record
-    raise Invalid(f"{judgement.decision!r} is not a verdict.", hint=f"Use one of {', '.join(VERDICTS)}.")
+    return find(memory, record_use(memory, [judgement.scar], judgement.decision, note=judgement.evidence)[0]).record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,18 +270,10 @@ def _draft(observation: Mapping[str, Any], task: str) -> Draft:
     if not isinstance(text, str) or not text.strip():
         raise Invalid("it has no text.", hint="Describe what was observed.")
     if len(text) > LONGEST_TEXT or len(str(source)) > LONGEST_SOURCE:
-        raise Invalid(
-            f"its text or source is too long ({shorten(text, 40)}).",
-            hint=f"At most {LONGEST_TEXT} characters are allowed.",
-        )
+        hint = f"At most {LONGEST_TEXT} characters are allowed."
+        raise Invalid(f"its text or source is too long ({shorten(text, 40)}).", hint=hint)
     severity = observation.get("severity") or "info"
-    if severity not in SEVERITIES:
-        raise Invalid(f"{severity!r} is not a severity.", hint=f"Use one of {', '.join(SEVERITIES)}.")
-    extra = {"source": str(source), "context": str(observation.get("context") or ""), "task": task}
-    return Draft(
-        body=text,
-        kind="observation",
-        fields={"severity": severity, "type": "sub-agent"},
-        source="observed",
-        extra={name: value for name, value in extra.items() if value},
-    )
+    check_choice(severity, SEVERITIES, "a severity")
+    given = {"source": str(source), "context": str(observation.get("context") or ""), "task": task}
+    extra, fields = {name: value for name, value in given.items() if value}, {"severity": severity, "type": "sub-agent"}
+    return Draft(body=text, kind="observation", fields=fields, source="observed", extra=extra)

@@ -19,6 +19,7 @@ from holdfast.policy.sessions.closing import rapport_of
 from holdfast.policy.sessions.left_off import LeftOff
 from holdfast.verbs.memory import MOST_CANDIDATES, Memory, candidates
 from holdfast.verbs.records.hot import cool
+from holdfast.verbs.records.project import session_event
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.left_off import left_off
 from holdfast.verbs.sessions.scars import effects
@@ -129,14 +130,10 @@ def begin(
     if name and known is None:
         known = sessions.of(memory.store, name)
     memory = memory.acting_in(known.id if known else name or memory.clock.tick())
-    host = memory.host
+    host, said = memory.host, {"title": title, "issue": issue}
     data: dict[str, Any] = {"project": memory.project, "host": host.name, "pid": host.pid, "parent": host.parent}
-    if title:
-        data["title"] = check_text(masked(title), "title", LONGEST_TITLE)
-    if issue:
-        data["issue"] = check_text(masked(issue), "issue", LONGEST_TITLE)
-    if implicit:
-        data["implicit"] = True
+    data |= {name: check_text(masked(text), name, LONGEST_TITLE) for name, text in said.items() if text}
+    data |= {"implicit": True} if implicit else {}
     after = max(known.last, known.end) if known else ""
     memory.commit([memory.event("started", memory.actor.session, data=data, after=after)])
     return memory
@@ -160,12 +157,8 @@ def plant(memory: Memory) -> int:
 
 def check_own(memory: Memory, session: Session) -> None:
     """Reject work in the session of another user of a server, except by an admin."""
-    if not _is_own(memory, session) and memory.role != "admin":
+    if memory.user and session.agent not in ("", memory.user) and memory.role != "admin":
         raise Forbidden(f"{session.id} is a session of another user.", hint="Only they, or an admin, may change it.")
-
-
-def _is_own(memory: Memory, session: Session) -> bool:
-    return not memory.user or session.agent in ("", memory.user)
 
 
 def refresh(memory: Memory) -> Opening:
@@ -183,8 +176,8 @@ def context(memory: Memory) -> Opening:
 
 def supersede(memory: Memory, old: Session, by: str) -> None:
     """Close a session because another replaces it."""
-    event = memory.event("closed", old.id, data={"type": "superseded", "by": by}, after=old.last)
-    memory.commit([replace(event, by=replace(event.by, session=old.id))])
+    data, actor = {"type": "superseded", "by": by}, replace(memory.actor, session=old.id)
+    memory.commit([memory.event("closed", old.id, data=data, after=old.last, by=actor)])
 
 
 def current_session(memory: Memory) -> Session | None:
@@ -211,9 +204,8 @@ def find_session(memory: Memory, reference: str) -> Session:
     if not matches:
         check_part(reference)
         raise NotFound(f"There is no session {reference}.", hint="List them: holdfast session list")
-    matches = [
-        session for session in matches if not (session.implicit and session.close.get("type") == "superseded")
-    ] or matches
+    current = [one for one in matches if not (one.implicit and one.close.get("type") == "superseded")]
+    matches = current or matches
     if len(matches) > 1:
         raise Ambiguous(candidates(reference, {session.id: session.title for session in matches}))
     return matches[0]
@@ -237,13 +229,7 @@ def entitle(memory: Memory, reference: str, title: str) -> Session:
     """Set the title of a session; a closed one stays closed."""
     session, checked = find_session(memory, reference), check_text(masked(title), "title", LONGEST_TITLE)
     check_own(memory, session)
-    if session.is_open:
-        data: dict[str, Any] = {"title": checked} | ({"implicit": True} if session.implicit else {})
-        event = memory.event("started", session.id, data=data, after=max(session.last, session.end))
-        memory.commit([replace(event, by=replace(event.by, name=session.agent))])
-    else:
-        data = {**session.close, "title": checked}
-        memory.commit([memory.event("closed", session.id, data=data, after=session.end)])
+    memory.commit([session_event(memory, session, {"title": checked})])
     return find_session(memory, session.id)
 
 
@@ -252,7 +238,7 @@ def only_open(memory: Memory) -> Session:
     if current := current_session(memory):
         return current
     open_sessions = sessions.page(memory.store, memory.project, limit=200, only_open=True)
-    own = [session for session in open_sessions if _is_own(memory, session)]
+    own = [session for session in open_sessions if not memory.user or session.agent in ("", memory.user)]
     if not own:
         raise NotFound("No active session in this project.", hint="Start one: holdfast session start")
     if len(own) > 1:
@@ -270,20 +256,17 @@ def list_sessions(
     since: str = "",
     until: str = "~",
     agent: str = "",
+    only_open: bool = False,
 ) -> list[Session]:
-    """Return sessions, latest first: those of one agent if it is given, and with `since` and `until` those that began between two instants."""
+    """Return sessions, latest first: those of one agent, that have not ended, or that began between two instants."""
+    chosen = {"since": since, "until": until, "agent": agent}
     project = None if everywhere else memory.project
-    return sessions.page(memory.store, project, limit=limit, offset=offset, since=since, until=until, agent=agent)
+    return sessions.page(memory.store, project, limit=limit, offset=offset, only_open=only_open, **chosen)
 
 
 def session_agents(memory: Memory, *, everywhere: bool = False) -> list[str]:
     """Return the names of the agents that had sessions, in alphabetical order."""
     return sessions.agents(memory.store, None if everywhere else memory.project)
-
-
-def open_sessions(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> list[Session]:
-    """Return sessions that have not ended, latest first."""
-    return sessions.page(memory.store, None if everywhere else memory.project, limit=limit, only_open=True)
 
 
 def sessions_called(memory: Memory, ids: Iterable[str]) -> dict[str, Session]:
@@ -298,8 +281,7 @@ def saved_in(memory: Memory, ids: Iterable[str]) -> dict[str, int]:
 
 def contents_of(memory: Memory, reference: str) -> SessionContents:
     """Return a session with its records and its number of recalls."""
-    session = find_session(memory, reference)
-    store = memory.store
+    session, store = find_session(memory, reference), memory.store
     return SessionContents(
         session=session,
         records=tuple(entry.record for entry in records.of_session(store, session.id)),
@@ -338,31 +320,22 @@ def _opening(memory: Memory, session: Session) -> Opening:
     recent = days_before(memory.clock.now(), DECISION_DAYS)
     others = [other for other in sessions.page(store, memory.project, limit=20) if other.id != session.id]
     last = next((other for other in others if other.close and other.close.get("type") != "superseded"), None)
-    summary = last.close.get("summary") if last else None
-    summaries = [
-        entry.record for entry in records.by_ids(store, [summary] if isinstance(summary, str) else []).values()
-    ]
-
+    named = last.close.get("summary") if last else None
+    summary = memory.known([named]).get(named) if isinstance(named, str) else None
+    states = (record for record in newest_of_kind(memory, "progress", limit=50) if STATE_TAG in record.tags)
+    rapports = (rapport_of(record.fields) for record in newest_of_kind(memory, "retrospective", limit=5))
+    decisions = newest_of_kind(memory, "decision", limit=DECISIONS)
+    left_open = (other for other in others if other.is_open and not other.implicit)
     return Opening(
         session=session,
         last=last,
-        summary=next((record for record in summaries if record.state == "active"), None),
-        state=next(
-            (record for record in newest_of_kind(memory, "progress", limit=50) if STATE_TAG in record.tags), None
-        ),
-        rapport=next(
-            filter(None, (rapport_of(record.fields) for record in newest_of_kind(memory, "retrospective", limit=5))), ""
-        ),
+        summary=summary if summary and summary.state == "active" else None,
+        state=next(states, None),
+        rapport=next(filter(None, rapports), ""),
         threads=tuple(open_threads(memory)),
-        decisions=tuple(
-            record for record in newest_of_kind(memory, "decision", limit=DECISIONS) if record.created_at >= recent
-        ),
+        decisions=tuple(record for record in decisions if record.created_at >= recent),
         suggestions=tuple(suggestions(memory)),
-        left_open=tuple(  # of processes that are gone
-            other
-            for other in others
-            if other.is_open and not other.implicit and not (other.host == host.name and host.is_alive(other.pid))
-        ),
+        left_open=tuple(other for other in left_open if other.host != host.name or not host.is_alive(other.pid)),
         left_off=left_off(memory, without=session.id),
         insight=_insight(memory),
     )
@@ -374,9 +347,6 @@ def _insight(memory: Memory) -> Insight | None:
     scars = effects(memory, days=INSIGHT_DAYS) if len(recent) >= INSIGHT_SESSIONS else []
     if not (shown := sum(effect.shown for effect in scars)):
         return None
-    return Insight(
-        sessions=len(recent),
-        shown=shown,
-        heeded=sum(effect.outcomes["applied"] for effect in scars) / shown,
-        blind_spot=next((effect.scar for effect in scars if effect.is_blind_spot), None),
-    )
+    heeded = sum(effect.outcomes["applied"] for effect in scars) / shown
+    blind_spot = next((effect.scar for effect in scars if effect.is_blind_spot), None)
+    return Insight(sessions=len(recent), shown=shown, heeded=heeded, blind_spot=blind_spot)

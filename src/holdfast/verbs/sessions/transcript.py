@@ -6,7 +6,7 @@ from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.text import check_text, tokens_of
 from holdfast.policy.activity.transcript import chunks, messages_in
 from holdfast.policy.secrets.find import masked
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, check_choice
 from holdfast.verbs.sessions.session import check_own, find_session, only_open
 
 FORMATS = ("json", "markdown")
@@ -16,8 +16,7 @@ LONGEST_QUESTION = 1_000
 
 def save_transcript(memory: Memory, text: str, *, session: str = "", form: str = "markdown") -> Transcript:
     """Store the transcript of a session, replacing an earlier one."""
-    if form not in FORMATS:
-        raise Invalid(f"{form!r} is not a transcript format.", hint=f"Use one of {', '.join(FORMATS)}.")
+    check_choice(form, FORMATS, "a transcript format")
     target = find_session(memory, session) if session else only_open(memory)
     check_own(memory, target)
     body = check_text(masked(text), "transcript", LONGEST)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Link, Record
@@ -55,28 +54,15 @@ class Proposals:
 def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
     """Propose merges in this project, of memories that were found to say the same; nothing is changed."""
     pairs = same_pairs(memory)
-    known = {
-        id_: entry.record
-        for id_, entry in records.by_ids(memory.store, {id_ for pair in pairs for id_ in pair}).items()
-    }
-    settled = settled_among(memory, list(known))
-    groups = _groups(
-        [
-            (first, second)
-            for first, second in pairs
-            if first in known
-            and second in known
-            and {known[first].state, known[second].state} == {"active"}
-            and known[first].project == memory.project
-            and _can_merge(known[first], known[second])
-            and not settled.covers(first, second)
-        ]
-    )
-    return Proposals(
-        found=tuple(_proposal([known[id_] for id_ in group]) for group in groups[:limit]),
-        more=max(0, len(groups) - limit),
-        waiting=waiting(memory),
-    )
+    known = memory.known(id_ for pair in pairs for id_ in pair)
+    active = {id_: record for id_, record in known.items() if record.state == "active"}
+    settled, same = settled_among(memory, list(known)), list[tuple[str, str]]()
+    for first, second in (pair for pair in pairs if active.keys() >= set(pair)):
+        fits = active[first].project == memory.project and _can_merge(active[first], active[second])
+        same += [(first, second)] if fits and not settled.covers(first, second) else []
+    groups = _groups(same)
+    found = tuple(_proposal([active[id_] for id_ in group]) for group in groups[:limit])
+    return Proposals(found=found, more=max(0, len(groups) - limit), waiting=waiting(memory))
 
 
 def proposal_of(memory: Memory, references: Iterable[str]) -> Proposal:
@@ -99,14 +85,11 @@ def consolidate(memory: Memory, proposal: Proposal, *, text: str = "") -> Record
 def split(memory: Memory, reference: str) -> list[Record]:
     """Undo a merge: retire the merged record and restore its sources."""
     merged = find(memory, reference).record
-    replaced = records.by_ids(
-        memory.store, [link.target for link in merged.links if link.relation == "supersedes"]
-    ).values()
-    sources = [entry.record for entry in replaced if entry.record.reason == f"merged into {merged.id}"]
+    replaced = memory.known(link.target for link in merged.links if link.relation == "supersedes")
+    sources = [record for record in replaced.values() if record.reason == f"merged into {merged.id}"]
     if merged.state != "active" or not sources:
-        raise Conflict(
-            f"{merged.id} is not an active merged memory.", hint="Its `supersedes` links name what it replaced."
-        )
+        hint = "Its `supersedes` links name what it replaced."
+        raise Conflict(f"{merged.id} is not an active merged memory.", hint=hint)
     events = [memory.event("retired", merged.id, data={"reason": "split again"}, after=merged.head)]
     events += [memory.event("restored", source.id, after=source.head) for source in sources]
     return [entry.record for entry in memory.commit(events)[1:]]
@@ -150,10 +133,8 @@ def _checked(sources: Sequence[Record]) -> Sequence[Record]:
         if source.state != "active":
             raise Conflict(f"{source.id} is {source.state}; only active memories can be merged.")
         if not _can_merge(first, source):
-            raise Invalid(
-                f"{first.id} and {source.id} are of different projects or kinds.",
-                hint="Link them, or revise one instead.",
-            )
+            hint = "Link them, or revise one instead."
+            raise Invalid(f"{first.id} and {source.id} are of different projects or kinds.", hint=hint)
     return sources
 
 
@@ -163,41 +144,30 @@ def _draft(proposal: Proposal, text: str) -> Draft:
     ordered = [base, *(source for source in reversed(proposal.sources) if source is not base)]
     source_ids = {source.id for source in ordered}
     links = [link for source in ordered for link in source.links if link.target not in source_ids]
-    kind = (
-        "scar" if any(source.kind == "scar" for source in ordered) else base.kind
-    )  # a scar must stay one, to be answered
+    # A scar must stay one, to be answered.
+    kind = "scar" if any(source.kind == "scar" for source in ordered) else base.kind
+    allowed, joined = {spec.name: spec.type for spec in KINDS[kind].fields}, dict[str, Any]()
+    for name, value in ((name, value) for source in ordered for name, value in source.fields.items()):
+        if allowed.get(name) == "list":
+            joined[name] = list(dict.fromkeys([*joined.get(name, []), *value]))
+        elif name == "severity":  # the worst one
+            joined[name] = min(joined.get(name, value), value, key=_SEVEREST.index)
+        elif name in allowed:
+            joined.setdefault(name, value)
+    unions: dict[str, Any] = {
+        name: tuple(dict.fromkeys(item for source in ordered for item in getattr(source, name)))
+        for name in ("scopes", "tags", "anchors", "triggers")
+    }
     return Draft(
         body=text,
         kind=kind,
         title="" if base.body.startswith(base.title.rstrip("…")) else base.title,
-        fields=_fields(kind, [source.fields for source in ordered]),
-        scopes=_union(source.scopes for source in ordered),
-        tags=_union(source.tags for source in ordered),
+        fields=joined,
         project=base.project,
         visibility="private" if any(source.visibility == "private" for source in ordered) else base.visibility,
         confidence=base.confidence,
         source=base.source,
-        anchors=_union(source.anchors for source in ordered),
-        triggers=_union(source.triggers for source in ordered),
         links=tuple(dict.fromkeys([*links, *(Link(relation="supersedes", target=source.id) for source in ordered)])),
         extra={name: value for source in reversed(ordered) for name, value in source.extra.items()},
+        **unions,
     )
-
-
-def _union(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item for part in parts for item in part))
-
-
-def _fields(kind: str, all_fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the merged fields: lists joined, the worst severity, else the first value."""
-    allowed = {spec.name: spec.type for spec in KINDS[kind].fields}
-    joined: dict[str, Any] = {}
-    for fields in all_fields:
-        for name, value in fields.items():
-            if allowed.get(name) == "list":
-                joined[name] = list(dict.fromkeys([*joined.get(name, []), *value]))
-            elif name == "severity":
-                joined[name] = min(joined.get(name, value), value, key=_SEVEREST.index)
-            elif name in allowed:
-                joined.setdefault(name, value)
-    return joined

@@ -1,16 +1,14 @@
 """Contradictions between records: list them with their history, mark and resolve them. `compare` finds them."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from holdfast.engine.views import links, records
+from holdfast.engine.views import links
 from holdfast.model.errors import Conflict, Invalid
-from holdfast.model.event import Event
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import shorten
 from holdfast.policy.language.comparing import facing
-from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.memory import Memory, check_choice, find
 from holdfast.verbs.records.conflicts import claim_of, in_order, settled_among
 from holdfast.verbs.records.hot import change_trust
 from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise, unlink
@@ -82,7 +80,16 @@ def conflicts(memory: Memory, reference: str) -> list[LikelyConflict]:
 
 def open_contradictions(memory: Memory, *, limit: int = 20) -> Disputes:
     """Return the contradictions that were found or marked in this project and are not resolved, with their history."""
-    marked = _marked(memory)
+    store, homes = memory.store, (memory.project, GLOBAL)
+    numbers = dict.fromkeys(map(store.project_number, homes))
+    pairs = [pair for number in numbers for pair in links.pairs(store, "contradicts", number)]
+    known = memory.known(end for pair in pairs for end in pair)
+    settled, unique = settled_among(memory, list(known)), dict[tuple[str, str], Dispute]()
+    for first, second in (pair for pair in pairs if known.keys() >= set(pair)):
+        older, newer = in_order(known[first], known[second])
+        if {older.project, newer.project} <= set(homes) and not settled.covers(older.id, newer.id):
+            unique[older.id, newer.id] = Dispute(older=older, newer=newer)
+    marked = sorted(unique.values(), key=lambda each: (each.newer.created_at, each.newer.id), reverse=True)
     latest = [with_history(memory, dispute) for dispute in marked[:limit]]
     return Disputes(found=(*latest, *marked[limit:]), waiting=waiting(memory))
 
@@ -97,8 +104,7 @@ def mark(memory: Memory, first: str, second: str, *, note: str = "") -> Dispute:
 
 def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = "", note: str = "") -> Resolved:
     """Resolve a contradiction: `keep` (default: the newer) supersedes, weakens or removes the other, or both are right."""
-    if how not in HOWS:
-        raise Invalid(f"{how!r} is not a resolution.", hint=f"Use one of {', '.join(HOWS)}.")
+    check_choice(how, HOWS, "a resolution")
     older, newer = _both(memory, first, second)
     kept = find(memory, keep).record if keep else newer
     if kept.id not in (older.id, newer.id):
@@ -110,23 +116,18 @@ def resolve(memory: Memory, first: str, second: str, how: str, *, keep: str = ""
         match how:
             case "supersede":
                 link(memory, kept.id, "supersedes", other.id, note=note)
-            case "weaken":
-                _weaken(memory, kept, other, note)
+            case "weaken":  # lower the confidence of the other and the trust in it, and note what contradicts it
+                if other.confidence != _LOWER[other.confidence]:
+                    revise(memory, other.id, Revision(confidence=_LOWER[other.confidence]))
+                why = note or f"contradicted by {kept.id}"
+                change_trust(memory, other.id, "contradiction_resolved", raises=False, note=why)
+                record_use(memory, [other.id], "contradicted", note=why)
+                link(memory, kept.id, "relates_to", other.id)
             case "remove":
                 retire(memory, other.id, f"contradicted by {kept.id}" + (f": {note}" if note else ""))
             case "both":
                 link(memory, kept.id, "relates_to", other.id, note=note)
     return Resolved(how=how, kept=find(memory, kept.id).record, other=find(memory, other.id).record)
-
-
-def _weaken(memory: Memory, kept: Record, other: Record, note: str) -> None:
-    """Lower the confidence of a record and the trust in it, and note what contradicts it."""
-    if other.confidence != _LOWER[other.confidence]:
-        revise(memory, other.id, Revision(confidence=_LOWER[other.confidence]))
-    why = note or f"contradicted by {kept.id}"
-    change_trust(memory, other.id, "contradiction_resolved", raises=False, note=why)
-    record_use(memory, [other.id], "contradicted", note=why)
-    link(memory, kept.id, "relates_to", other.id)
 
 
 def _both(memory: Memory, first: str, second: str) -> tuple[Record, Record]:
@@ -148,51 +149,21 @@ def _arrows(memory: Memory, left: Record, right: Record) -> list[links.Arrow]:
     return [arrow for arrow in contradicting(memory, left.id) if {arrow.source, arrow.target} == ends]
 
 
-def _marked(memory: Memory) -> list[Dispute]:
-    """Return the contradictions of this project that are not resolved, latest first."""
-    store, homes = memory.store, (memory.project, GLOBAL)
-    numbers = dict.fromkeys(map(store.project_number, homes))
-    pairs = [pair for number in numbers for pair in links.pairs(store, "contradicts", number)]
-    known = records.by_ids(store, {end for pair in pairs for end in pair})
-    settled = settled_among(memory, list(known))
-    there = (in_order(*(known[end].record for end in pair)) for pair in pairs if known.keys() >= set(pair))
-    unique = {
-        (older.id, newer.id): Dispute(older=older, newer=newer)
-        for older, newer in there
-        if older.project in homes and newer.project in homes and not settled.covers(older.id, newer.id)
-    }
-    return sorted(unique.values(), key=lambda dispute: (dispute.newer.created_at, dispute.newer.id), reverse=True)
-
-
 def with_history(memory: Memory, dispute: Dispute) -> Dispute:
     """Return a dispute with the sentences that contradict, who marked it, and the events of both records."""
-    both = (dispute.older, dispute.newer)
-    events = sorted(_events_of(memory, both), key=lambda event: event.id)
-    marks = [event for event in events if event.verb == "linked" and event.data.get("relation") == "contradicts"]
-    return replace(
-        dispute,
-        explain=_sides(*facing(claim_of(dispute.older), claim_of(dispute.newer))[0]),
-        marked_at=marks[-1].at if marks else "",
-        marked_by=_name(marks[-1]) if marks else "",
-        timeline=tuple(
-            Moment(at=event.at, record=event.about, verb=event.verb, by=_name(event))
-            for event in events
-            if event.verb != "linked" or event in marks
-        ),
-    )
+    ids, moments, marks = {dispute.older.id, dispute.newer.id}, list[Moment](), list[Moment]()
+    every = (event for id_ in ids for event in memory.store.events_about(id_))
+    for event in sorted(every, key=lambda event: event.id):
+        is_mark = event.verb == "linked" and event.data.get("relation") == "contradicts"
+        if event.verb in ("linked", "unlinked") and event.data.get("target") not in ids:
+            continue
+        moment = Moment(at=event.at, record=event.about, verb=event.verb, by=event.by.name or event.by.kind)
+        moments += [moment] if event.verb != "linked" or is_mark else []
+        marks += [moment] if is_mark else []
+    at, by = (marks[-1].at, marks[-1].by) if marks else ("", "")
+    explain = _sides(*facing(claim_of(dispute.older), claim_of(dispute.newer))[0])
+    return replace(dispute, explain=explain, marked_at=at, marked_by=by, timeline=tuple(moments))
 
 
 def _sides(older: str, newer: str) -> str:
     return f"The older says “{shorten(older, QUOTED)}”, the newer “{shorten(newer, QUOTED)}”."
-
-
-def _events_of(memory: Memory, both: Iterable[Record]) -> Iterator[Event]:
-    ids = {record.id for record in both}
-    for record_id in ids:
-        for event in memory.store.events_about(record_id):
-            if event.verb not in ("linked", "unlinked") or event.data.get("target") in ids:
-                yield event
-
-
-def _name(event: Event) -> str:
-    return event.by.name or event.by.kind

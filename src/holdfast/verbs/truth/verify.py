@@ -164,7 +164,9 @@ def check_change(
     files = {item.now.id: item.file for item in committed if item.now}
     current = [item.now for item in committed if item.now and is_about_code(item.now.kind)]
     in_files = {item.before.id for item in committed if item.before} | files.keys()
-    stored = [record for record in _stored(memory, everything=everything) if record.id not in in_files]
+    there = (record for page in project_pages(memory, ("active", "held")) for record in page)
+    team = (one for one in there if one.visibility == "team" or (everything and one.state != "held"))
+    stored = [record for record in team if record.id not in in_files]
     records = [_with_base(memory, record, base) for record in (*current, *stored)]
     states = freshness(memory, records)
     broken = [
@@ -178,11 +180,8 @@ def check_change(
         for item in unread
         if item.before
     ]
-    notes = (
-        []
-        if records or committed
-        else ["No team memory was found, neither in .holdfast/memories at the base nor in the store."]
-    )
+    none = "No team memory was found, neither in .holdfast/memories at the base nor in the store."
+    notes = [] if records or committed else [none]
     notes += [f"{item.file} was not checked: {item.unread}" for item in unread if not item.before]
     notes += _own_changes(committed)
     notes += [
@@ -196,23 +195,14 @@ def check_change(
 
 def _own_changes(committed: Sequence[CommittedMemory]) -> list[str]:
     """Return what a change does to the files of memories, in one sentence: its author may be anyone."""
-    done = Counter(
-        "adds" if item.before is None else "deletes" if item.now is None else "changes"
-        for item in committed
-        if not item.unread and item.before != item.now
-    )
+    done, deleted = Counter[str](), list[str]()
+    for item in (item for item in committed if not item.unread and item.before != item.now):
+        done["adds" if item.before is None else "deletes" if item.now is None else "changes"] += 1
+        if item.before and item.now is None:
+            deleted.append(f"It deletes {item.file}: “{item.before.title}”.")
     counts = " and ".join(f"{verb} {counted(count, 'memory')}" for verb, count in sorted(done.items()))
     said = [f"This change {counts} in .holdfast/memories. Review it like code: agents will read it."] if done else []
-    return said + [
-        f"It deletes {item.file}: “{item.before.title}”."
-        for item in committed
-        if item.before and item.now is None and not item.unread
-    ]
-
-
-def _stored(memory: Memory, *, everything: bool) -> Iterator[Record]:
-    for page in project_pages(memory, ("active", "held")):
-        yield from (record for record in page if record.visibility == "team" or (everything and record.state != "held"))
+    return said + deleted
 
 
 def _with_base(memory: Memory, record: Record, base: str) -> Record:

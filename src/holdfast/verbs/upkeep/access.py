@@ -12,7 +12,7 @@ from holdfast.engine.raw import keys
 from holdfast.model.access import EVERYWHERE, Access, Key, Role
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.ids import days_before, days_between
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.memory import Memory, check_choice
 
 PREFIX = "hf"
 LONGEST_NAME = 60
@@ -51,8 +51,7 @@ def issue(memory: Memory, owner: str, projects: Sequence[str], role: Role = "wri
     """Create a key for a user; return the key itself, which is stored nowhere, and its stored form."""
     if owner not in keys.users(memory.store):
         raise NotFound(f"There is no user {owner}.", hint=f"`holdfast server user add {owner}` adds one.")
-    if role not in ROLES:
-        raise Invalid(f"There is no role {role!r}.", hint=f"Roles are {', '.join(ROLES)}.")
+    check_choice(role, ROLES, "a role")
     if not 0 <= days <= MOST_DAYS:
         raise Invalid(f"A key may last up to {MOST_DAYS} days; 0 means until it is revoked.")
     names = tuple(dict.fromkeys(projects))

@@ -12,7 +12,7 @@ from holdfast.engine.raw import counters, trail
 from holdfast.engine.recovery import backup
 from holdfast.engine.recovery.backup import JournalMark, back_up, look_at
 from holdfast.engine.recovery.salvage import Saved, salvage
-from holdfast.engine.store import Progress, Store
+from holdfast.engine.store import Progress
 from holdfast.engine.views import records, usage, vectors
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict, HoldfastError, NotFound
@@ -28,7 +28,7 @@ from holdfast.verbs.records.hot import cool, hot_ids
 from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.search.embed import catch_up, start_over, usable
-from holdfast.verbs.sessions.receipts import outcomes_of
+from holdfast.verbs.sessions.receipts import outcomes_of, tokens_in
 
 __all__ = ["JournalMark", "Saved", "back_up", "look_at"]  # verbs of the engine that need nothing more
 
@@ -73,16 +73,14 @@ class Check:
 
 def status(memory: Memory) -> Status:
     """Return what the store contains."""
-    store = memory.store
-    here = memory.here
+    store, week = memory.store, days_before(memory.clock.now(), 7)
     events, waiting = trail.size(store)
-    week = days_before(memory.clock.now(), 7)
     recent = store.happened(("injected",), week, 10_000)
-    spool = store.folder / "spool" if store.folder else None
+    quarantined = Filter(projects=store.homes(memory.project), states=(), separate=True, waits=True)
     return Status(
         place=store.db.place,
         project=memory.project,
-        here=records.counted(store, Filter(projects=(here,))),
+        here=records.counted(store, Filter(projects=(memory.here,))),
         everywhere=records.counted(store, Filter()),
         pending=records.counted(store, Filter(states=("pending",))),
         retired=records.counted(store, Filter(states=("retired",))),
@@ -93,12 +91,10 @@ def status(memory: Memory) -> Status:
         lagging=vectors.lag(store),
         trail_events=events,
         waiting=waiting,
-        spooled=sum(1 for _ in spool.glob("*.json")) if spool else 0,
-        injected=sum(tokens for event in recent if isinstance(tokens := event.data.get("tokens"), int)),
+        spooled=len(list((store.folder / "spool").glob("*.json"))) if store.folder else 0,
+        injected=sum(map(tokens_in, recent)),
         receipts=len(recent),
-        arrived=records.counted(
-            store, Filter(projects=store.homes(memory.project), states=(), separate=True, waits=True)
-        ),
+        arrived=records.counted(store, quarantined),
         became=outcomes_of(memory, recent, week),
         note=usable(memory),
         elsewhere=tuple(saved_elsewhere(memory)),
@@ -125,8 +121,14 @@ def examine(memory: Memory) -> Iterator[Check]:
         yield Check("server", f"{db.place} answers: {db.version}")
     else:
         yield Check("sqlite", db.version)
-        yield _integrity(store)
-        yield _permissions(db.path)
+        damage = db.damage() or [f"event {row} was altered" for row in changed_rows(store)]
+        fix = "holdfast store recover saves what is readable; holdfast store restore FILE restores a backup"
+        yield Check("pages", "; ".join(damage[:3]), fix) if damage else Check("pages", f"{db.place} is intact")
+        loose = [path for path in (db.path, db.path.parent) if stat.S_IMODE(path.stat().st_mode) & 0o077]
+        if loose and os.name != "nt":
+            yield Check("permissions", f"others can read {loose[0]}", f"chmod go-rwx '{loose[0]}'")
+        else:
+            yield Check("permissions", "only you can read the store")
         yield _locks(db.path)
     for sentence in saved_elsewhere(memory):
         yield Check("project", sentence)
@@ -151,7 +153,15 @@ def examine(memory: Memory) -> Iterator[Check]:
         yield Check("vectors", problem, "holdfast store rebuild vectors")
     else:
         yield Check("vectors", f"{lag} records have none yet; recall catches up automatically" if lag else "up to date")
-    yield from _hooks(memory)
+    # Events that could not be used, and hooks that failed.
+    failures = counters.failures(store, counters.KEPT_FAILURES)
+    if aside := sorted((store.folder / "spool").glob(f"*{SET_ASIDE}")) if store.folder else []:
+        why = next((f" ({failure.said})" for failure in failures if failure.name == "spool"), "")
+        fix = f"Look at {aside[0].parent}/*{SET_ASIDE} and delete them; nothing else needs them"
+        yield Check("spool", f"{counted(len(aside), 'event')} set aside{why}", fix)
+    week = days_before(memory.clock.now(), 7)
+    if failed := [failure for failure in failures if failure.name == "derive" and failure.at > week]:
+        yield Check("sessions", f"{counted(len(failed), 'session')} could not be processed: {failed[0].said}")
 
 
 def _works(name: str, part: Embedder | Classifier | None, probe: Callable[[], object], without: str, fix: str) -> Check:
@@ -162,21 +172,6 @@ def _works(name: str, part: Embedder | Classifier | None, probe: Callable[[], ob
     except HoldfastError as problem:
         return Check(name, problem.message, problem.hint or fix)
     return Check(name, f"{part.name} works")
-
-
-def _integrity(store: Store) -> Check:
-    damage = store.db.damage() or [f"event {row} was altered" for row in changed_rows(store)]
-    if not damage:
-        return Check("pages", f"{store.db.place} is intact")
-    fix = "holdfast store recover saves what is readable; holdfast store restore FILE restores a backup"
-    return Check("pages", "; ".join(damage[:3]), fix)
-
-
-def _permissions(file: Path) -> Check:
-    loose = [path for path in (file, file.parent) if stat.S_IMODE(path.stat().st_mode) & 0o077]
-    if not loose or os.name == "nt":
-        return Check("permissions", "only you can read the store")
-    return Check("permissions", f"others can read {loose[0]}", f"chmod go-rwx '{loose[0]}'")
 
 
 def _locks(file: Path) -> Check:
@@ -191,18 +186,6 @@ def _locks(file: Path) -> Check:
     if is_remote(kind):
         return Check("locks", f"the store is on {kind}, where locks may not reach other machines", move)
     return Check("locks", "locks work between processes")
-
-
-def _hooks(memory: Memory) -> Iterator[Check]:
-    """Report events that could not be used, and hooks that failed."""
-    folder, week = memory.store.folder, days_before(memory.clock.now(), 7)
-    failures = counters.failures(memory.store, counters.KEPT_FAILURES)
-    if aside := sorted((folder / "spool").glob(f"*{SET_ASIDE}")) if folder else []:
-        why = next((f" ({failure.said})" for failure in failures if failure.name == "spool"), "")
-        fix = f"Look at {aside[0].parent}/*{SET_ASIDE} and delete them; nothing else needs them"
-        yield Check("spool", f"{counted(len(aside), 'event')} set aside{why}", fix)
-    if lost := [failure for failure in failures if failure.name == "derive" and failure.at > week]:
-        yield Check("sessions", f"{counted(len(lost), 'session')} could not be processed: {lost[0].said}")
 
 
 # Maintenance.
@@ -221,27 +204,22 @@ class Upkeep:
 
 def maintain(memory: Memory, *, dry_run: bool = False, retiring: bool = True) -> Upkeep:
     """Retire unused records past their retention, trim the hot set and free space. Nothing is deleted."""
-    old = tuple(_outlived(memory)) if retiring else ()
-    before = memory.store.db.size
-    if dry_run:
-        return Upkeep(retired=old, bytes_before=before, bytes_after=before, dry_run=True)
-    if old:
-        why = {kind: {"reason": f"kept {days} days without use"} for kind, days in DAYS.items()}
-        memory.commit([memory.event("retired", each.id, data=why[each.kind], after=each.head) for each in old])
-    cooled = tuple(cool(memory))
-    memory.store.db.compact()
-    return Upkeep(retired=old, cooled=cooled, bytes_before=before, bytes_after=memory.store.db.size)
-
-
-def _outlived(memory: Memory) -> Iterator[Record]:
-    """Yield the records of this project that were not used within the retention of their kind, or exceed its cap."""
-    now, hot = memory.clock.now(), hot_ids(memory)
-    for kind in DAYS:
+    old, retired, now, hot = list[Record](), list[Event](), memory.clock.now(), hot_ids(memory)
+    for kind, days in DAYS.items() if retiring else ():
         known = newest_of_kind(memory, kind, limit=1_000_000)
-        used = usage.of(memory.store, [record.id for record in known])
+        used, why = usage.of(memory.store, [record.id for record in known]), f"kept {days} days without use"
         for place, record in enumerate(known):
             if record.id not in hot and (place >= CAPS[kind] or outlived(record, used.get(record.id), now)):
-                yield record
+                old.append(record)
+                retired.append(memory.event("retired", record.id, data={"reason": why}, after=record.head))
+    before = memory.store.db.size
+    if dry_run:
+        return Upkeep(retired=tuple(old), bytes_before=before, bytes_after=before, dry_run=True)
+    if retired:
+        memory.commit(retired)
+    cooled = tuple(cool(memory))
+    memory.store.db.compact()
+    return Upkeep(retired=tuple(old), cooled=cooled, bytes_before=before, bytes_after=memory.store.db.size)
 
 
 def audit(memory: Memory, *, days: float = 90, verb: str = "", limit: int = 100) -> list[Event]:
@@ -254,8 +232,8 @@ def removals(memory: Memory) -> list[Event]:
     """Return what was removed in this project, also from the hot set, or restored; latest first."""
     events = memory.store.happened((*DESTRUCTIVE, "heated"), "", MOST_AUDITED)
     removed = [event for event in events if event.verb != "heated" or event.data.get("hot") is not True]
-    known = records.by_ids(memory.store, {event.about for event in removed})
-    own = {id_ for id_, entry in known.items() if entry.record.project in (memory.project, GLOBAL)}
+    known = memory.known(event.about for event in removed)
+    own = {id_ for id_, record in known.items() if record.project in (memory.project, GLOBAL)}
     return [event for event in removed if event.about in own]
 
 

@@ -107,14 +107,10 @@ def note_remains(store: Store, events: Iterable[Event]) -> Remains:
             remains[event.about] = _unscrubbed(known)
     for about, said in remains.items():
         if said and store.folder and store.folder.is_dir():
-            _write(_note(store.folder, about), said)
+            note = _note(store.folder, about)
+            note.parent.mkdir(mode=0o700, exist_ok=True)
+            write_whole(note, json.dumps(said), sync=True)  # on disk before the journal deletes them
     return remains
-
-
-def _write(note: Path, said: Sequence[Json]) -> None:
-    """Store the texts of a record being erased; synced to disk before the journal deletes them."""
-    note.parent.mkdir(mode=0o700, exist_ok=True)
-    write_whole(note, json.dumps(said), sync=True)
 
 
 def _note(folder: Path, about: str) -> Path:
@@ -156,8 +152,8 @@ def forget_prepared(memory: Memory) -> int:
     """Remove prepared files that mention a record erased elsewhere; return how many."""
 
     def is_outdated(content: str) -> bool:
-        known = records.by_ids(memory.store, named) if (named := set(_ID.findall(content))) else {}
-        return any(entry.record.state == "erased" for entry in known.values())
+        named = _ID.findall(content)
+        return any(record.state == "erased" for record in memory.known(named).values()) if named else False
 
     with turn(memory.store.folder):
         return _drop_prepared(memory.store.folder, is_outdated)
@@ -193,29 +189,31 @@ def _sweep(memory: Memory, gone: Remains) -> Erased:
     folder, ids = memory.store.folder, tuple(gone)
     erasures = _erasures_of(memory, ids)
     with ExitStack() as opened:
-        siblings, unopened = _siblings(memory.store)
-        stores = [memory.store, *(opened.enter_context(closing(store)) for store in siblings)]
+        # The other stores in the same folder: a copy of the team database, an older store.
+        siblings, unopened = list[Store](), list[str]()
+        for path in sorted(folder.glob("*.db")) if folder else ():
+            try:
+                if path != memory.store.path and is_store(path):
+                    siblings.append(opened.enter_context(closing(open_store(SQLite(path)))))
+            except StoreError as problem:
+                unopened.append(f"{path}: {problem}")
         said = [data for each in gone.values() for data in each]
         said += [data for store in siblings for about in ids for data in _unscrubbed(store.all_about(about))]
         eraser = Eraser(texts := sentences_in(said))
         clean = in_every_text(eraser.masked)
         names, signs = [name for about in ids for name in (about, short(about))], signs_in(said)
-        prepared = _drop_prepared(
+        reached = Counter[str]()
+        reached["prepared file"] = _drop_prepared(
             folder, lambda content: any(name in content for name in names) or resembles(content, signs)
         )
-        reached = Counter(
-            {
-                "prepared file": prepared,
-                "file of hooks": sum(clean_file(path, clean) for path in files_of(folder, _NOTED)),
-                "unfinished file": _drop_leftovers(memory),
-            }
-        )
+        reached["file of hooks"] = sum(clean_file(path, clean) for path in files_of(folder, _NOTED))
+        reached["unfinished file"] = _drop_leftovers(memory)
         with memory.store.transaction():
             swept = [sweep_store(memory.store, erasures, eraser)]
             redacted = redactions(memory, swept[0].masked, "it quoted an erased memory")
             memory.store.commit([memory.signed(event) for event in redacted])
         swept += [sweep_store(store, erasures, eraser) for store in siblings]
-        emptied = [store.forget_words() for store in stores]
+        emptied = [store.forget_words() for store in (memory.store, *siblings)]
 
     def is_outdated(about: str, text: str) -> bool:
         """True if a file must be removed: its record is erased, or it still contains masked text. The next sync writes it again."""
@@ -259,19 +257,6 @@ def _is_erased(store: Store, about: str) -> bool:
     return record is not None and record.state == "erased"
 
 
-def _siblings(store: Store) -> tuple[list[Store], list[str]]:
-    """Return the other stores in the same folder (a copy of the team database, an older store), and those that cannot be opened."""
-    stores, problems = [], []
-    for path in sorted(store.folder.glob("*.db")) if store.folder else ():
-        if path == store.path or not is_store(path):
-            continue
-        try:
-            stores.append(open_store(SQLite(path)))
-        except StoreError as problem:
-            problems.append(f"{path}: {problem}")
-    return stores, problems
-
-
 def _drop_prepared(folder: Path | None, is_outdated: Callable[[str], bool]) -> int:
     """Remove prepared files whose content is outdated; the worker makes them again."""
     removed = 0
@@ -302,19 +287,16 @@ def _drop_leftovers(memory: Memory) -> int:
 
 
 def _out_of_reach(memory: Memory, *, emptied: bool) -> list[str]:
-    places = ["exports and other copies you made"]
-    if not memory.store.is_embedded:
-        places += [
-            "old row versions in PostgreSQL until its next vacuum, its backups and archived WAL",
-            "files of other machines that use this database, until their worker runs",
-        ]
-    if memory.store.is_guarded:
-        places.append("trails, transcripts and logged output of other users")
-    if not emptied:
-        places.append(
-            "old pages in the write-ahead log, which another process is reading: run this again when that process has ended"
-        )
-    return places
+    is_shared, is_guarded = not memory.store.is_embedded, memory.store.is_guarded
+    read_by_others = "old pages in the write-ahead log, which another process is reading"
+    places = {
+        "exports and other copies you made": True,
+        "old row versions in PostgreSQL until its next vacuum, its backups and archived WAL": is_shared,
+        "files of other machines that use this database, until their worker runs": is_shared,
+        "trails, transcripts and logged output of other users": is_guarded,
+        f"{read_by_others}: run this again when that process has ended": not emptied,
+    }
+    return [place for place, applies in places.items() if applies]
 
 
 def backups_of(memory: Memory, erased: Erased, *, rewrite: bool = False) -> list[Backup]:

@@ -16,6 +16,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import recently_overwritten
 from holdfast.verbs.records.freshness import MOST_CHECKED, citing, drifted, is_here
 from holdfast.verbs.records.read import waiting_records
+from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 
 ROWS = 20
 HEAVY = 3
@@ -95,14 +96,12 @@ def health(memory: Memory, *, days: int = 30) -> Health:
     store, here = memory.store, memory.here
     before = days_before(memory.clock.now(), days)
     total, troubles = queries.tally(store, here, before)
-    ids = {
-        name: queries.ids_of(store, name, here, before, min(ROWS, count)) if count else ()
-        for name, count in troubles.items()
-    }
+    some = {name: min(ROWS, count) for name, count in troubles.items()}
+    ids = {name: queries.ids_of(store, name, here, before, most) if most else () for name, most in some.items()}
     corrected = dict(queries.heavy(store, here, HEAVY, ROWS))
-    known = records.by_ids(store, {*corrected, *(id_ for each in ids.values() for id_ in each)})
+    known = memory.known((*corrected, *(id_ for each in ids.values() for id_ in each)))
     samples: dict[str, Sample] = {
-        name: Sample(total=troubles[name], records=tuple(known[id_].record for id_ in each if id_ in known))
+        name: Sample(total=troubles[name], records=tuple(known[id_] for id_ in each if id_ in known))
         for name, each in ids.items()
     }
     cites, unlooked = citing(memory, MOST_CHECKED)
@@ -117,19 +116,20 @@ def health(memory: Memory, *, days: int = 30) -> Health:
     waiting = tuple(waiting_records(memory))
     counts = {name: sample.total for name, sample in samples.items()} | {"drifted": gone.total if gone else 0}
     judged = measures({**counts, "total": total, "conflicts": len(conflicts), "typos": len(typos)})
-    by_record = {
-        **{name: sample.records for name, sample in samples.items()},
-        "drifted": gone.records if gone else (),
-        "waiting": waiting,
-    }
+    by_record = {name: sample.records for name, sample in samples.items()}
+    by_record |= {"drifted": gone.records if gone else (), "waiting": waiting}
+    replaced = [(found.record, found.remark.why) for found in recently_overwritten(memory)]
     cases: dict[str, list[tuple[Record | None, tuple[str, ...]]]] = {
         **{name: [(record, (short(record.id),)) for record in each] for name, each in by_record.items()},
-        "overwritten": [
-            (found.record, (short(found.record.id), found.remark.why)) for found in recently_overwritten(memory)
-        ],
+        "overwritten": [(record, (short(record.id), why)) for record, why in replaced],
         "conflicts": [(None, (short(first), short(second))) for first, second in conflicts],
         "typos": [(None, (typo.scope, typo.meant)) for typo in typos],
     }
+    # How often each transient wording was rejected, and how often it was saved anyway.
+    fired, insisted = (
+        {name.removeprefix(prefix): count for name, count in counters.totals(store, prefix, before).items()}
+        for prefix in ("transient.fired.", "transient.insisted.")
+    )
     return Health(
         days=days,
         total=total,
@@ -138,11 +138,11 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         **samples,
         drifted=gone,
         unlooked=unlooked,
-        heavy=tuple((known[id_].record, times) for id_, times in corrected.items() if id_ in known),
+        heavy=tuple((known[id_], times) for id_, times in corrected.items() if id_ in known),
         conflicts=conflicts,
         scopes=scopes,
         typos=typos,
-        markers=_markers(memory, before),
+        markers={word: (fired.get(word, 0), insisted.get(word, 0)) for word in sorted({*fired, *insisted})},
         strangers=tuple(usage.strangers(store)),
         waiting=waiting,
         queue=tuple(
@@ -164,15 +164,6 @@ def typos_in(scopes: dict[str, int]) -> list[Typo]:
         if close := [pair for pair in near if 0 < pair[0] <= NEAR]:
             typos.append(Typo(scope=scope, meant=min(close)[1]))
     return typos
-
-
-def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
-    """Return how often each transient wording was rejected, and how often it was saved anyway."""
-    fired, insisted = (
-        {name.removeprefix(prefix): count for name, count in counters.totals(memory.store, prefix, since).items()}
-        for prefix in ("transient.fired.", "transient.insisted.")
-    )
-    return {word: (fired.get(word, 0), insisted.get(word, 0)) for word in sorted({*fired, *insisted})}
 
 
 # What recalls cost and whether they helped.
@@ -287,17 +278,10 @@ def projects(memory: Memory) -> list[Project]:
     """Return the projects with any records, the largest first."""
     found, store = [], memory.store
     for name in (name for name, count in store.projects().items() if count):
-        number = store.project_number(name)
-        kinds = records.kinds_of(store, number)
-        found.append(
-            Project(
-                name=name,
-                kept=sum(kinds.values()),
-                sessions=sessions.counted(store, name) if name != GLOBAL else 0,
-                kinds=tuple(kinds.items()),
-                last_at=records.last_made(store, number),
-            )
-        )
+        kinds = records.kinds_of(store, number := store.project_number(name))
+        worked, last = sessions.counted(store, name) if name != GLOBAL else 0, records.last_made(store, number)
+        total, by_kind = sum(kinds.values()), tuple(kinds.items())
+        found.append(Project(name=name, kept=total, sessions=worked, kinds=by_kind, last_at=last))
     return sorted(found, key=lambda project: (-project.kept, project.name))
 
 
@@ -369,7 +353,8 @@ def _day(at: str, zone: tzinfo | None) -> str:
 def _kept(memory: Memory, since: str, zone: tzinfo | None, *, everywhere: bool) -> ByDay:
     numbers = None if everywhere else (memory.here,)
     kept = defaultdict[str, Counter[str]](Counter)
-    for minute, kind, count in records.by_minute(memory.store, Filter(projects=numbers, since=since, states=())):
+    chosen = Filter(projects=numbers, since=since, states=())
+    for minute, kind, count in records.tallied(memory.store, chosen, records.MINUTE, "kind"):
         kept[_day(f"{minute}Z", zone)][kind] += count
     return dict(kept)
 
@@ -383,10 +368,8 @@ def _asked(
     for event in memory.store.happened(("surfaced", "injected"), since, MOST_INJECTIONS):
         if (own is not None and event.about not in own) or event.data.get("how") == "read":
             continue
-        found, size = event.data.get("ids"), event.data.get("tokens")
-        ids = [id_ for id_ in found if isinstance(id_, str)] if isinstance(found, list) else []
-        cost, helped = size if isinstance(size, int) else 0, sum((event.about, id_) in used for id_ in ids)
-        day = _day(event.at, zone)
+        ids, cost, day = ids_in(event), tokens_in(event), _day(event.at, zone)
+        helped = sum((event.about, id_) in used for id_ in ids)
         if event.verb == "surfaced":
             recalls[day]["used" if helped else "answered" if ids else "empty"] += 1
             tokens[day]["recalled"] += cost

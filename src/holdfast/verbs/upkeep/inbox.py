@@ -1,8 +1,7 @@
 """What needs a decision in a project, and what can be decided about it: one table for every surface."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from holdfast.engine.views import labels, queries, records
@@ -27,7 +26,7 @@ from holdfast.verbs.records.read import uses_of, waiting_records
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
 from holdfast.verbs.sessions.thread import dismiss, promote, suggestions
 from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
-from holdfast.verbs.truth.contradictions import Dispute, Resolved, open_contradictions, resolve
+from holdfast.verbs.truth.contradictions import Resolved, open_contradictions, resolve
 from holdfast.verbs.truth.verify import update_value, verify
 from holdfast.verbs.upkeep.health import Health, typos_in
 
@@ -139,12 +138,8 @@ def waiting_counts(memory: Memory, report: Health | None = None) -> dict[str, in
     """Count the items of each sort. A health report spares queries."""
     names = [trouble for sort in SORTS.values() for trouble in sort.troubles]
     troubles = {name: getattr(report, name).total for name in names} if report else _tally(memory)
-    return {
-        name: sum(troubles[trouble] for trouble in sort.troubles)
-        if sort.troubles
-        else waiting(memory, name, limit=0).total
-        for name, sort in SORTS.items()
-    }
+    counts = {name: [troubles[trouble] for trouble in sort.troubles] for name, sort in SORTS.items()}
+    return {name: sum(own) if own else waiting(memory, name, limit=0).total for name, own in counts.items()}
 
 
 def choices(item: Item) -> dict[str, Choice]:
@@ -171,12 +166,10 @@ def decide_by_name(memory: Memory, reference: str, choice: str, given: Given) ->
     if is_reference(memory, reference):
         record = find(memory, reference).record
         return record, decide(memory, Item(sort=awaited(record), record=record), choice, given)
-    if "@" not in reference and not any(
-        reference.lower() in each.author.lower() for each in quarantine.waiting(memory)
-    ):
-        raise NotFound(
-            f"No memory or author is called {reference}.", hint="`holdfast review list` lists what needs a decision."
-        )
+    authors = (change.author.lower() for change in quarantine.waiting(memory))
+    if "@" not in reference and not any(reference.lower() in author for author in authors):
+        hint = "`holdfast review list` lists what needs a decision."
+        raise NotFound(f"No memory or author is called {reference}.", hint=hint)
     person = Item(sort="quarantined", record=Record(id=""), author=reference)
     return None, decide(memory, person, "author" if choice == "approve" else "reject author", given)
 
@@ -208,21 +201,23 @@ def awaited(record: Record) -> str:
 # Where the items come from.
 
 
-def _listed(found: Callable[[Memory], Sequence[Any]], item: Callable[[Any], Item]) -> Callable[..., Waiting]:
-    """Return a `find` over a whole list of which a range becomes items."""
+def _listed(found: Callable[[Memory], Iterable[Item]]) -> Callable[..., Waiting]:
+    """Return a `find` that takes a range of all items."""
 
     def find_range(memory: Memory, start: int, end: int, _: int) -> Waiting:
-        every = found(memory)
-        return Waiting(total=len(every), items=tuple(map(item, every[start:end])))
+        every = tuple(found(memory))
+        return Waiting(total=len(every), items=every[start:end])
 
     return find_range
 
 
-def _quarantined(change: quarantine.Waiting) -> Item:
-    claims = f", claims to be from {change.claimed}" if change.claimed and change.claimed not in change.author else ""
-    effect = "a new memory" if change.new else f"would be {change.would}"
-    why = f"{effect}, sent by {change.author or quarantine.UNKNOWN}{claims}, by {change.way}"
-    return Item(sort="quarantined", record=change.record, why=why, author=change.author)
+def _quarantined(memory: Memory) -> Iterator[Item]:
+    for change in quarantine.waiting(memory):
+        is_other = change.claimed and change.claimed not in change.author
+        claims = f", claims to be from {change.claimed}" if is_other else ""
+        effect = "a new memory" if change.new else f"would be {change.would}"
+        why = f"{effect}, sent by {change.author or quarantine.UNKNOWN}{claims}, by {change.way}"
+        yield Item(sort="quarantined", record=change.record, why=why, author=change.author)
 
 
 _SOURCES = {
@@ -234,57 +229,45 @@ _SOURCES = {
 }
 
 
-def _pending(memory: Memory) -> list[Record]:
-    return [record for record in waiting_records(memory, limit=MOST_AT_ONCE) if not mining.is_mined(record)]
+def _pending(memory: Memory) -> Iterator[Item]:
+    for record in waiting_records(memory, limit=MOST_AT_ONCE):
+        if not mining.is_mined(record):
+            yield Item(sort="pending", record=record, why=_SOURCES.get(record.source, "it needs approval"))
 
 
-def _awaiting(record: Record) -> Item:
-    return Item(sort="pending", record=record, why=_SOURCES.get(record.source, "it needs approval"))
+def _mined(memory: Memory) -> Iterator[Item]:
+    for pattern in mining.mined(memory, limit=MOST_AT_ONCE):
+        times = f"{pattern.occurrences} times" if pattern.occurrences > 1 else "once"
+        where = f"{pattern.sessions} sessions" if pattern.sessions > 1 else "logged output"
+        yield Item(sort="mined", record=pattern.record, why=f"found {times} in {where}")
 
 
-def _mined(pattern: mining.Mined) -> Item:
-    times = f"{pattern.occurrences} times" if pattern.occurrences > 1 else "once"
-    where = f"{pattern.sessions} sessions" if pattern.sessions > 1 else "logged output"
-    return Item(sort="mined", record=pattern.record, why=f"found {times} in {where}")
+def _suggested(memory: Memory) -> Iterator[Item]:
+    for record in suggestions(memory):
+        why = f"{len(record.extra.get('evidence', ()))} sessions had this topic; it could become a thread"
+        yield Item(sort="suggestion", record=record, why=why)
 
 
-def _suggested(record: Record) -> Item:
-    why = f"{len(record.extra.get('evidence', ()))} sessions had this topic; it could become a thread"
-    return Item(sort="suggestion", record=record, why=why)
-
-
-def _overwritten(memory: Memory) -> list[Item]:
-    items = []
+def _overwritten(memory: Memory) -> Iterator[Item]:
     for found in recently_overwritten(memory):
         parts = (found.lost.data.get(name) for name in ("body", *TEXT))
         if body := next((part for part in parts if isinstance(part, str) and part), ""):
             who, by = found.lost.by.name or "someone", found.by.by.name or "someone"
             why = f"edited in two places: {by}'s text replaced {who}'s, unseen: {shorten(body, 120)}"
-            items.append(Item(sort="overwritten", record=found.record, why=why, text=body))
-    return items
+            yield Item(sort="overwritten", record=found.record, why=why, text=body)
 
 
-def _itself(item: Item) -> Item:
-    return item
-
-
-def _disputed(pair: Dispute) -> Item:
-    return Item(sort="contradiction", record=pair.newer, others=(pair.older,), why=pair.explain)
+def _disputed(memory: Memory) -> Iterator[Item]:
+    for pair in open_contradictions(memory, limit=MOST).found:
+        yield Item(sort="contradiction", record=pair.newer, others=(pair.older,), why=pair.explain)
 
 
 def _duplicates(memory: Memory, start: int, end: int, _: int) -> Waiting:
-    groups = proposals(memory, limit=end)
-    items = tuple(
-        Item(
-            sort="duplicate",
-            record=group.sources[-1],
-            others=group.sources[:-1],
-            why="they say nearly the same",
-            text=group.text,
-        )
-        for group in groups.found[start:]
-    )
-    return Waiting(total=len(groups.found) + groups.more, items=items, not_looked_at=groups.waiting)
+    groups, items, why = proposals(memory, limit=end), list[Item](), "they say nearly the same"
+    for group in groups.found[start:]:
+        *others, newest = group.sources
+        items.append(Item(sort="duplicate", record=newest, others=tuple(others), why=why, text=group.text))
+    return Waiting(total=len(groups.found) + groups.more, items=tuple(items), not_looked_at=groups.waiting)
 
 
 def _stale(memory: Memory, start: int, end: int, checked: int) -> Waiting:
@@ -310,10 +293,10 @@ def _judged(sort: str, record: Record, state: Freshness | None, why: str = "") -
 
 def _scopes(memory: Memory, start: int, end: int, _: int) -> Waiting:
     """Return scopes that look misspelled, each with one of its records."""
-    typos = typos_in(labels.counts(memory.store, "scope", _here(memory)))
+    typos = typos_in(labels.counts(memory.store, "scope", memory.here))
     items = []
     for typo in typos[start:end]:
-        numbers = labels.numbers(memory.store, "scope", typo.scope, _here(memory), 1)
+        numbers = labels.numbers(memory.store, "scope", typo.scope, memory.here, 1)
         for record in records.by_numbers(memory.store, numbers).values():
             why = f"its scope {typo.scope} looks like {typo.meant}"
             items.append(Item(sort="scope", record=record, why=why, author=typo.scope, text=typo.meant))
@@ -331,9 +314,8 @@ def _troubled(name: str) -> Callable[..., Waiting]:
             skipped += counts[trouble]
             if high <= low:
                 continue
-            ids = queries.ids_of(store, trouble, _here(memory), before, high - low, offset=low)
-            known = records.by_ids(store, ids)
-            chosen = [known[id_].record for id_ in ids if id_ in known]
+            ids = queries.ids_of(store, trouble, memory.here, before, high - low, offset=low)
+            chosen = list(memory.known(ids).values())
             judged = freshness(memory, chosen)
             items += [
                 _judged(name, record, judged.get(record.id), why if isinstance(why, str) else why(memory, record))
@@ -350,12 +332,8 @@ def _reported(memory: Memory, record: Record) -> str:
     return f"it was reported wrong{by}{said}"
 
 
-def _here(memory: Memory) -> int:
-    return memory.here
-
-
 def _tally(memory: Memory) -> Mapping[Trouble, int]:
-    return queries.tally(memory.store, _here(memory), days_before(memory.clock.now(), DAYS)).troubles
+    return queries.tally(memory.store, memory.here, days_before(memory.clock.now(), DAYS)).troubles
 
 
 # What decisions do.
@@ -466,11 +444,7 @@ SORTS: Mapping[str, Sort] = {
         troubles={"contradicted": _reported},
     ),
     "contradiction": Sort(
-        *(
-            "Contradictions",
-            "Two memories that cannot both be true.",
-            _listed(lambda memory: open_contradictions(memory, limit=MOST).found, _disputed),
-        ),
+        *("Contradictions", "Two memories that cannot both be true.", _listed(_disputed)),
         (
             _resolving("approve", "y", "keep the newer", "supersede"),
             _resolving("reject", "x", "keep the older", "supersede", older=True),
@@ -480,12 +454,12 @@ SORTS: Mapping[str, Sort] = {
         ),
     ),
     "pending": Sort(
-        *("Needs approval", "It is used once you approve it.", _listed(_pending, _awaiting), (APPROVE, REJECT, EDIT)),
+        *("Needs approval", "It is used once you approve it.", _listed(_pending), (APPROVE, REJECT, EDIT)),
         bulk=True,
     ),
     "quarantined": Sort(
         *("From others", "From an author you have not accepted yet; not used until you do."),
-        _listed(quarantine.waiting, _quarantined),
+        _listed(_quarantined),
         (
             _deciding("approve", "y", "accept", quarantine.accept),
             _deciding("author", "a", "accept the author, now and in future", quarantine.accept),
@@ -495,13 +469,12 @@ SORTS: Mapping[str, Sort] = {
         bulk=True,
     ),
     "mined": Sort(
-        *("Suggested memories", "Found by rules in what sessions wrote."),
-        *(_listed(partial(mining.mined, limit=MOST_AT_ONCE), _mined), (APPROVE, REJECT, EDIT)),
+        *("Suggested memories", "Found by rules in what sessions wrote.", _listed(_mined), (APPROVE, REJECT, EDIT)),
         rare=True,
         bulk=True,
     ),
     "suggestion": Sort(
-        *("Suggested threads", "Sessions keep coming back to it.", _listed(suggestions, _suggested)),
+        *("Suggested threads", "Sessions keep coming back to it.", _listed(_suggested)),
         (
             Choice(
                 *("approve", "y", "make it a thread", "Opened as a thread: {result.title}"),
@@ -513,7 +486,7 @@ SORTS: Mapping[str, Sort] = {
         bulk=True,
     ),
     "overwritten": Sort(
-        *("Edited twice", "Edited in two places at once; one text replaced the other.", _listed(_overwritten, _itself)),
+        *("Edited twice", "Edited in two places at once; one text replaced the other.", _listed(_overwritten)),
         (
             Choice("approve", "y", "keep the text as it is", "Still true: {result.title}", _still_true),
             Choice(

@@ -10,7 +10,6 @@ from typing import Any
 
 from holdfast.engine.raw import counters, text_tables, transcripts
 from holdfast.engine.store import Store
-from holdfast.engine.views import records
 from holdfast.model.event import COUNTED, FOLDING, Event
 from holdfast.model.files import read_regular, write_whole
 from holdfast.model.foreign_json import parse_json
@@ -58,28 +57,26 @@ class ScanResult:
     skipped: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    where: str
-    id: str
-    value: Any
-
-
 def scan(memory: Memory) -> list[Leak]:
     """Return every credential in the journal, other tables and files of hooks, once for each place."""
-    leaks = {(place.where, place.id, kind, text): place for place, kind, text in _secrets(memory)}
-    ids = {place.id for place in leaks.values() if place.where == "memory"}
-    titles = {id_: mask_secrets(entry.record.title) for id_, entry in records.by_ids(memory.store, ids).items()}
+    leaks = dict.fromkeys(_secrets(memory))
+    ids = {id_ for (where, id_), _, _ in leaks if where == "memory"}
+    titles = {id_: mask_secrets(record.title) for id_, record in memory.known(ids).items()}
     return [
         Leak(kind=kind, where=where, id=mask_secrets(id_), title=titles.get(id_, ""), begins=_begins(text))
-        for where, id_, kind, text in leaks
+        for (where, id_), kind, text in leaks
     ]
 
 
 def redact(memory: Memory) -> Redacted:
     """Mask every credential, and its text wherever else it occurs; the journal records that."""
-    known = {text for _, _, text in _secrets(memory)}
-    clean = _cleaner(known)
+    known = {text for _, _, text in _secrets(memory) if len(text) >= SHORTEST_KNOWN}
+    literal = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True)))) if known else None
+    again = in_every_text(lambda text: literal.sub("[redacted]", text) if literal else text)
+
+    def clean(value: Any) -> Any:
+        return again(masked(value))
+
     store, now = memory.store, memory.clock.now()
     with store.transaction():
         changed = store.rewrite(lambda event: _clean_event(event, clean))
@@ -99,11 +96,14 @@ def look_through(folder: Path) -> ScanResult:
     skipped, files = [], 0
     for path in _walk(folder):
         name = str(path.relative_to(folder)) if path != folder else path.name
-        text = _text(path)
-        if text is None:
+        try:
+            raw = read_regular(path, LARGEST)
+        except OSError:  # too large, or unreadable
+            raw = b"\0"
+        if b"\0" in raw[:8_000]:
             skipped.append(name)
             continue
-        files += 1
+        files, text = files + 1, raw.decode("utf-8", "replace")
         for kind, secret in secret_texts(text):
             line = text[: text.find(secret)].count("\n") + 1
             place = f"{mask_secrets(name)}:{line}"
@@ -117,36 +117,27 @@ def _begins(text: str) -> str:
     return f"{beginning}… ({len(text)} characters)"
 
 
-def _secrets(memory: Memory) -> Iterator[tuple[_Place, str, str]]:
-    for place in _places(memory):
-        for kind, text in secret_texts(place.value):
-            yield place, kind, text
+def _secrets(memory: Memory) -> Iterator[tuple[tuple[str, str], str, str]]:
+    """Yield every credential in what is stored, with its place (where, and the id there) and its kind."""
+    for where, id_, value in _places(memory):
+        for kind, text in secret_texts(value):
+            yield (where, id_), kind, text
 
 
-def _places(memory: Memory) -> Iterator[_Place]:
+def _places(memory: Memory) -> Iterator[tuple[str, str, Any]]:
     """Yield everything that is stored, piece by piece, with its place."""
     store = memory.store
     for _, event in store.journal():
         value = {"about": event.about, "name": event.by.name, "session": event.by.session, "data": dict(event.data)}
         where = "session" if event.verb in ("started", "closed") else f"journal: {event.verb}"
-        where = "memory" if event.verb in FOLDING else where
-        yield _Place(where=where, id=event.about, value=value)
+        yield "memory" if event.verb in FOLDING else where, event.about, value
     for row in text_tables.rows(store):
-        yield _Place(where=row.table, id=str(row.key), value=[row.texts, row.doc])
+        yield row.table, str(row.key), [row.texts, row.doc]
     for session in transcripts.sessions(store):
         transcript = transcripts.get(store, session)
-        yield _Place(where="transcripts", id=session, value=[session, transcript.body if transcript else ""])
+        yield "transcripts", session, [session, transcript.body if transcript else ""]
     for path in files_of(memory.store.folder):
-        yield _Place(where="file", id=path.name, value=[path.name, _read(path)])
-
-
-def _cleaner(known: Iterable[str]) -> Callable[[Any], Any]:
-    """Return a function that masks a value: by the rules, and then every known credential."""
-    long = sorted((text for text in known if len(text) >= SHORTEST_KNOWN), key=len, reverse=True)
-    literal = re.compile("|".join(map(re.escape, long))) if long else None
-
-    again = in_every_text(lambda text: literal.sub("[redacted]", text) if literal else text)
-    return lambda value: again(masked(value))
+        yield "file", path.name, [path.name, _read(path)]
 
 
 def in_every_text(change: Callable[[str], str]) -> Callable[[Any], Any]:
@@ -178,9 +169,8 @@ def _clean_event(event: Event, clean: Callable[[Any], Any]) -> Event:
 
 def redactions(memory: Memory, ids: Iterable[str], reason: str) -> list[Event]:
     """Return a `redacted` event for each memory whose text was masked."""
-    known = records.by_ids(memory.store, ids)
-    heads = {id_: known[id_].record.head for id_ in ids if id_ in known}
-    return [memory.event("redacted", id_, data={"reason": reason}, after=head) for id_, head in heads.items()]
+    known = memory.known(ids).values()
+    return [memory.event("redacted", record.id, data={"reason": reason}, after=record.head) for record in known]
 
 
 def clean_transcripts(store: Store, clean: Callable[[Any], Any]) -> dict[str, int]:
@@ -235,12 +225,3 @@ def _walk(folder: Path) -> Iterator[Path]:
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
         yield from (Path(root) / name for name in sorted(names))
-
-
-def _text(path: Path) -> str | None:
-    """Return a file's text; None if it is binary, too large or unreadable."""
-    try:
-        raw = read_regular(path, LARGEST)
-    except OSError:
-        return None
-    return None if b"\0" in raw[:8_000] else raw.decode("utf-8", "replace")

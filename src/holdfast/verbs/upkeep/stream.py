@@ -6,19 +6,20 @@ more arrives; if filters match little, only so much is read, and the place shows
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cache
 from heapq import merge
 from itertools import islice
 from typing import Any, Literal, get_args
 
 from holdfast.engine.raw import trail
-from holdfast.engine.views import records, sessions
+from holdfast.engine.views import sessions
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, text_or_empty
 from holdfast.model.trail import HookEvent
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 
 What = Literal[
     "prompt", "answer", "tool", "observation", "record", "change", "asked", "use", "receipt", "warning", "session"
@@ -154,20 +155,22 @@ def _is_wanted(item: Item, wanted: Wanted) -> bool:
 
 def _rendered(memory: Memory, happened: Sequence[Event | HookEvent]) -> Iterator[Item | None]:
     """Yield entries for people, None for one without text; the records and sessions they mention are read at once."""
-    ids = {id_ for event in happened if isinstance(event, Event) for id_ in _record_ids(event)}
-    known = {id_: entry.record for id_, entry in records.by_ids(memory.store, ids).items()}
-    project_of = lru_cache(None)(partial(_project_of, memory))
+    known = memory.known(id_ for event in happened if isinstance(event, Event) for id_ in _record_ids(event))
+
+    @cache
+    def project_of(session: str, folder: str = "") -> str:
+        """Return the project of a session, or the one that a folder seems to belong to, before its session is known."""
+        begun = sessions.of(memory.store, session) if session else None
+        name = folder.rstrip("/").rpartition("/")[2]
+        guesses = (project for project in memory.store.projects() if project and project.endswith(f"/{name}"))
+        return (begun.project if begun else "") or (next(guesses, name) if name else "")
+
     for entry in happened:
         item = _of_event(entry, known, project_of) if isinstance(entry, Event) else _of_activity(entry, project_of)
-        yield replace(item, text=shorten(item.text, LONGEST), detail=_bounded(item.detail)) if item.text else None
-
-
-def _project_of(memory: Memory, session: str, folder: str = "") -> str:
-    """Return the project of a session, or the one that a folder seems to belong to, before its session is known."""
-    known = sessions.of(memory.store, session) if session else None
-    name = folder.rstrip("/").rpartition("/")[2]
-    guesses = (project for project in memory.store.projects() if project and project.endswith(f"/{name}"))
-    return (known.project if known else "") or (next(guesses, name) if name else "")
+        detail = item.detail
+        if len(detail) > LONGEST_DETAIL:
+            detail = f"{detail[:LONGEST_DETAIL].rstrip()}…"
+        yield replace(item, text=shorten(item.text, LONGEST), detail=detail) if item.text else None
 
 
 def _of_activity(event: HookEvent, project_of: Callable[[str, str], str]) -> Item:
@@ -215,7 +218,7 @@ def _of_event(event: Event, known: Mapping[str, Record], project_of: Callable[[s
         client=event.by.name or event.by.kind,
         records=tuple(found[:8]),
         ids=tuple(ids),
-        tokens=tokens if isinstance(tokens := event.data.get("tokens"), int) else 0,
+        tokens=tokens_in(event),
         outcome=text_or_empty(event.data.get("outcome")),
         failed=event.data.get("outcome") in ("contradicted", "failed", "refuted"),
     )
@@ -228,8 +231,7 @@ def _record_ids(event: Event) -> list[str]:
     """Return the ids of the records an event is about."""
     if event.verb not in _OF_SESSION:
         return [event.about]
-    ids = event.data.get("ids")
-    return [id_ for id_ in ids if isinstance(id_, str)] if isinstance(ids, list) else []
+    return list(ids_in(event))
 
 
 def _described(event: Event, record: Record | None, titles: str) -> tuple[What, str, str]:
@@ -238,8 +240,12 @@ def _described(event: Event, record: Record | None, titles: str) -> tuple[What, 
     title, count = record.title if record else event.about, counted(len(_record_ids(event)), "memory")
     named = data.get("title") or data.get("issue") or ""
     match event.verb:
+        case "recorded" if record and record.state != "erased":
+            is_derived = record.kind in ("observation", "summary")
+            detail = "" if record.body.startswith(record.title.rstrip("…")) else record.body
+            return "observation" if is_derived else "record", record.title, detail
         case "recorded":
-            return _recorded(record)
+            return "record", "erased", ""
         case "surfaced" if data.get("how") == "read":
             return "asked", titles, "read in full"
         case "surfaced":
@@ -256,14 +262,3 @@ def _described(event: Event, record: Record | None, titles: str) -> tuple[What, 
         case "used":
             return "use", title, data.get("evidence") or data.get("note") or ""
     return "change", title, data.get("reason") or data.get("note") or ""
-
-
-def _recorded(record: Record | None) -> tuple[What, str, str]:
-    if record is None or record.state == "erased":
-        return "record", "erased", ""
-    what: What = "observation" if record.kind in ("observation", "summary") else "record"
-    return what, record.title, "" if record.body.startswith(record.title.rstrip("…")) else record.body
-
-
-def _bounded(text: str) -> str:
-    return text if len(text) <= LONGEST_DETAIL else f"{text[:LONGEST_DETAIL].rstrip()}…"

@@ -224,7 +224,7 @@
     if (does) { event.preventDefault(); does(); }
   });
 
-  // The palette goes to any page or memory.
+  // The palette goes to any page, memory, file, folder, session or agent, and does what the page offers.
   const palette = find("#palette");
   const list = find("#palette-list");
   const field = find("#palette-q");
@@ -235,8 +235,13 @@
   let asked = 0;
   const fill = async () => {
     const text = field.value.trim().toLowerCase();
-    const own = all("#palette-pages li").filter((one) => one.textContent.toLowerCase().includes(text));
-    const options = own.slice(0, text ? 4 : 20).map((one) => option(one.textContent, "page", one.dataset.href));
+    const label = (one) => one.getAttribute("aria-label") || one.textContent.trim();
+    const has = (one) => label(one).toLowerCase().includes(text);
+    const own = all("#palette-pages li").filter(has).slice(0, text ? 4 : 20).map((one) => option(one.textContent, one.dataset.sort || "page", one.dataset.href));
+    // What the page at hand offers to do; the palette does it there.
+    const doing = new Map(all("main .acts button, main .acts summary, [data-theme-switch], [data-undo]").filter((one) => has(one) && one.offsetParent !== null).map((one) => [label(one), one]));
+    const acts = [...doing].slice(0, text ? 5 : 12).map(([name, one]) => option(name, "do", "", () => { palette.close(); one.click(); one.focus(); }));
+    const options = [...own, ...acts];
     show(options);
     if (text.length < 2) return;
     asked += 1;
@@ -244,11 +249,12 @@
     const found = await titles(palette.dataset.find, text);
     if (mine === asked) show([...options, ...found.map((one) => option(one.title, one.kind.replaceAll("_", " "), one.url)), option(`Search for “${field.value.trim()}”`, "search", inProject(`/memories?q=${encodeURIComponent(field.value.trim())}`)), option(`What an agent would get for “${field.value.trim()}”`, "simulate", inProject(`/simulate?q=${encodeURIComponent(field.value.trim())}`))]);
   };
-  const option = (title, kind, href) => {
+  const option = (title, kind, href, act) => {
     const line = make("li", "", { role: "option" });
     line.setAttribute("role", "option");
     line.append(make("span", kind, { className: "muted" }), make("span", title));
     line.dataset.href = href;
+    line.addEventListener("click", act || (() => { location.href = href; }));
     return line;
   };
   const show = (options) => { list.replaceChildren(...options); choose(options[0]); };
@@ -262,9 +268,8 @@
         const other = at && (event.key === "ArrowDown" ? at.nextElementSibling : at.previousElementSibling);
         if (other) choose(other);
       }
-      if (event.key === "Enter" && at) { event.preventDefault(); location.href = at.dataset.href; }
+      if (event.key === "Enter" && at) { event.preventDefault(); at.click(); }
     });
-    list.addEventListener("click", (event) => { const line = event.target.closest("li"); if (line) location.href = line.dataset.href; });
     palette.addEventListener("click", (event) => { if (event.target === palette) palette.close(); });
   }
 

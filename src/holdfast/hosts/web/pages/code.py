@@ -139,6 +139,14 @@ def _known(ask: Ask) -> Knowledge:
     return known
 
 
+def tracked(ask: Ask) -> tuple[str, ...]:
+    """Return the files of the checkout, or those that memories cite if it is not here."""
+    files = (
+        cached_until_event(ask, "files", ask.memory.checkout.files) if is_here(ask.memory, ask.memory.project) else None
+    )
+    return tuple(_known(ask).cited if files is None else files)
+
+
 def _rows(ask: Ask) -> list[render.Row]:
     """Return a row for each citation inside the folder."""
     cited = (one for folder in folders_in(_known(ask), ask.text("folder").strip("/")) for one in folder.citations)

@@ -11,7 +11,7 @@ from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Invalid
 from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.sessions.opening_brief import brief_of
-from holdfast.verbs.sessions.session import open_sessions
+from holdfast.verbs.sessions.session import list_sessions
 from holdfast.verbs.upkeep.health import health, projects, saved_by_day
 from holdfast.verbs.upkeep.inbox import SORTS, waiting_counts
 from holdfast.verbs.upkeep.stream import Place, Wanted, newer, older, place_of
@@ -29,7 +29,7 @@ def _home(ask: Ask) -> dict[str, Any]:
     changes = newer(ask.memory, wanted, after=since) if since else older(ask.memory, wanted, limit=CHANGES)
     return {
         "total": sum(sizes.values()) if ask.everywhere else sizes.get(ask.memory.project, 0),
-        "open_sessions": open_sessions(ask.memory, limit=SESSIONS, everywhere=ask.everywhere),
+        "open_sessions": list_sessions(ask.memory, limit=SESSIONS, everywhere=ask.everywhere, only_open=True),
         "brief": brief_of(ask.memory),
         "changes": lines_of(ask, changes.items[:CHANGES]),
         "changed": len(changes.items),

@@ -4,12 +4,15 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any, get_args
+from urllib.parse import quote
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.freshness import badge
+from holdfast.hosts.web.pages.code import tracked
 from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
@@ -20,8 +23,10 @@ from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import vitals_of
 from holdfast.verbs.records.read import browse, facets, known_on, latest, ordered
 from holdfast.verbs.search.recall import recall
+from holdfast.verbs.sessions.session import list_sessions, session_agents
 
 LIMIT, PAGE, TITLES = 30, 40, 8
+MOST_PLACES, MOST_SESSIONS = 4, 500  # of a sort in the palette, and sessions whose titles are compared
 MOST_SORTED = 500
 COLUMNS = "id kind title body scopes tags anchors state confidence created_at updated_at".split()
 STATES = ("active", "pending", "held", "retired")
@@ -228,15 +233,38 @@ def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list
 
 
 def titles(ask: Ask) -> Response:
-    """Return the memories that fit some words best, as titles with ids: for the palette, and for fields that name a memory."""
-    text = ask.text("q")[:200]
+    """Return what fits some words best, as titles with ids: memories; for the palette also files, folders, sessions and agents."""
+    text, places = ask.text("q")[:200], ask.text("places").split()
     query = Query(text=text, everywhere=ask.everywhere, limit=TITLES, words_only=True, mode="exploratory")
     records = [hit.record for hit in recall(ask.memory, query, surface=False).hits] if query.text else []
     found = [
         {"id": one.id, "kind": one.kind, "title": one.title, "url": render.address(ask, f"/r/{one.id}")}
         for one in records
     ]
-    return JSONResponse({"found": found})
+    return JSONResponse({"found": [*(one for sort in places for one in _places(ask, sort, text.lower())), *found]})
+
+
+def _places(ask: Ask, sort: str, text: str) -> list[dict[str, str]]:
+    """Return the files, folders, sessions or agents whose names have a text, the shortest names first."""
+    if sort in ("file", "folder"):
+        files = tracked(ask)
+        names = files if sort == "file" else {str(folder) for file in files for folder in PurePosixPath(file).parents}
+        pairs = [(name, name) for name in names if name != "."]
+    elif sort == "session":
+        sessions = list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
+        pairs = [(one.id, one.title) for one in sessions if one.title]
+    else:
+        pairs = [(name, name) for name in session_agents(ask.memory, everywhere=ask.everywhere)]
+    near = sorted((pair for pair in pairs if text in pair[1].lower()), key=lambda pair: (len(pair[1]), pair))[
+        :MOST_PLACES
+    ]
+    where = {"file": "/file?path=", "folder": "/map?folder=", "session": "/sessions/", "agent": "/sessions?client="}[
+        sort
+    ]
+    return [
+        {"id": id_, "kind": sort, "title": title, "url": render.address(ask, where + quote(id_, safe=""))}
+        for id_, title in near
+    ]
 
 
 facets_part = render.Page(

@@ -121,7 +121,7 @@ def _row(ask: Ask, item: Item) -> Row:
         waits = item.record.state == "pending" and item.sort == "pending"
         until = days_before(item.record.created_at, -ask.memory.config.pending_days) if waits else ""
         return Row(item=item, until=until)
-    cited = cited_by(home_of(ask, item.record), item.record)
+    cited = cited_by(home_of(ask, item.record), item.record, item.judged)
     shown = tuple(one for one in cited if one.state in ("changed", "missing"))
     removed = (word for one in shown for text in _REMOVED.findall(one.difference or "") for word in _WORD.findall(text))
     stands = set(_WORD.findall(item.record.text))
