@@ -289,13 +289,11 @@ class Claude(http.MockTransport):  # type: ignore[misc]
 
     def results(self) -> list[tuple[str, bool]]:
         """Return the tool results that were sent, and whether each is an error."""
-        blocks = [
-            block
-            for message in self.got[-1]["messages"]
-            for block in message["content"]
-            if message["role"] == "user" and isinstance(block, dict)
-        ]
-        return [(block["content"], block.get("is_error", False)) for block in blocks if block["type"] == "tool_result"]
+        messages = [message for sent in self.got for message in sent["messages"] if message["role"] == "user"]
+        blocks = [block for message in messages for block in message["content"] if isinstance(block, dict)]
+        # SDKs of the first major version send everything again with each request.
+        results = {block["tool_use_id"]: block for block in blocks if block["type"] == "tool_result"}.values()
+        return [(block["content"], block.get("is_error", False)) for block in results]
 
 
 ASK: dict[str, Any] = {
