@@ -9,17 +9,22 @@ a program in Python that runs instead.
 import atexit
 import gc
 import importlib
+import io
 import json
 import os
 import pkgutil
 import signal
 import socket
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import holdfast
+from holdfast.hosts.cli.main import _run as run_command
 
 ENTRY = "from holdfast.hosts.cli.entry import main; main()"
-# Programs, servers, and what needs numpy or other projects' packages.
+# Programs, and what needs other projects' packages or starts threads; numpy has one, as `holdfast.compose` says.
 LEFT_OUT = (
     "holdfast.__main__",
     "holdfast.adapters.embedders.",
@@ -27,6 +32,12 @@ LEFT_OUT = (
     "holdfast.integrations.",
 )
 SERVERS = ("holdfast.hosts.mcp.http", "holdfast.hosts.server.", "holdfast.hosts.web.")
+
+WARMING = (
+    "remember|--kind|preference|--source|inferred|The user likes short answers.",
+    *("remember|--json|Deploys run from the main branch.", "recall|main branch", "recall|--json|main branch", "list"),
+    *("list|--json", "status", "status|--json", "review|list", "session|start", "session|list", "brief", "config"),
+)
 
 
 def serve(requests: socket.socket) -> None:
@@ -80,8 +91,24 @@ def _preload(kind: str) -> None:
             importlib.import_module(found.name)
     if kind == "servers":
         importlib.import_module("uvicorn")
-    assert "numpy" not in sys.modules
+    _warm()
+    importlib.import_module("numpy")
+    tasks = Path("/proc/self/task")
+    assert not tasks.exists() or len(list(tasks.iterdir())) == 1
     gc.freeze()
+
+
+def _warm() -> None:
+    """Run a few commands here, for what the first of its kind imports and compiles: templates, patterns, colours."""
+    before, folder = dict(os.environ), Path.cwd()
+    with TemporaryDirectory() as home, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as said:
+        os.chdir(home)
+        os.environ.update(HOME=home, HOLDFAST_HOME=f"{home}/store", HOLDFAST_EMBEDDER="none", HOLDFAST_STARTERS="false")
+        for words in WARMING:
+            assert run_command(words.split("|")) == 0, (words, said.getvalue())
+        os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(before)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,7 @@ def built(entry: Entry, **settings: Any) -> click.Command:
         defined.help, defined.epilog = settings["help"], settings["epilog"]
         return defined
     taken = {one.name: one for one in parameters_of(defined.function) if one.name != "memory"}
+    assert entry.parameters.keys() <= taken.keys(), f"{entry.path} has no such parameter"
     if entry.page:
         taken = {name: taken[name] for name in entry.parameters}
 

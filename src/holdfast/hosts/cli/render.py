@@ -439,14 +439,17 @@ def draw(text: str, *, error: bool = False) -> None:
 
 @contextmanager
 def progress(label: str, total: int | None, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
-    """Yield a function that updates a progress bar on stderr (done, and the total if it was not known); nothing is drawn for programs."""
+    """Yield a function that updates a progress bar on stderr: what is done, the total if it was not known, and another label.
+
+    Nothing is drawn for programs.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     out = console(error=True)
     with Progress(*columns, console=out, disable=quiet or is_plain() or not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda done, of=None: bar.update(task, completed=done, total=of or total)
+        yield lambda done, of=None, what=label: bar.update(task, completed=done, total=of or total, description=what)
 
 
 @contextmanager

@@ -69,23 +69,13 @@ def _sync_files(memory: Memory, name: str, agree: Agree, put_back: bool, dry_run
         return sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
 
 
-@command(json=False, page="replicas")
+@command(page="replicas")
 def replica_command(memory: Memory) -> list[dict[str, object]]:
     """Turn replicas on or off; without a command, show their state. All are off at first."""
-    return _states(memory)
-
-
-@command(page="replicas")
-def status_command(memory: Memory) -> list[dict[str, object]]:
-    """Show the replicas, which are on, and what is not synced yet."""
-    return _states(memory)
-
-
-def _states(memory: Memory) -> list[dict[str, object]]:
-    rows = [{"name": name, "on": is_on(memory, name), "what": what} for name, what in REPLICAS.items()]
-    for row in rows:
-        if row["on"]:
-            row["waiting"] = _unsynced(memory, str(row["name"]))
+    rows: list[dict[str, object]] = []
+    for name, what in REPLICAS.items():
+        row: dict[str, object] = {"name": name, "on": is_on(memory, name), "what": what}
+        rows.append(row | {"waiting": _unsynced(memory, name)} if row["on"] else row)
     return rows
 
 

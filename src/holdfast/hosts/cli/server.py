@@ -1,14 +1,12 @@
 """Commands of `holdfast server`: one memory for a team, its users and their keys."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from holdfast.hosts.cli.command import Result, command, opened, settings
-from holdfast.hosts.cli.render import page, say
+from holdfast.hosts.cli.command import Result, command, settings
+from holdfast.hosts.cli.render import page
 from holdfast.hosts.cli.serve import Surfaces
 from holdfast.model.access import Key, Role
 from holdfast.model.errors import MissingPackage, Unreachable
@@ -45,68 +43,61 @@ def run_command(
     serve(settings(), names, host=host, port=port, limits=limits, announce=announce)
 
 
-@contextmanager
-def _store() -> Iterator[Memory]:
-    """Open the team's store itself: access is never decided on a local copy."""
-    with opened() as memory:
-        if memory.apart:
-            raise Unreachable
-        yield memory
+def _team(memory: Memory) -> Memory:
+    """Return the team's store itself: access is never decided on a local copy."""
+    if memory.apart:
+        raise Unreachable
+    return memory
 
 
 @command(json=False)
-def user_add_command(name: str) -> None:
+def user_add_command(memory: Memory, name: str) -> Result:
     """Add a user."""
-    with _store() as memory:
-        access.add_user(memory, name)
-    say(f"Added {name}. `holdfast server key add {name} --project …` creates a key for them.")
+    access.add_user(_team(memory), name)
+    return None, f"Added {name}. `holdfast server key add {name} --project …` creates a key for them."
 
 
 @command(page="users")
-def user_list_command() -> list[dict[str, Any]]:
+def user_list_command(memory: Memory) -> list[dict[str, Any]]:
     """List the users and the number of their valid keys."""
-    with _store() as memory:
-        users = access.list_users(memory)
-    return [{"name": name, "created_at": added, "keys": working} for name, added, working in users]
+    names = ("name", "created_at", "keys")
+    return [dict(zip(names, user, strict=True)) for user in access.list_users(_team(memory))]
 
 
 @command(json=False)
-def user_remove_command(name: str) -> None:
+def user_remove_command(memory: Memory, name: str) -> Result:
     """Remove a user and revoke their keys; what they wrote stays."""
-    with _store() as memory:
-        access.remove_user(memory, name)
-    click.echo(f"Removed {name}; their keys are revoked.")
+    access.remove_user(_team(memory), name)
+    return None, f"Removed {name}; their keys are revoked."
 
 
 @command()
-def key_add_command(user: str, *, projects: tuple[str, ...], role: Role = "write", days: int = 0) -> Result:
+def key_add_command(
+    memory: Memory, user: str, *, projects: tuple[str, ...], role: Role = "write", days: int = 0
+) -> Result:
     """Create a key for a user, and print it once."""
-    with _store() as memory:
-        return _new(*access.issue(memory, user, projects, role, days))
+    return _new(*access.issue(_team(memory), user, projects, role, days))
 
 
 @command(page="keys")
-def key_list_command(user: str = "") -> list[dict[str, Any]]:
+def key_list_command(memory: Memory, user: str = "") -> list[dict[str, Any]]:
     """List keys: owner, projects, and last use."""
-    with _store() as memory:
-        keys, now = access.list_keys(memory, user), memory.clock.now()
+    keys, now = access.list_keys(_team(memory), user), memory.clock.now()
     known = [{name: value for name, value in asdict(key).items() if name != "hash"} for key in keys]
     return [row | {"state": access.why_not(key, now) or "works"} for row, key in zip(known, keys, strict=True)]
 
 
 @command()
-def rotate_command(id: str, *, grace_days: int = 0) -> Result:
+def rotate_command(memory: Memory, id: str, *, grace_days: int = 0) -> Result:
     """Replace a key by a new one with the same access."""
-    with _store() as memory:
-        return _new(*access.rotate(memory, id, grace_days=grace_days))
+    return _new(*access.rotate(_team(memory), id, grace_days=grace_days))
 
 
 @command(json=False)
-def revoke_command(id: str) -> None:
+def revoke_command(memory: Memory, id: str) -> Result:
     """Revoke a key."""
-    with _store() as memory:
-        key = access.revoke(memory, id)
-    click.echo(f"Revoked {key.id} of {key.owner}.")
+    key = access.revoke(_team(memory), id)
+    return None, f"Revoked {key.id} of {key.owner}."
 
 
 def _new(secret: str, key: Key) -> Result:

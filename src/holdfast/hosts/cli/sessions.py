@@ -131,26 +131,14 @@ def brief_command(
 
         steps = simulate(memory, for_, branch=branch, at=as_of)
         return steps, page("simulated", steps)
-    if not plan:
-        return _session_brief(memory)
-    plan_brief = brief(memory, " ".join(plan), form=form, budget=budget or 0)
-    return plan_brief, plan_brief.text
-
-
-@command()
-def opening_command(memory: Memory) -> Result:
-    """Print the brief that a session of this project starts with: another name of `holdfast brief`."""
-    return _session_brief(memory)
-
-
-def _session_brief(memory: Memory) -> Result:
+    if plan:
+        plan_brief = brief(memory, " ".join(plan), form=form, budget=budget or 0)
+        return plan_brief, plan_brief.text
     started = brief_of(memory)
     if started.text:  # printed as an agent gets it: stored text was fenced when the brief was made
         return started, lambda: print(wrapped(started.text))
-    return (
-        started,
-        'The brief is empty: nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.',
-    )
+    nothing = 'nothing is stored for this project yet (holdfast remember "…"), or `inject` is off.'
+    return started, f"The brief is empty: {nothing}"
 
 
 @command()

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
 
     from holdfast.verbs.memory import Memory
 
-OFFERED = 50  # most memories to offer
+OFFERED = 50  # most words to offer
 LONGEST_STDIN = 1_000_000
-Offers = Callable[[click.Context, str], Iterable[tuple[str, str | None]]]
+Offers = Callable[[click.Context], Iterable[tuple[str, str | None]]]
 
 
 class Offering(click.types.StringParamType):
@@ -33,8 +35,9 @@ class Offering(click.types.StringParamType):
         from click.shell_completion import CompletionItem  # only needed for completion
 
         del param
-        offers = self.offers(ctx, incomplete) if self.offers else ()
-        return [CompletionItem(word, help=meaning) for word, meaning in offers]
+        offers = self.offers(ctx) if self.offers else ()
+        begun = ((word, meaning) for word, meaning in offers if word.lower().startswith(incomplete.lower()))
+        return [CompletionItem(word, help=meaning) for word, meaning in islice(begun, OFFERED)]
 
 
 class Date(Offering):
@@ -47,7 +50,7 @@ class Date(Offering):
         return moment_of(str(super().convert(value, param, ctx)), datetime.now(UTC).isoformat())
 
 
-def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+def _memories(ctx: click.Context) -> Iterator[tuple[str, str]]:
     """Yield the latest memories of this project by id, with their titles."""
     from holdfast.model.ids import short
     from holdfast.model.query import Query
@@ -56,35 +59,27 @@ def _memories(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
     if memory := _quietly_opened(ctx):
         with memory:
             page = browse(memory, Query.of(limit=1000), states=("active", "pending", "retired"))
-        records = [entry.record for entry in page.entries if short(entry.record.id).startswith(incomplete.upper())]
-        yield from ((short(record.id), record.title) for record in records[:OFFERED])
+        yield from ((short(entry.record.id), entry.record.title) for entry in page.entries)
 
 
-def _scopes(ctx: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
+def _scopes(ctx: click.Context) -> Iterator[tuple[str, None]]:
     """Yield the scopes in use."""
     from holdfast.verbs.records.read import list_scopes
 
     if memory := _quietly_opened(ctx):
         with memory:
-            yield from ((scope, None) for scope in list_scopes(memory) if scope.startswith(incomplete))
+            yield from ((scope, None) for scope in list_scopes(memory))
 
 
-def _kinds(_: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
-    from holdfast.model.kinds import KINDS
-
-    return ((kind, None) for kind in KINDS if kind.startswith(incomplete))
-
-
-def _relations(_: click.Context, incomplete: str) -> Iterator[tuple[str, None]]:
-    from holdfast.model.record import RELATIONS
-
-    return ((relation, None) for relation in RELATIONS if relation.startswith(incomplete))
+def _named(module: str, name: str) -> Offers:
+    """Return the names in a table of a module."""
+    return lambda _: dict.fromkeys(getattr(import_module(module), name)).items()
 
 
-def _clients(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+def _clients(_: click.Context) -> Iterator[tuple[str, str]]:
     from holdfast.hosts.setup.clients import CLIENTS
 
-    return ((client.name, client.title) for client in CLIENTS if client.name.startswith(incomplete))
+    return ((client.name, client.title) for client in CLIENTS)
 
 
 def _quietly_opened(ctx: click.Context) -> "Memory | None":
@@ -104,9 +99,9 @@ def _quietly_opened(ctx: click.Context) -> "Memory | None":
 DATE = Date("date")
 FORMS: dict[str, Any] = {
     "memory": Offering("id", _memories),
-    "kind": Offering("kind", _kinds),
+    "kind": Offering("kind", _named("holdfast.model.kinds", "KINDS")),
     "scope": Offering("scope", _scopes),
-    "relation": Offering("relation", _relations),
+    "relation": Offering("relation", _named("holdfast.model.record", "RELATIONS")),
     "client": Offering("name", _clients),
     "date": DATE,
     "path": click.Path(path_type=Path, allow_dash=True),

@@ -9,7 +9,7 @@ from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.digest import Work, digest, pieces
 from holdfast.policy.activity.turns import Turn, turns
-from holdfast.policy.language.cues import CUES
+from holdfast.policy.language.cues import CUES, cues_of
 from holdfast.policy.language.headlines import TITLE, answer_of, finding_of, joined, one_line, subject_of
 from holdfast.policy.language.reading import SentenceReader
 
@@ -24,32 +24,11 @@ CONCEPTS: Mapping[str, tuple[str, ...]] = {
     "discovery": ("how-it-works",),
     "decision": ("why-it-exists", "trade-off"),
 }
-_BY_COMMIT: Mapping[str, str] = {
-    **dict.fromkeys("fix hotfix bugfix".split(), "bugfix"),
-    **dict.fromkeys("feat feature".split(), "feature"),
-    **dict.fromkeys("refactor perf".split(), "refactor"),
-    **dict.fromkeys("docs chore style ci build test tests deps release revert".split(), "change"),
-}
+_CUES = cues_of(__file__)
+_SAYS = {name: lazy(text) for name, text in _CUES["observe"].items()}
+_BY_COMMIT = {word: kind for kind, words in _CUES["commits"].items() for word in words.split()}
 _BY_WORD = tuple(
     (kind, lazy(rf"\b(?:{CUES[kind]})\b", re.IGNORECASE)) for kind in ("bugfix", "refactor", "change", "feature")
-)
-_QUESTION = lazy(
-    r"(?:why|how|what|which|where|who|when|is|are|does|do|did|was|were|can|has|have)\b|.*\?$", re.IGNORECASE
-)
-_ASIDE = lazy(
-    r"(?:^|/)(?:docs?|\.github|\.vscode|tests?|__tests__|spec|fixtures)/|"
-    r"(?:^|/)(?:test_[^/]*|[^/]*_test\.\w+|[^/]*\.(?:test|spec)\.\w+|README[^/]*|CHANGELOG[^/]*|LICENSE|Makefile|justfile|Dockerfile[^/]*)$|"
-    r"\.(?:md|rst|txt|toml|ya?ml|json|lock|ini|cfg|env[\w.]*|gitignore)$",
-    re.IGNORECASE,
-)
-
-
-_NAMED = re.compile(
-    r"^[ \t]*(?:export |default |public |private |static |async |pub |abstract )*"
-    r"(?:def|class|function|func|fn|struct|interface|enum|trait|module|type)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w+)|"
-    r"^[ \t]*(?:export )?(?:const|let|var)\s+([A-Za-z_]\w+)\s*=\s*(?:async )?(?:\(|function|\w+ =>)|"
-    r"^create (?:table|index|view)(?: if not exists)?\s+(\w+)",
-    re.MULTILINE | re.IGNORECASE,
 )
 _DID = {"create": "Created", "edit": "Changed", "delete": "Deleted"}
 
@@ -104,7 +83,7 @@ def title_of(work: Work, kind: str) -> str:
 
 def is_question(request: str) -> bool:
     """True if a request asks for an answer rather than for a change."""
-    return bool(_QUESTION.match(request))
+    return bool(_SAYS["question"].match(request))
 
 
 def type_of(work: Work) -> str:
@@ -113,7 +92,7 @@ def type_of(work: Work) -> str:
     if not (work.changes or work.commits or acted):
         return "decision" if any(signal.kind == "decision" for signal in work.signals) else "discovery"
     kind = _stated_type(work)
-    if kind == "feature" and work.modified and all(_ASIDE.search(path) for path in work.modified):
+    if kind == "feature" and work.modified and all(_SAYS["aside"].search(path) for path in work.modified):
         return "change"  # tests, docs and settings are not features
     return kind
 
@@ -121,7 +100,7 @@ def type_of(work: Work) -> str:
 def _stated_type(work: Work) -> str:
     """Return the type that the commit, request, checks, answer or files indicate, in this order."""
     subjects = (subject_of(commit.subject) for commit in work.commits)
-    creates_code = any(change.how == "create" and not _ASIDE.search(change.path) for change in work.changes)
+    creates_code = any(change.how == "create" and not _SAYS["aside"].search(change.path) for change in work.changes)
     types = (
         *(_BY_COMMIT.get(prefix) or _type_by_words(subject) for subject, prefix in subjects),
         _type_by_words(work.request),
@@ -213,7 +192,7 @@ def facts_of(work: Work) -> list[str]:
     for path in dict.fromkeys(change.path for change in work.changes):
         edits = [change for change in work.changes if change.path == path]
         before, after = (
-            dict.fromkeys(name for groups in _NAMED.findall("\n".join(texts)) for name in groups if name)
+            dict.fromkeys(name for groups in _SAYS["named"].findall("\n".join(texts)) for name in groups if name)
             for texts in ([change.before for change in edits], [change.after for change in edits])
         )
         named = {"adds": after.keys() - before.keys(), "removes": before.keys() - after.keys()}

@@ -67,7 +67,7 @@ def alias(entry: Entry) -> click.Command:
         run(*ours)
 
     ours = f"This is `holdfast {entry.module[1:]}`, and takes its options too."
-    return passing(pass_on, entry.path.split()[-1], help=f"{entry.line}\n\n{ours}")
+    return passing(pass_on, entry.path.split()[-1], help=f"{entry.line}\n\n{ours}", epilog=entry.epilog)
 
 
 def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -2,20 +2,18 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from holdfast.compose import open_memory
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import keep_out_of_git, store_folder
 from holdfast.compose.team import grant, move_store
 from holdfast.hosts.cli.command import Result, command, declined, settings
-from holdfast.hosts.cli.render import agreed, console, local, page, working
+from holdfast.hosts.cli.render import agreed, local, page, progress, working
 from holdfast.model.errors import Invalid, NotFound, StoreBusy
 from holdfast.model.files import FILE
 from holdfast.model.text import counted
@@ -117,27 +115,12 @@ def migrate_command(
     if bool(to) == bool(from_):
         raise Invalid("Pass either --to or --from.", hint="Each takes a postgresql:// URL or a folder.")
     config = settings().config
-    with _progress(quiet=as_json) as shown:
-        home = store_folder(config, Path.cwd())
-        moved = move_store(config, home, target=to or "", source=from_ or "", progress=shown)
+    with progress("opening", None, quiet=as_json) as shown:
+        home, ends = store_folder(config, Path.cwd()), {"target": to or "", "source": from_ or ""}
+        moved = move_store(config, home, **ends, progress=lambda what, done, total: shown(done, total, what))
     amounts = [counted(moved.events, "event"), counted(moved.records, "memory"), counted(moved.vectors, "vector")]
     lines = [f"Moved: {', '.join(amounts)}.", f"Both journals have the hash {moved.hash[:16]}…."]
     if to:
         name = "HOLDFAST_DATABASE" if "://" in to else "HOLDFAST_HOME"
         lines.append(f"Set database to use it from now on: {name}={to}")
     return moved, "\n".join(lines)
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Show a bar for each table that is copied."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(error=True), disable=quiet, transient=True) as bar:
-        tasks = {"": bar.add_task("opening", total=None)}
-
-        def show_progress(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
-
-        yield show_progress
