@@ -22,7 +22,7 @@ from holdfast.engine.journal import (
 from holdfast.engine.views import Batch, Entry, View, recreate
 from holdfast.engine.views.labels import labels, private_owners
 from holdfast.engine.views.links import links
-from holdfast.engine.views.records import BESIDE, MEMORIES, PROJECT_BITS, by_ids, homes_of, records, span
+from holdfast.engine.views.records import BESIDE, MEMORIES, NUMBERS, PROJECT_BITS, by_ids, homes_of, records, span
 from holdfast.engine.views.sessions import rebuild_row, sessions
 from holdfast.engine.views.signals import heat, steps, touches, trusts
 from holdfast.engine.views.usage import usage
@@ -231,12 +231,11 @@ class Store(Journal):
 
     def _number(self, ids: Sequence[str], name: str) -> dict[str, int]:
         """Assign local numbers to new records of a project; a number never changes."""
-        home = self.project_number(name, make=True)
+        ((home, last),) = self.sizes([name]).items()
+        home = home if home >= 0 else self.project_number(name, make=True)
         given = {"home": home, "n": len(ids)}
         self.db.execute("update projects set records = records + :n where number = :home", given)
-        last = int(value(self.db, "select records from projects where number = :home", {"home": home}))
-        first = (home << PROJECT_BITS) + last - len(ids) + 1
-        numbers = {one: first + place for place, one in enumerate(ids)}
+        numbers = {one: number for number, one in enumerate(ids, start=(home << PROJECT_BITS) + last + 1)}
         insert(self.db, "entries", [{"number": number, "id": one} for one, number in numbers.items()])
         return numbers
 
@@ -280,7 +279,8 @@ class Store(Journal):
         """Return how many records these projects ever had together; None means all projects."""
         if projects is None:
             return int(value(self.db, "select coalesce(sum(records), 0) from projects"))
-        return sum(int(value(self.db, "select records from projects where number = :n", {"n": n})) for n in projects)
+        sql = f"select coalesce(sum(records), 0) from projects where number in ({NUMBERS})"
+        return int(value(self.db, sql, {"numbers": list(projects)}))
 
     def folded(self, about: str) -> Record | None:
         """Return the record folded from its events, without reading any view; None if there are none."""
