@@ -170,7 +170,7 @@ def test_one_command_replaces_a_system_and_imports_its_data(
     here = replace(place, machine=replace(place.machine, home=own_home, project=project))
     for template, content, _ in (ROWS[0], ROWS[1], ROWS[5]):
         written(here, template, content)
-    lesson = {"id": "a1", "learning_type": "scar", "title": "Never skip migrations", "severity": "high"}
+    lesson: dict[str, Any] = {"id": "a1", "learning_type": "scar", "title": "Never skip migrations", "severity": "high"}
     lesson |= {
         "description": "It broke checkout.",
         "counter_arguments": ["one", "two"],
