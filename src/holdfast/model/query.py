@@ -36,8 +36,7 @@ class Query:
     everywhere: Annotated[bool, Asked("All projects.", "All projects.")] = False
     kinds: Annotated[tuple[str, ...], Asked("Only this kind.", form="kind")] = ()
     scopes: Annotated[
-        tuple[str, ...],
-        Asked("Only this scope and those nested in it.", "With those nested in them.", form="scope"),
+        tuple[str, ...], Asked("Only this scope and those nested in it.", "With those nested in them.", form="scope")
     ] = ()
     any_scopes: tuple[str, ...] = ()
     without_scopes: tuple[str, ...] = ()

@@ -116,8 +116,7 @@ class Draft:
         ),
     ] = field(default_factory=dict)
     scopes: Annotated[
-        tuple[str, ...],
-        Asked("A scope such as tools or projects:shop.", "As tools or projects:shop.", form="scope"),
+        tuple[str, ...], Asked("A scope such as tools or projects:shop.", "As tools or projects:shop.", form="scope")
     ] = ()
     tags: Annotated[tuple[str, ...], Asked("A tag.")] = ()
     project: Annotated[str | None, Asked("Another project than the current one.")] = None

@@ -140,10 +140,7 @@ def _event(entry: Entry, spans: dict[str, tuple[str, str]], passed: Counter[str]
         data = {"outcome": text(row.get("outcome")), "note": text(row.get("note")), "imported": rest(row, used)}
         yield ForeignEvent(key=key, verb="used", of=of, at=at, by=by, data=data, where=where)
     else:
-        data = {
-            "query": text(row.get("query")),
-            "imported": rest(row, ("ts", "session", "returned", "id", "query")),
-        }
+        data = {"query": text(row.get("query")), "imported": rest(row, ("ts", "session", "returned", "id", "query"))}
         yield ForeignEvent(key=key, verb="surfaced", of=of, at=at, by=by, data=data, where=where)
 
 

@@ -77,10 +77,7 @@ _SESSION = frozenset(
 )
 _PROMPT = _COUNTS | {"content_session_id", "prompt_text", "created_at", "created_at_epoch", "session_db_id"}
 _READ = frozenset("sdk_sessions observations session_summaries user_prompts schema_versions".split())
-_LEFT_OUT = {
-    "tool_uses": "raw input and output of tools",
-    "pending_messages": "work queued in claude-mem",
-}
+_LEFT_OUT = {"tool_uses": "raw input and output of tools", "pending_messages": "work queued in claude-mem"}
 
 
 @dataclass(slots=True, kw_only=True)

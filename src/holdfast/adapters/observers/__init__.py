@@ -98,10 +98,7 @@ class OpenAIObserver:
 
     def ask(self, question: Question) -> Reply:
         """Ask the model and return its reply."""
-        messages = [
-            {"role": "system", "content": question.instructions},
-            {"role": "user", "content": question.text},
-        ]
+        messages = [{"role": "system", "content": question.instructions}, {"role": "user", "content": question.text}]
         body = {"model": self.model, self._most: question.most_tokens, "messages": messages}
         value = post(self._url, body, self._headers, seconds=self._seconds)
         if not isinstance(value, dict):

@@ -15,15 +15,7 @@ from holdfast.engine.journal import COLUMNS, event_of
 from holdfast.engine.recovery.copy_store import fill
 from holdfast.engine.sqlite import APPLICATION_ID, PROGRAMS, SQLite, translated
 from holdfast.engine.store import Store, open_store
-from holdfast.model.errors import (
-    Conflict,
-    NotAStore,
-    NotFound,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreUnwritable,
-)
+from holdfast.model.errors import Conflict, NotAStore, NotFound, StoreBusy, StoreCorrupt, StoreError, StoreUnwritable
 from holdfast.model.event import Event
 from holdfast.model.files import read_regular
 

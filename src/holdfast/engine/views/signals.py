@@ -67,10 +67,8 @@ def touches(db: Database, batch: Batch) -> None:
     rows = [{"id": event.about, "touches": 1, "last_at": event.at} for event in made]
     insert(db, "touches", rows, replacing="id", adding="touches", latest="last_at")
     taken_back = [event for event in events if "withdraws" in event.data]
-    db.many(
-        _WITHDRAW,
-        [{"id": one.about, **{key: str(one.data.get(key, "")) for key in ("at", "last_at")}} for one in taken_back],
-    )
+    times = ({key: str(event.data.get(key, "")) for key in ("at", "last_at")} for event in taken_back)
+    db.many(_WITHDRAW, [{"id": event.about, **at} for event, at in zip(taken_back, times, strict=True)])
 
 
 _WITHDRAW = """
@@ -144,16 +142,11 @@ def heat(db: Database, batch: Batch) -> None:
     reasons = ", ".join(f"'{reason}'" for reason in HEATED_BECAUSE)
     erased = [{"id": entry.record.id} for entry in batch.erased]
     db.many(f"update heat set why = '' where id = :id and why not in ({reasons})", erased)
-    heated, counts = batch.verbs("heated"), Counter[str]()
-    moves = list[dict[str, object]]()
-    for event in heated:
-        hot, pinned, why = (
-            event.data.get("hot") is True,
-            event.data.get("pinned") is True,
-            str(event.data.get("why", "")),
-        )
+    counts, moves = Counter[str](), list[dict[str, object]]()
+    for event in batch.verbs("heated"):
+        hot, why = event.data.get("hot") is True, str(event.data.get("why", ""))
         row = {"id": event.about, "at": event.at, "why": why, "event": event.id}
-        moves.append({**row, "hot": int(hot), "pinned": int(hot and pinned)})
+        moves.append({**row, "hot": int(hot), "pinned": int(hot and event.data.get("pinned") is True)})
         counts[_MOVES.get(why, "promotions" if hot else "demotions")] += 1
     db.many(_HEAT, moves)
     for event in batch.verbs("surfaced"):

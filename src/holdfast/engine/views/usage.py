@@ -91,16 +91,15 @@ def usage(db: Database, batch: Batch) -> None:
     used = [event for event in reported if "withdraws" not in event.data]
     # Opening a record that a recall returned is not a second impression.
     surfaced = [(event, _ids(event)) for event in batch.verbs("surfaced") if event.data.get("how") != "read"]
-    shown = [row for event, ids in surfaced for row in _shown_rows(event, ids)]
     injected = [(event, _ids(event)) for event in batch.verbs("injected")]
-    db.many(_SHOW, [row for event, ids in injected for row in _shown_rows(event, ids)])
-    counts = [_NONE | {"id": one, "injected": 1} for _, ids in injected for one in ids]
+    shown = (("injected", injected), ("surfaced", surfaced))
+    db.many(_SHOW, [row for _, events in shown for event, ids in events for row in _shown_rows(event, ids)])
+    counts = [_NONE | {"id": one, column: 1} for column, events in shown for _, ids in events for one in ids]
     for event in used:
         if event.by.kind != "rule":  # uses observed by a rule do not count
             outcome = str(event.data["outcome"])
             used_at = event.at if outcome in ("applied", "corrected") else ""
             counts.append(_NONE | {"id": event.about, outcome: 1, "last_used_at": used_at})
-    counts += [_NONE | {"id": row["id"], "surfaced": 1} for row in shown]
     uses = [
         {
             "event": event.id,
@@ -120,7 +119,6 @@ def usage(db: Database, batch: Batch) -> None:
         for tokens in [event.data["tokens"] if isinstance(event.data.get("tokens"), int) else 0]
     ]
     insert(db, "costs", costs, replacing="session", adding="recalls empty tokens", latest="at")
-    db.many(_SHOW, shown)
     if withdrawn := [str(event.data["withdraws"]) for event in reported if "withdraws" in event.data]:
         gone = [_NONE | {"id": row[0], row[1]: -1} for row in db.query(_WITHDRAWN, {"events": withdrawn})]
         db.many("delete from uses where event = :event", [{"event": event} for event in withdrawn])

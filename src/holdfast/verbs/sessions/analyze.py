@@ -125,9 +125,10 @@ def reflections(memory: Memory, *, days: float = 30, agent: str = "") -> dict[st
     }
 
 
-def blind_spots(memory: Memory, *, days: float = 30) -> BlindSpots:
-    """Return the scars that are shown in vain."""
-    return blind_among(effects(memory, days=days))
+def blind_spots(memory: Memory, *, days: float = 30, agent: str = "") -> BlindSpots:
+    """Return the scars that are shown in vain, to all agents or to one."""
+    own = {session.id for session in _recent(memory, days, agent)} if agent else None
+    return blind_among(effects(memory, days=days, sessions=own))
 
 
 def blind_among(scar_effects: Sequence[Effect]) -> BlindSpots:

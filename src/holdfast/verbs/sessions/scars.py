@@ -5,7 +5,7 @@ Observations of sub-agents are stored here too, and those that sound like lesson
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -147,13 +147,23 @@ def _each(answers: Iterable[Answer], use: Callable[[Answer], Record]) -> tuple[l
     return taken, problems
 
 
-def effects(memory: Memory, *, days: float = WINDOW_DAYS, ids: Iterable[str] | None = None) -> list[Effect]:
-    """Return the effect of each scar shown recently in this project, most shown first."""
+def effects(
+    memory: Memory,
+    *,
+    days: float = WINDOW_DAYS,
+    ids: Iterable[str] | None = None,
+    sessions: Collection[str] | None = None,
+) -> list[Effect]:
+    """Return the effect of each scar shown recently in this project, or in some of its sessions, most shown first."""
+    store = memory.store
     since, window = days_before(memory.clock.now(), days), days_before(memory.clock.now(), WINDOW_DAYS)
-    shown = Counter(impression.id for impression in usage.shown_since(memory.store, since))
+    impressions = (each for each in usage.shown_since(store, since) if sessions is None or each.session in sessions)
+    shown = Counter(impression.id for impression in impressions)
     wanted = set(shown) if ids is None else set(ids)
     outcomes, recent = defaultdict[str, Counter[str]](Counter), defaultdict[str, list[str]](list)
-    for use in usage.since(memory.store, wanted, min(since, window)):
+    for use in usage.since(store, wanted, min(since, window)):
+        if sessions is not None and use.session not in sessions:
+            continue
         if use.at >= since:
             outcomes[use.id][use.outcome] += 1
         if use.at >= window and use.outcome not in ("succeeded", "failed"):
