@@ -3,26 +3,32 @@
 import gzip
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
 from demo.build import SEED, build, open_demo
+from demo.checkout import history
 from demo.plan import DAY, FULL_DAYS
-from demo.story import DATA
-from holdfast.compose.adapters import embedder_of
+from demo.story import DATA, read_story
+from holdfast.compose.adapters import checkout_of, embedder_of, make_checkout
 from holdfast.engine.recovery.copy_store import raw_rows
 from holdfast.engine.tokens import passages
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
+from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.config import Config
+from holdfast.model.event import event_from_json
+from holdfast.model.fold import fold
 from holdfast.model.ids import instant
 from holdfast.model.ports import Embedder
-from holdfast.verbs.exchange.demo import LEVELS, STORE, VECTORS, key_of
+from holdfast.verbs.exchange.demo import CHECKOUT, LEVELS, STORE, VECTORS, key_of
 from holdfast.verbs.exchange.jsonl import FORMAT, export
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.freshness import snapshot_of
 
 REACH = 4.0  # standard deviations from the centre that the levels of a vector cover
 UNTIL = 1_785_161_600.0  # 2026-07-27: any fixed time works, since loading shifts all times
@@ -37,7 +43,7 @@ def main() -> None:
             embedder = embedder_of(Config())
             assert embedder is not None
             vectors = packed_vectors(embedder, texts_of(memory))
-    for path, content in ((STORE, store), (VECTORS, vectors)):
+    for path, content in ((STORE, store), (VECTORS, vectors), (CHECKOUT, history(read_story(), UNTIL))):
         path.write_bytes(gzip.compress(content, mtime=0))
         print(f"{path.name}: {path.stat().st_size:,} bytes")
 
@@ -45,7 +51,23 @@ def main() -> None:
 def lines_of(memory: Memory) -> list[str]:
     """Return the lines of the export of a store that ends at UNTIL."""
     since, until = instant(UNTIL - FULL_DAYS * DAY), instant(UNTIL)
-    return list(demo_lines(memory, since=since, until=until, story=story_hash()))
+    return list(with_code(memory, demo_lines(memory, since=since, until=until, story=story_hash())))
+
+
+def with_code(memory: Memory, lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of an export, what is recorded with what the first version of the code had at the cited places."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-demo-code-") as folder:
+        make_checkout(Path(folder), memory.project, history(read_story(), UNTIL), "main~5")
+        here = replace(memory, checkout=checkout_of(Path(folder)))
+        # In order of time: what hooks injected is noted only when everything else is known.
+        for line in sorted(lines, key=lambda line: str(json.loads(line).get("at") or "~" * ("table" in line[:9]))):
+            value = json.loads(line)
+            if value.get("verb") == "recorded" and value["data"].get("anchors"):
+                record = fold(None, event_from_json(value))
+                if record and (seen := snapshot_of(here, record)):
+                    value["data"]["seen"] = snapshot_to_json(seen)
+                    line = json.dumps(value, ensure_ascii=False)  # noqa: PLW2901
+            yield line
 
 
 def demo_lines(memory: Memory, *, since: str, until: str, story: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from demo.beats import Beat
-from demo.ending import end, write_up
+from demo.ending import end, leave, write_up
 from demo.seat import Seat, by_hand
 from demo.talk import save_talk
 from holdfast.model.query import Query
@@ -39,7 +39,8 @@ def acts_of(seat: Seat) -> list[Act]:
     visit = seat.visit
     if visit.ending == "retroactive":
         return [partial(write_up, seat)]
-    ending: list[Act] = [] if visit.ending == "open" else [partial(end, seat)]
+    closing = leave if visit.ending == "left" else end
+    ending: list[Act] = [] if visit.ending == "open" else [partial(closing, seat)]
     work = _new_work(seat) if visit.part == "first" else _old_work(seat)
     told = [partial(_tell, seat, beat) for beat in visit.beats]
     half = len(work) // 2

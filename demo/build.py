@@ -8,22 +8,26 @@ from random import Random
 
 from demo.acts import Act, acts_of
 from demo.beats import Beat
-from demo.plan import FULL_DAYS, Plan, make_plan
+from demo.plan import DAY, FULL_DAYS, Plan, make_plan
 from demo.seat import Branch, Simulation, by_hand, keep, take_seat
 from demo.story import read_story
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
+from holdfast.engine.views import usage
 from holdfast.model.config import Config
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import FILE
-from holdfast.model.ids import Clock
-from holdfast.verbs.memory import Context, Memory
+from holdfast.model.ids import Clock, instant
+from holdfast.verbs.memory import Context, Memory, find
+from holdfast.verbs.sessions.opening_brief import brief_of
+from holdfast.verbs.sessions.session import list_sessions
 from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.erasing import erase
 
 SEED = 7
 LEAST_DAYS, MOST_DAYS = 5, 730
+INJECTED_DAYS = 14  # before the end, in which hooks were set up
 
 
 @dataclass(slots=True)
@@ -51,6 +55,7 @@ def build(folder: Path, *, until: float, days: float = FULL_DAYS, seed: int = SE
         with memory.store.db.transaction():  # a single one: otherwise most of the time is spent on disk syncs
             _play(_timeline(simulation, plan, seed)[:steps], hand)
         hand.now = until
+        _inject(memory, instant(until - INJECTED_DAYS * DAY))
         _erase(simulation)
 
 
@@ -98,6 +103,21 @@ def _keep_by_hand(simulation: Simulation, beat: Beat, place: int) -> None:
     draft = replace(beat.draft, scopes=(area.scope,)) if area else beat.draft
     if record := keep(simulation, memory, draft):
         simulation.known[beat.key] = record.id
+
+
+def _inject(memory: Memory, since: str) -> None:
+    """Note what hooks injected into the sessions since an instant: the brief, and the scars they then answered."""
+    brief = brief_of(memory)
+    for session in list_sessions(memory, limit=1_000, since=since):
+        scars = [
+            use for use in usage.in_session(memory.store, session.id) if find(memory, use.id).record.kind == "scar"
+        ]
+        given = [(session.started_at, brief.ids, "brief", brief.tokens)]
+        given += [(use.at, (use.id,), "action site", 60) for use in scars]
+        for at, ids, why, tokens in given:
+            data = {"ids": list(ids), "why": why, "tokens": tokens}
+            event = memory.event("injected", session.id, data=data)
+            memory.commit([replace(event, at=at, by=Actor(kind="agent", name=session.agent, session=session.id))])
 
 
 def _erase(simulation: Simulation) -> None:

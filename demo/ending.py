@@ -31,6 +31,12 @@ def end(seat: Seat) -> None:
     _decide_on(seat, closed)
 
 
+def leave(seat: Seat) -> None:
+    """End a session without closing it, as a client does whose window is shut."""
+    session = seat.memory.actor.session
+    seat.memory.commit([seat.memory.event("closed", session, data={"type": "ended", "reason": "exit"})])
+
+
 def write_up(seat: Seat) -> None:
     """Close a session retroactively: none was started."""
     payload = {"title": seat.visit.title, "summary": _summary(seat), "closing_reflection": _reflection(seat)}

@@ -20,8 +20,8 @@ BUSY = (1, 4, 9, 10, 9, 3, 7, 10, 9, 7, 4, 1, 1)
 
 T = TypeVar("T")
 Part = Literal["first", "again", "after"]
-Ending = Literal["standard", "quick", "autonomous", "retroactive", "open"]
-_ENDINGS: dict[Ending, int] = {"standard": 64, "quick": 17, "autonomous": 9, "retroactive": 3, "open": 7}
+Ending = Literal["standard", "quick", "autonomous", "retroactive", "left", "open"]
+_ENDINGS: dict[Ending, int] = {"standard": 64, "quick": 17, "autonomous": 9, "retroactive": 3, "left": 7}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

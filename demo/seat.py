@@ -147,7 +147,7 @@ def take_seat(simulation: Simulation, visit: Visit, chance: Random) -> Seat:
         checkout=branch,
         host=Host(name=place, pid=chance.randrange(2_000, 60_000), parent=chance.randrange(1_000, 2_000)),
     )
-    declares = visit.ending != "open" and chance.random() < DECLARES
+    declares = visit.ending not in ("left", "open") and chance.random() < DECLARES
     return Seat(simulation=simulation, visit=visit, memory=memory, chance=chance, declares=declares)
 
 

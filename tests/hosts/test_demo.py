@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ulid_transform import ulid_to_timestamp
 
-from demo.__main__ import UNTIL, demo_lines, story_hash
+from demo.__main__ import UNTIL, demo_lines, story_hash, with_code
 from demo.build import build, open_demo
 from demo.seat import Branch
 from demo.story import Story, read_story
@@ -222,7 +222,7 @@ def test_what_is_shipped_begins_as_the_generator_begins(shipped: list[str], tmp_
     """The whole story takes the generator 18 seconds; its first tenth, one."""
     build(tmp_path, until=UNTIL, steps=200)
     with open_demo(tmp_path, lambda: UNTIL) as memory:
-        made = list(export(memory))[1:]
+        made = list(with_code(memory, export(memory)))[1:]
     assert len(made) > 300
     assert made == shipped[1 : len(made) + 1], "Run `python3 dev.py demo`."
 

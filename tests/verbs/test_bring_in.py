@@ -242,10 +242,8 @@ def test_a_team_database_takes_it_in_too(database: Callable[[], Database], tmp_p
 
 def test_the_same_words_in_another_project_are_another_memory(memory: Memory) -> None:
     take(memory, foreign("a", "Tests run in CI.", project="billing"), foreign("b", "Tests run in CI."))
-    assert {key: record.project for key, record in all_records(memory).items()} == {
-        "a": "billing",
-        "b": "example.org/acme/shop",
-    }
+    expected = {"a": "billing", "b": "example.org/acme/shop"}
+    assert {key: record.project for key, record in all_records(memory).items()} == expected
 
 
 @pytest.mark.parametrize(
@@ -289,11 +287,8 @@ def test_what_fits_nowhere_is_kept_beside_the_record_and_said(memory: Memory) ->
     assert record.fields == {"keywords": ["one"]}
     assert record.extra["fields"] == {"severity": "URGENT", "why": "x" * 3_000, "mood": "calm"}
     assert (record.scopes, record.tags, record.extra["labels"]) == (("ok:nested",), ("Not A Scope",), ["t" * 200])
-    assert sorted(remark.why for remark in report.asides) == [
-        "its severity does not fit",
-        "its why does not fit",
-        f"the label {'t' * 40!r} does not fit",
-    ]
+    expected = ["its severity does not fit", "its why does not fit", f"the label {'t' * 40!r} does not fit"]
+    assert sorted(remark.why for remark in report.asides) == expected
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,8 @@ def test_merging_keeps_everything_and_recall_gives_one(memory: Memory, time: Tim
     (one,) = proposals(memory).found
     merged = consolidate(memory, one)
     assert merged.body == one.text
-    assert (set(merged.tags), set(merged.scopes), merged.project) == (
-        {"auth", "jwt"},
-        {"api", "security"},
-        first.project,
-    )
+    expected = ({"auth", "jwt"}, {"api", "security"}, first.project)
+    assert (set(merged.tags), set(merged.scopes), merged.project) == expected
     assert {link.target for link in merged.links if link.relation == "supersedes"} == {first.id, second.id, old.id}
     for source in (first, second):
         kept = get(memory, source.id).record

@@ -201,11 +201,8 @@ def test_open_contradictions_tell_how_they_came_about(memory: Memory, time: Time
     compare(memory)
     marked, by_comparison = open_contradictions(memory).found
     assert (marked.older.id, marked.newer.id, marked.marked_by) == (tabs.id, spaces.id, "claude")
-    assert [(moment.record, moment.verb) for moment in marked.timeline] == [
-        (tabs.id, "recorded"),
-        (spaces.id, "recorded"),
-        (spaces.id, "linked"),
-    ]
+    expected = [(tabs.id, "recorded"), (spaces.id, "recorded"), (spaces.id, "linked")]
+    assert [(moment.record, moment.verb) for moment in marked.timeline] == expected
     assert (by_comparison.older.id, by_comparison.newer.id, by_comparison.marked_by) == (
         older.id,
         newer.id,

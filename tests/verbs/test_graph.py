@@ -60,10 +60,8 @@ def said(found: Traversal) -> Said:
 def test_everything_connected_to_an_issue_is_shown(memory: Memory, session: str) -> None:
     found = traverse(memory, "connected_to", "shop-12")
     assert found.nodes == ("Issue: SHOP-12",)
-    assert set(said(found)) == {
-        ("Decision: Use JWT", "created_in", "Issue: SHOP-12"),
-        (session, "created_in", "Issue: SHOP-12"),
-    }
+    expected = {("Decision: Use JWT", "created_in", "Issue: SHOP-12"), (session, "created_in", "Issue: SHOP-12")}
+    assert set(said(found)) == expected
     around = traverse(memory, "connected_to", "Decision: Use JWT", predicate="refines")
     assert said(around) == [("Pattern: Midnight expiry", "refines", "Decision: Use JWT")]
     cut = traverse(memory, "connected_to", "use jwt", limit=1)
@@ -118,10 +116,8 @@ def test_projects_are_counted_apart(memory: Memory) -> None:
     keep(memory.acting_on("example.org/acme/printer"), "Labels are printed at 300 dpi.")
     memory = begin(memory)
     found = projects(memory)
-    assert [(one.name, one.kept, one.sessions) for one in found] == [
-        (memory.project, 2, 1),
-        ("example.org/acme/printer", 1, 0),
-    ]
+    expected = [(memory.project, 2, 1), ("example.org/acme/printer", 1, 0)]
+    assert [(one.name, one.kept, one.sessions) for one in found] == expected
     assert dict(found[0].kinds) == {"fact": 1, "decision": 1}
 
 
@@ -166,10 +162,8 @@ def test_uses_of_one_record_are_told_with_what_was_said(memory: Memory) -> None:
     record = keep(memory, "Refunds go through the ledger.")
     record_use(memory, [record.id], "applied", note="saved an hour")
     record_use(memory, [record.id], "contradicted")
-    assert [(one.outcome, one.said, one.by) for one in uses_of(memory, record.id)] == [
-        ("contradicted", "", "claude"),
-        ("applied", "saved an hour", "claude"),
-    ]
+    expected = [("contradicted", "", "claude"), ("applied", "saved an hour", "claude")]
+    assert [(one.outcome, one.said, one.by) for one in uses_of(memory, record.id)] == expected
 
 
 def test_what_a_session_got_is_listed_with_its_occasion_its_words_and_what_followed(memory: Memory) -> None:

@@ -191,10 +191,8 @@ def test_what_sessions_turn_to_next_is_predicted(memory: Memory, time: Time) -> 
         recall(there, Query(text="login OAuth"))
         note_reading(there, [token.id if number < 3 else billing.id])
     found = predict(memory, login.id, least=0.0)
-    assert [(one.record.id, one.times, round(one.probability, 2)) for one in found] == [
-        (token.id, 3, 0.75),
-        (billing.id, 1, 0.25),
-    ]
+    expected = [(token.id, 3, 0.75), (billing.id, 1, 0.25)]
+    assert [(one.record.id, one.times, round(one.probability, 2)) for one in found] == expected
     assert [one.record.id for one in predict(memory, login.id)] == [token.id]
     assert [one.why for one in warm(memory, login.id)] == ["predicted"]
     time.pass_days(60)

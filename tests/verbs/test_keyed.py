@@ -137,10 +137,8 @@ def test_items_are_found_when_their_kind_is_asked_for(memory: Memory) -> None:
     assert recall(memory, replace(one, everywhere=True)).hits[0].record.id == made[7].id
     assert recall(memory, replace(one, words_only=True)).hits[0].record.id == made[7].id
     assert recall(memory, replace(one, as_of=memory.clock.now())).hits[0].record.id == made[7].id
-    assert {hit.record.kind for hit in recall(memory, replace(one, kinds=("fact", "item"), limit=70)).hits} == {
-        "fact",
-        "item",
-    }
+    expected = {"fact", "item"}
+    assert {hit.record.kind for hit in recall(memory, replace(one, kinds=("fact", "item"), limit=70)).hits} == expected
     for found in (list_records(memory, by_kind), browse(memory, by_kind).entries, latest(memory, by_kind)):
         assert len(found) == len(ITEMS)
     assert list_records(memory, replace(by_kind, everywhere=True)).total == len(ITEMS)

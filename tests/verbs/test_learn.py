@@ -32,14 +32,8 @@ class Repository:
     def git(self, *arguments: str) -> str:
         date = f"2026-03-{1 + self.day:02d}T12:00:00Z"
         names = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in (("NAME", "Ada"), ("EMAIL", "ada@example.org"), ("DATE", date))}  # fmt: skip
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.folder,
-            env={**os.environ, **names},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        command, env = ["git", *arguments], {**os.environ, **names}
+        done = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
     def commit(self, message: str, *files: str, days: int = 1) -> str:
@@ -87,11 +81,8 @@ def test_fixes_of_the_same_file_within_days_may_become_a_scar(
         f"{found.title}.\n- 2026-03-03 {first[:8]} fix: importer skips empty rows of a batch. They ended the loop.\n"
         f"- 2026-03-04 {second[:8]} importer: fix the last rows of a batch.\n(commit {second[:8]}, 2026-03-04)"
     )
-    assert (found.anchors, found.extra["commits"], found.origin.commit) == (
-        ("src/importer.py",),
-        [first, second],
-        second,
-    )
+    expected = (("src/importer.py",), [first, second], second)
+    assert (found.anchors, found.extra["commits"], found.origin.commit) == expected
     assert isinstance(confirm(memory, found.id), Written)
     assert [one.record.id for one in candidates(memory)] == [found.id]
 
@@ -103,11 +94,8 @@ def test_a_revert_tells_what_was_taken_back_and_why(
     repository.day += 1
     repository.git("revert", "--no-edit", "HEAD")
     (found,) = learn(memory, history).kept
-    assert (found.kind, found.title, found.fields["severity"]) == (
-        "observation",
-        "Reverted: Cache product queries",
-        "scar_candidate",
-    )
+    expected = ("observation", "Reverted: Cache product queries", "scar_candidate")
+    assert (found.kind, found.title, found.fields["severity"]) == expected
     assert found.body == (
         "“Cache product queries” was reverted. The commit does not say why.\n"
         f"Original purpose: Halves the load of the database.\n(commit {found.extra['commits'][1][:8]}, 2026-03-03)"

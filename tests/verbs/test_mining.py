@@ -75,12 +75,8 @@ def test_what_is_said_plainly_is_offered_at_once(anywhere: Memory) -> None:
     assert (record.state, record.kind, record.source, record.body) == ("pending", "decision", "mined", PLAIN)
     assert record.by == Actor(kind="rule", name="mining", session="s1")
     seen = record.extra["pattern"]
-    assert {name: seen[name] for name in ("kind", "occurrences", "sessions", "confidence")} == {
-        "kind": "decision",
-        "occurrences": 1,
-        "sessions": 1,
-        "confidence": 0.9,
-    }
+    expected = {"kind": "decision", "occurrences": 1, "sessions": 1, "confidence": 0.9}
+    assert {name: seen[name] for name in ("kind", "occurrences", "sessions", "confidence")} == expected
     assert [one.record.id for one in mined(anywhere)] == [record.id]
 
 

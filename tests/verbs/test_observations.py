@@ -56,12 +56,8 @@ def test_a_record_of_any_kind_has_a_type_concepts_facts_and_files(kept: list[Rec
     assert (concepts_of(scar), concepts_of(seen)) == (["gotcha", "problem-solution"], ["pattern"])
     assert (facts_of(seen), facts_of(decision)) == (["Tokens last 24 hours"], ["rationale: Stateless."])
     assert files_read(scar) == ["db/migrate.py"]
-    assert [touches(seen, path) for path in ("auth.ts", "src/middleware", "middleware/auth.ts", "auth")] == [
-        True,
-        True,
-        True,
-        True,
-    ]
+    expected = [True, True, True, True]
+    assert [touches(seen, path) for path in ("auth.ts", "src/middleware", "middleware/auth.ts", "auth")] == expected
     assert not touches(seen, "uth.ts")
     assert {type_of(Record(id="x", kind=kind)) for kind in ("fact", "preference", "observation")} <= set(TYPES)
 

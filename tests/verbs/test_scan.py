@@ -74,26 +74,16 @@ def one(memory: Memory) -> str:
 def spooled(memory: Memory) -> None:
     spool = Path(str(memory.store.folder)) / "spool"
     spool.mkdir(exist_ok=True)
-    told = {
-        "id": "1",
-        "at": AT,
-        "event": "UserPromptSubmit",
-        "session": f"s {TOKEN}",
-        "text": TOKEN,
-        "given": {TOKEN: TOKEN},
-    }
+    told: dict[str, object] = {"id": "1", "at": AT, "event": "UserPromptSubmit"}
+    told |= {"session": f"s {TOKEN}", "text": TOKEN, "given": {TOKEN: TOKEN}}
     (spool / "1.json").write_text(json.dumps(told))
     drained = drain(memory, spool)
     assert drained.taken + drained.unreadable == 1  # a name with control characters is set aside, without its secrets
 
 
 def exported(memory: Memory) -> list[str]:
-    event = {
-        "id": memory.clock.tick(),
-        "verb": "recorded",
-        "at": AT,
-        "data": {"body": TOKEN, "extra": {TOKEN: [TOKEN]}},
-    }
+    data = {"body": TOKEN, "extra": {TOKEN: [TOKEN]}}
+    event = {"id": memory.clock.tick(), "verb": "recorded", "at": AT, "data": data}
     by = {"kind": "user", "name": TOKEN, "session": TOKEN}
     return ['{"holdfast": "export", "format": 1}', json.dumps({**event, "about": event["id"], "by": by})]
 
@@ -213,16 +203,9 @@ def leaky(memory: Memory) -> list[Event]:
         recorded(clock, "Retired.", pending=True, triggers=[TOKEN]),
         recorded(clock, "Plain, and nothing else."),
     ]
-    session = Event(
-        id=clock.tick(),
-        about="s9",
-        verb="started",
-        at=clock.now(),
-        data={"title": TOKEN, "project": "example.org/acme/shop"},
-    )
-    used = Event(
-        id=clock.tick(), about=events[0].id, verb="used", at=clock.now(), data={"outcome": "applied", "note": TOKEN}
-    )
+    begun, applied = {"title": TOKEN, "project": "example.org/acme/shop"}, {"outcome": "applied", "note": TOKEN}
+    session = Event(id=clock.tick(), about="s9", verb="started", at=clock.now(), data=begun)
+    used = Event(id=clock.tick(), about=events[0].id, verb="used", at=clock.now(), data=applied)
     gone = Event(id=clock.tick(), about=events[4].id, verb="retired", at=clock.now(), data={"reason": TOKEN})
     memory.store.commit([*events, session, used, gone])
     return events

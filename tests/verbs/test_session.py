@@ -177,10 +177,8 @@ def test_the_next_session_is_told_what_the_last_one_left(memory: Memory) -> None
     assert opened.state is not None
     assert opened.state.body == "Auth is half migrated."
     assert opened.rapport == "wants plans first | terse"
-    assert [thread.record.body for thread in opened.threads] == [
-        "Rate limiting needs an implementation",
-        "Write the runbook",
-    ]
+    expected = ["Rate limiting needs an implementation", "Write the runbook"]
+    assert [thread.record.body for thread in opened.threads] == expected
     assert [record.title for record in opened.decisions] == ["Use JWT"]
 
 

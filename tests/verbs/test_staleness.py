@@ -139,9 +139,6 @@ def test_a_curator_sees_what_is_of_no_use(memory: Memory, time: Time) -> None:
     time.pass_days(31)
     found = curated(memory, FACTS)
     assert [record.id for record, *_ in found["cold"]] == [record.id]
-    assert (found["total"], found["checks"], [one["scope"] for one in found["scopes"]]) == (
-        1,
-        {"never": 1, "stale": 0, "fresh": 0},
-        ["tools"],
-    )
+    expected = (1, {"never": 1, "stale": 0, "fresh": 0}, ["tools"])
+    assert (found["total"], found["checks"], [one["scope"] for one in found["scopes"]]) == expected
     assert chores(memory, FACTS)["cold"] == 1

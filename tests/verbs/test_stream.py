@@ -21,15 +21,8 @@ from tests.conftest import Time, keep
 def told(folder: Path, number: int, at: str, event: str, **given: object) -> None:
     """Drop what a hook would."""
     folder.mkdir(exist_ok=True)
-    value = {
-        "id": f"{number:020d}-1",
-        "at": at,
-        "event": event,
-        "session": "s1",
-        "cwd": "/code/shop",
-        "client": "claude-code",
-        **given,
-    }
+    common = {"session": "s1", "cwd": "/code/shop", "client": "claude-code"}
+    value = {"id": f"{number:020d}-1", "at": at, "event": event, **common, **given}
     (folder / f"{number:020d}.json").write_text(json.dumps(value))
 
 
@@ -52,16 +45,8 @@ def busy(memory: Memory, time: Time, spool: Path) -> None:
         time.now += 1
         told(spool, 2 * number, memory.clock.now(), "UserPromptSubmit", text=f"Please look at shelf {number}.")
         time.now += 1
-        told(
-            spool,
-            2 * number + 1,
-            memory.clock.now(),
-            "PostToolUse",
-            tool="Bash",
-            given={"command": f"ls {number}"},
-            result="ok",
-            took_ms=12.5,
-        )
+        ran = {"tool": "Bash", "given": {"command": f"ls {number}"}, "result": "ok", "took_ms": 12.5}
+        told(spool, 2 * number + 1, memory.clock.now(), "PostToolUse", **ran)
         if number % 5 == 0:
             recall(memory, Query(text=f"w{number}x"))
             record_use(memory, [record.id], "applied")
@@ -116,16 +101,8 @@ def test_each_item_says_what_it_is_about(memory: Memory, tmp_path: Path) -> None
     retire(memory, record.id, "it moved")
     memory.commit([memory.event("injected", "s1", data={"ids": [record.id], "why": "action site", "tokens": 40})])
     memory.commit([memory.event("injected", "s1", data={"ids": [record.id], "why": "brief", "tokens": 90})])
-    told(
-        tmp_path / "spool",
-        1,
-        memory.clock.now(),
-        "PostToolUseFailure",
-        tool="Bash",
-        given={"command": "make"},
-        result="boom",
-        failed=True,
-    )
+    ran = {"tool": "Bash", "given": {"command": "make"}, "result": "boom", "failed": True}
+    told(tmp_path / "spool", 1, memory.clock.now(), "PostToolUseFailure", **ran)
     drain(memory, tmp_path / "spool")
     found = {one.what: one for one in older(memory, Wanted()).items}
     assert (found["change"].verb, found["change"].detail) == ("retired", "it moved")

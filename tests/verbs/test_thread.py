@@ -108,13 +108,8 @@ def test_threads_fade_and_are_archived_by_time_alone(memory: Memory, time: Time)
     kept = opened(memory, "Choose a logging library")
     assert [one.record.id for one in open_threads(memory)] == [kept.record.id, fading.record.id]
     time.pass_days(5)
-    assert {name: len(found) for name, found in triage(memory).items()} == {
-        "emerging": 0,
-        "active": 1,
-        "cooling": 0,
-        "dormant": 1,
-        "archived": 0,
-    }
+    expected = {"emerging": 0, "active": 1, "cooling": 0, "dormant": 1, "archived": 0}
+    assert {name: len(found) for name, found in triage(memory).items()} == expected
     time.pass_days(31)
     assert [one.record.id for one in open_threads(memory)] == [kept.record.id]
     assert [one.record.id for one in triage(memory)["archived"]] == [fading.record.id]

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,20 +28,11 @@ TOKEN = "ghp_" + "a1B2" * 9
 
 
 def test_a_record_is_kept_with_everything_around_it(memory: Memory) -> None:
-    record = keep(
-        memory,
-        "Run the migrations first. Then seed.",
-        kind="learning",
-        scopes=("tools",),
-        tags=("db",),
-        fields={"why": "order"},
-    )
+    given: dict[str, Any] = {"kind": "learning", "scopes": ("tools",), "tags": ("db",), "fields": {"why": "order"}}
+    record = keep(memory, "Run the migrations first. Then seed.", **given)
     assert record == get(memory, record.id).record
-    assert (record.title, record.kind, record.project) == (
-        "Run the migrations first.",
-        "learning",
-        "example.org/acme/shop",
-    )
+    expected = ("Run the migrations first.", "learning", "example.org/acme/shop")
+    assert (record.title, record.kind, record.project) == expected
     assert record.by == Actor(kind="agent", name="claude", session="s1")
     assert record.fields == {"why": "order"}
     assert [event.verb for event in history(memory, record.id)] == ["recorded"]
@@ -63,10 +55,8 @@ def test_ids_that_end_alike_are_listed_with_their_titles_and_longer_forms(memory
     with pytest.raises(Ambiguous) as caught:
         find(memory, short(first))
     listed = re.findall(r"([0-9A-Z]{9,}) (\w+)", str(caught.value))
-    assert [(find(memory, shown).record.id, title) for shown, title in listed] == [
-        (first, "Apples"),
-        (second, "Oranges"),
-    ]
+    expected = [(first, "Apples"), (second, "Oranges")]
+    assert [(find(memory, shown).record.id, title) for shown, title in listed] == expected
 
 
 def test_an_id_prefix_works_where_it_is_unambiguous(memory: Memory, time: Time) -> None:
@@ -208,12 +198,8 @@ def test_revising_keeps_the_history_and_the_title_follows_the_text(memory: Memor
     record = keep(memory, "The port is 8080.", tags=("net",))
     revised = revise(memory, record.id, Revision(body="The port is 9090."))
     assert not isinstance(revised, SecretFound)
-    assert (revised.title, revised.body, revised.tags, revised.revision) == (
-        "The port is 9090.",
-        "The port is 9090.",
-        ("net",),
-        2,
-    )
+    expected = ("The port is 9090.", "The port is 9090.", ("net",), 2)
+    assert (revised.title, revised.body, revised.tags, revised.revision) == expected
     assert [event.verb for event in history(memory, record.id)] == ["recorded", "revised"]
     assert revise(memory, record.id, Revision(body="The port is 9090.")) == revised
     assert isinstance(revise(memory, record.id, Revision(body=f"The token is {TOKEN}")), SecretFound)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.engine.raw import trail
 from holdfast.hosts.hooks.activity import activity_of
 from holdfast.hosts.hooks.answers import respond
 from holdfast.hosts.simulator import simulate
@@ -23,6 +24,7 @@ from holdfast.hosts.web.pages.insights import nice
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
+from holdfast.model.trail import HookEvent
 from holdfast.verbs.capture.mining import log_output, mine_outputs, mined
 from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.exchange.jsonl import export, import_lines
@@ -171,6 +173,22 @@ def test_the_simulator_returns_what_a_hook_injects_and_why(site: Site, tmp_path:
     assert "matched <code>git push --force</code>" in page
     assert "Force-pushing" not in site.get(f"/simulate?q=git+push+--force&as_of={day}")
     assert site.memory.store.last_seq() == before
+
+
+def test_a_new_memory_has_the_fields_of_its_kind_and_shows_where_it_would_warn(site: Site) -> None:
+    keep(site.memory, "Releases are tagged by hand.")
+    given = {"command": "git push --force origin main"}
+    pushed = HookEvent(
+        id="1", at="2026-09-21T09:00:00.000Z", session="x", event="PostToolUse", tool="Bash", given=given
+    )
+    trail.add(site.memory.store, [replace(pushed, cwd="/x/shop")])
+    form = {"body": "Force-pushing lost work.", "kind": "scar", "triggers": "git push --force", "confidence": "high"}
+    form |= {"field.counter_arguments": "It is rare.\nIt is slow.", "field.blocking": "true"}
+    shown = site.post("/remember", 200, preview="1", **form)
+    assert ("It warns at `git push --force`" in shown, "would have warned 1 time" in shown) == (True, True)
+    assert "counter-arguments" in site.post("/remember", 400, preview="1", body="x", kind="scar").replace("_", "-")
+    record = get(site.memory, site.post("/remember", **form).removeprefix("/r/")).record
+    assert (record.fields["blocking"], record.triggers, record.confidence) == (True, ("git push --force",), "high")
 
 
 def test_a_memory_is_edited_and_its_history_shows_what_changed(site: Site) -> None:
@@ -846,6 +864,15 @@ def test_the_digest_of_a_range_says_what_changed_and_what_agents_got(site: Site,
         assert section in page[2], section
     assert "Apples" in site.get("/timeline?since=30d")
     assert "is not a date" in site.get("/timeline?since=easter", 400)
+
+
+def test_the_digest_names_memories_whose_code_a_commit_changed(tmp_path: Path, time: Time) -> None:
+    with drifted(tmp_path, time, "RETRIES is 3.") as (site, _):
+        author = ["-c", "user.name=Bo", "-c", "user.email=bo@example.org"]
+        subprocess.run(["git", *author, "commit", "-qam", "Retry more often"], cwd=tmp_path, check=True)
+        page = site.get("/timeline?since=2020-01-01&until=2099-12-31").partition("As text to paste")[2]
+        assert "Went stale (1)\n- RETRIES is 3." in page
+        assert "Went stale" not in site.get("/timeline?since=2020-01-01&until=2020-12-31").partition("to paste")[2]
 
 
 def test_what_hooks_deliver_counts_as_shown_and_a_session_says_why(site: Site, time: Time) -> None:

@@ -195,3 +195,14 @@ def _observer(config: Config) -> "Observer":
     if not key:
         raise InvalidConfig("The anthropic observer needs observer_key.")
     return AnthropicObserver(url, model, key)
+
+
+def make_checkout(folder: Path, project: str, history: bytes, at: str = "main") -> None:
+    """Make a repository from a stream of `git fast-import` and check a commit out; without git, nothing."""
+    from holdfast.adapters.git import git
+
+    folder.mkdir(exist_ok=True)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "remote", "add", "origin", f"https://{project}.git")
+    git(folder, "fast-import", "--quiet", stdin=history)
+    git(folder, "reset", "--hard", "-q", at)

@@ -20,7 +20,7 @@ from holdfast.engine.journal import (
     fill_checksums,
 )
 from holdfast.engine.views import Batch, Entry, View, recreate
-from holdfast.engine.views.labels import labels, private_owners
+from holdfast.engine.views.labels import labels, privates
 from holdfast.engine.views.links import links
 from holdfast.engine.views.records import BESIDE, MEMORIES, NUMBERS, PROJECT_BITS, by_ids, homes_of, records, span
 from holdfast.engine.views.sessions import rebuild_row, sessions
@@ -36,7 +36,7 @@ from holdfast.model.record import Record
 
 Progress = Callable[[int, int], None]
 # Vectors are expensive to compute and can be checked one by one, so a rebuild skips them unless they are chosen.
-REPLAYED = (records, labels, links, usage, touches, trusts, heat, steps, sessions, words, private_owners)
+REPLAYED = (records, labels, links, usage, touches, trusts, heat, steps, sessions, words, privates)
 ALL_VIEWS = (*REPLAYED, vectors)
 MOVING = "moving"  # name of the setting while a store is being filled from another
 

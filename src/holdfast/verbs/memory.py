@@ -115,7 +115,7 @@ class Memory:
     embedder: Embedder | None
     context: Context
     classifier: Classifier | None = (
-        None  # judges what captures and comparisons need; never in the path of a write or a recall
+        None  # judges for captures and comparisons, never in the path of a write or a recall
     )
     # Created on demand: a misconfigured observer must not prevent the memory from opening.
     observing: "Callable[[], Observing | None]" = lambda: None

@@ -53,9 +53,9 @@ class View:
         return tuple(re.findall(r"create (?:virtual )?table (\w+)", schema))
 
 
-def view_of(name: str, version: int, schema: Schema) -> Callable[[Callable[[Database, Batch], None]], View]:
-    """Declare the tables that a function fills: a decorator that makes it a view."""
-    return lambda apply: View(name, version, schema, apply)
+def view_of(version: int, schema: Schema) -> Callable[[Callable[[Database, Batch], None]], View]:
+    """Declare the tables that a function fills: a decorator that makes it a view of the same name."""
+    return lambda apply: View(apply.__name__, version, schema, apply)
 
 
 def recreate(db: Database, view: View) -> None:

@@ -9,7 +9,6 @@ from holdfast.model.record import GLOBAL
 
 
 @view_of(
-    "labels",
     2,
     """
 create table labels (
@@ -38,7 +37,6 @@ def labels(db: Database, batch: Batch) -> None:
 
 
 @view_of(
-    "privates",
     2,
     """
 create table privates (
@@ -48,7 +46,7 @@ create table privates (
 create index privates_project on privates ((number >> 32));
 """,
 )
-def private_owners(db: Database, batch: Batch) -> None:
+def privates(db: Database, batch: Batch) -> None:
     """Store the owner of each private record, starters excluded; only a team's server needs that, for its row policies."""
     if db.shared:
         db.many("delete from privates where number = :number", [{"number": entry.number} for entry in batch.known])

@@ -20,7 +20,6 @@ class Arrow:
 
 
 @view_of(
-    "links",
     1,
     """
 create table links (

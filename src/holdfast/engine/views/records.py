@@ -113,7 +113,7 @@ def fingerprint(record: Record) -> str:
     return blake2b(" ".join(said.casefold().split()).encode(), digest_size=12).hexdigest()
 
 
-@view_of("records", 7, _SCHEMA)
+@view_of(7, _SCHEMA)
 def records(db: Database, batch: Batch) -> None:
     """Store the current state of each record."""
     rows = [

@@ -13,7 +13,6 @@ from holdfast.model.session import Session, apply_event
 
 
 @view_of(
-    "sessions",
     4,
     """
 create table sessions (

@@ -50,7 +50,6 @@ class Step(NamedTuple):
 
 
 @view_of(
-    "touches",
     1,
     """
 create table touches (
@@ -83,7 +82,6 @@ def touched(store: Journal, ids: Iterable[str]) -> dict[str, Touched]:
 
 
 @view_of(
-    "trusts",
     2,
     """
 create table trusts (
@@ -119,7 +117,6 @@ def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, list[TrustCha
 
 
 @view_of(
-    "heat",
     1,
     """
 create table heat (
@@ -191,7 +188,6 @@ def heat_counts(store: Journal) -> dict[str, int]:
 
 
 @view_of(
-    "steps",
     1,
     """
 create table steps (

@@ -83,7 +83,7 @@ class Impressions(NamedTuple):
     variant: str
 
 
-@view_of("usage", 5, _SCHEMA)
+@view_of(5, _SCHEMA)
 def usage(db: Database, batch: Batch) -> None:
     """Count what was returned and its outcomes, and clear the wordings of erased records from `uses`."""
     db.many("update uses set variant = '' where id = :id", [{"id": entry.record.id} for entry in batch.erased])

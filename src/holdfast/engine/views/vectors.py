@@ -84,7 +84,7 @@ class Passage:
     tokens: bytes = b""
 
 
-@view_of("vectors", 2, _SCHEMA)
+@view_of(2, _SCHEMA)
 def vectors(db: Database, batch: Batch) -> None:
     """Delete the vectors of changed texts and of erased records, and queue records without vectors."""
     erased = [{"number": entry.number} for entry in batch.erased]

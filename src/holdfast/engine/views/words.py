@@ -52,7 +52,7 @@ def index(db: Database) -> None:
         db.script(_INDEX)
 
 
-@view_of("words", 4, _SCHEMA)
+@view_of(4, _SCHEMA)
 def words(db: Database, batch: Batch) -> None:
     """Index the current words of each record."""
     gone = [{"number": entry.number, "negated": -entry.number} for entry in batch.known]

@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any, Literal
 
+from holdfast.compose.adapters import make_checkout
 from holdfast.hosts.cli.command import Result, command, opened
 from holdfast.hosts.cli.render import page, say, working
 from holdfast.hosts.cli.values import LONGEST_STDIN, json_in, text_or_stdin
@@ -20,6 +21,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.scars import absorb, candidates
 
 SIDE = "github.com/fernhill/label-printer"
+CODE = "storefront"  # the folder of the code that the demo is about
 TRY = {
     'holdfast recall "how do I run the backend tests"': "ask what a newcomer asks",
     'holdfast recall "what to watch for when migrating the orders table"': "a lesson learned the hard way",
@@ -142,13 +144,15 @@ def absorb_command(
 
 @command()
 def demo_command(folder: Path = Path("holdfast-demo"), *, until: str = "") -> Result:
-    """Load a store to look around in: three months of a made-up team, in a new FOLDER."""
+    """Load a store to look around in: three months of a made-up team, and its code, in a new FOLDER."""
     place = folder.resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Conflict(f"{place} is not empty.", hint="Name a new folder: holdfast demo FOLDER")
     with opened(home=str(place), project=demo.PROJECT, database="") as memory, working("loading the sample store"):
-        demo.load_demo(memory, until or memory.clock.now())
+        end = until or memory.clock.now()
+        demo.load_demo(memory, end)
+        make_checkout(place / CODE, demo.PROJECT, demo.history_until(end))
         contents = demo.contents_of(memory, place)
     settings = {"HOLDFAST_HOME": contents.folder, "HOLDFAST_PROJECT": contents.project}
     quoted = {name: shlex.quote(value) for name, value in settings.items()}
-    return contents, page("demo", contents, quoted, TRY)
+    return contents, page("demo", contents, quoted, shlex.quote(str(place / CODE)), TRY)

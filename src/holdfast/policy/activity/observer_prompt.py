@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from holdfast.model.observer import Mode, ModeType, Question
 from holdfast.model.text import filled
@@ -13,25 +14,8 @@ MOST_CHARACTERS, MOST_TOKENS = 48_000, 2_000
 # Parameters and results are cut to the first of these sizes at which the whole text fits.
 _SIZES = (16_000, 8_000, 4_000, 2_000, 1_000, 500, 200, 60)
 _HEAD, _TAIL = 0.6, 0.3
-_FORM = """Answer with zero or more of these, and nothing else:
-<observation turn="number of the turn">
-  <type>one of the types</type>
-  <title>what a list shows, at most ten words</title>
-  <subtitle>one more sentence</subtitle>
-  <facts><fact>a fact that stands alone, without pronouns</fact></facts>
-  <narrative>what happened, why and how, in a few sentences</narrative>
-  <concepts><concept>one of the concepts</concept></concepts>
-  <files_read><file>path</file></files_read>
-  <files_modified><file>path</file></files_modified>
-</observation>"""
-_SUMMARY = """<summary>
-  <request>what was asked</request>
-  <investigated>what was looked into</investigated>
-  <learned>what was learned</learned>
-  <completed>what got done</completed>
-  <next_steps>what comes next</next_steps>
-  <notes>anything else</notes>
-</summary>"""
+# The form of an answer: observations, and the summary of a session.
+_FORM, _SUMMARY = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").strip().split("\n\n")
 
 
 def question_of(turns: Sequence[Turn], mode: Mode, *, so_far: str = "", with_summary: bool = False) -> Question:

@@ -182,10 +182,10 @@ def _restated(memory: Memory, new: Record, candidates: Sequence[Record]) -> Reco
         pair = claim_of(record), claim_of(new)
         return min(memory.reader.relation(*each).get("same", 0.0) for each in (pair, pair[::-1]))
 
-    return next(
-        (one for one in candidates if is_echo(new.body, one.text) or (is_comparable(new, one) and same(one) >= SAME)),
-        None,
-    )
+    for record in candidates:
+        if is_echo(new.body, record.text) or (is_comparable(new, record) and same(record) >= SAME):
+            return record
+    return None
 
 
 def _keep_signal(

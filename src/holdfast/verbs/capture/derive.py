@@ -47,10 +47,8 @@ def derive(memory: Memory, activity: Sequence[HookEvent], *, since: str = "", in
         if turn.steps and memory.store.folded(derived_id("observation", turn.session, turn.id, turn.began)) is None
     ]
     asked = observe(memory, unrecorded, activity, with_summary=is_over)
-    drafts = (
-        asked.drafts if isinstance(asked, Observed) else [draft for turn in done for draft in observations_of(turn)]
-    )
-    observations = keep_drafts(memory, drafts, activity)
+    by_rules = (draft for turn in done for draft in observations_of(turn))
+    observations = keep_drafts(memory, asked.drafts if isinstance(asked, Observed) else [*by_rules], activity)
     return Derived(observations=tuple(observations), kept=tuple(kept), held=tuple(pending), observer=asked)
 
 

@@ -56,13 +56,8 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
         records = [entry.record for entry in memory.commit(kept)]
     if head and not (dry_run or since):
         memory.store.note(_MARK.format(memory.project), head)
-    return Learned(
-        commits=len(fresh),
-        kept=tuple(records),
-        known=len(drafts) - len(events),
-        left_out=len(events) - len(kept),
-        dry_run=dry_run,
-    )
+    known, left_out = len(drafts) - len(events), len(events) - len(kept)
+    return Learned(commits=len(fresh), kept=tuple(records), known=known, left_out=left_out, dry_run=dry_run)
 
 
 def learned_up_to(memory: Memory) -> str:

@@ -146,12 +146,9 @@ def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> li
 
 def output_status(memory: Memory) -> OutputStatus:
     """Return what is stored of this project's output, and how far it was mined."""
-    return OutputStatus(
-        held=outputs.output_counts(memory.store, memory.here),
-        most_days=memory.config.output_days,
-        most_characters=memory.config.output_characters,
-        waiting=len(_pending(memory)),
-    )
+    held, waiting = outputs.output_counts(memory.store, memory.here), len(_pending(memory))
+    days, characters = memory.config.output_days, memory.config.output_characters
+    return OutputStatus(held=held, most_days=days, most_characters=characters, waiting=waiting)
 
 
 def outputs_logged(memory: Memory, *, session: str = "", days: float = 0.0) -> int:
@@ -245,9 +242,8 @@ def is_mined(record: Record) -> bool:
 def _candidate(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if not is_mined(record) or record.state != "pending":
-        raise Conflict(
-            f"{record.id} is not a pending mined memory.", hint="List them with `holdfast review list --sort mined`."
-        )
+        hint = "List them with `holdfast review list --sort mined`."
+        raise Conflict(f"{record.id} is not a pending mined memory.", hint=hint)
     if record.project != memory.project:
         raise Conflict(f"{record.id} was mined in {record.project}.", hint="Approve or reject it in that project.")
     return record

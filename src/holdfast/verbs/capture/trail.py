@@ -99,9 +99,8 @@ def note_session(memory: Memory, activity: Sequence[HookEvent]) -> None:
     A session may begin before its first prompt, or be known already from the MCP server, which sees no prompts.
     """
     first, last = activity[0], activity[-1]
-    prompt = next(
-        (event for event in activity if event.event == "UserPromptSubmit" and event.text and not event.agent), None
-    )
+    prompts = (event for event in activity if event.event == "UserPromptSubmit" and event.text and not event.agent)
+    prompt = next(prompts, None)
     known = sessions.of(memory.store, first.session)
     data = {"project": memory.project, "host": memory.host.name, "implicit": known is None or known.implicit}
     events = []

@@ -1,6 +1,6 @@
 """The demo store: three months of a made-up team, shipped as an export that ends whenever it is loaded.
 
-`python3 dev.py demo` makes the two files. Everything in them has a date, so loading moves all of it in time: events, the
+`python3 dev.py demo` makes the files. The code it is about comes as a small repository. Everything in them has a date, so loading moves all of it in time: events, the
 ids that carry their time, and every id and instant inside their texts.
 """
 
@@ -33,11 +33,14 @@ from holdfast.verbs.sessions.thread import resolved_threads, triage
 from holdfast.verbs.upkeep.doctor import status
 
 DATA = Path(__file__).parent / "data"
-STORE, VECTORS = DATA / "demo.jsonl.gz", DATA / "demo-vectors.gz"
+STORE, VECTORS, CHECKOUT = (DATA / f"demo{name}.gz" for name in (".jsonl", "-vectors", "-checkout"))
+LAST_COMMIT = 5 * 3_600  # seconds before the end of the story
 PROJECT = "github.com/fernhill/storefront"
 LEVELS = 16  # a shipped value takes four bits
 KEY = 8  # bytes that identify a text
 _TIMED = re.compile(rf"\b(?:{ULID.pattern}|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{3}}Z)\b")
+
+_COMMITTED = re.compile(rb"^committer .*> (\d+) \+0000$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,18 @@ def load_demo(memory: Memory, until: str) -> None:
     if memory.embedder and (shipped := Shipped(memory.embedder)).fits:
         with memory.store.transaction():  # one, or most of the time would go into waiting for the disk
             catch_up(replace(memory, embedder=shipped))
+
+
+def history_until(until: str) -> bytes:
+    """Return the code of the demo as a stream for `git fast-import`; all commits but the first move with the story."""
+    stream = gzip.decompress(CHECKOUT.read_bytes())
+    first, *times = (int(found[1]) for found in _COMMITTED.finditer(stream))
+    by = epoch_ms(until) // 1_000 - LAST_COMMIT - max(times)
+
+    def moved(found: re.Match[bytes]) -> bytes:
+        return found[0] if int(found[1]) == first else found[0].replace(found[1], b"%d" % (int(found[1]) + by))
+
+    return _COMMITTED.sub(moved, stream)
 
 
 def contents_of(memory: Memory, folder: Path) -> Contents:

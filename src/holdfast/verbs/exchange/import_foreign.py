@@ -241,9 +241,7 @@ class _Import:
             self._note(adoption, adoption.about)
             if record.state == adoption.foreign.state and adoption.foreign.verified_at <= record.verified_at:
                 return []
-        past = self.memory.store.events_about(adoption.about) or [
-            event for event in batch if event.about == adoption.about
-        ]
+        past = self.memory.store.events_about(adoption.about) or [one for one in batch if one.about == adoption.about]
         if same:
             return state_events(adoption, record, past)
         self.ids[adoption.part.key] = adoption.about
@@ -366,7 +364,5 @@ def _after(record: Record | None, events: Iterable[Event]) -> Record:
 
 
 def _brought(adoption: Adoption, record_id: str) -> ImportedRecord:
-    data = adoption.part.data
-    return ImportedRecord(
-        key=adoption.part.key, id=record_id, kind=data["kind"], title=data["title"], project=adoption.project
-    )
+    part, data = adoption.part, adoption.part.data
+    return ImportedRecord(key=part.key, id=record_id, kind=data["kind"], title=data["title"], project=adoption.project)

@@ -68,10 +68,8 @@ def share(memory: Memory, references: Iterable[str]) -> list[Record]:
     for record in shared:
         if record.project != memory.project:
             where = record.project or "every project"
-            raise Conflict(
-                f"{record.id} belongs to {where}, not to this repository.",
-                hint="Only memories of this repository can be shared here.",
-            )
+            hint = "Only memories of this repository can be shared here."
+            raise Conflict(f"{record.id} belongs to {where}, not to this repository.", hint=hint)
     return [_with_visibility(memory, record, "team") for record in shared]
 
 

@@ -9,7 +9,7 @@ from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.admission.refusals import explain
 from holdfast.policy.ranking.trust import REASONS
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.hot import change_trust, pin, promote, unpin
+from holdfast.verbs.records.hot import Trust, change_trust, pin, promote, unpin
 from holdfast.verbs.records.lifecycle import (
     Done,
     Revision,
@@ -57,6 +57,10 @@ def _share(memory: Memory, id_: str, visibility: str) -> str:
     return "Shared: it is synced to the team's replicas." if visibility == "team" else "It stays on this machine."
 
 
+def _trust(memory: Memory, id_: str, reason: str, note: str) -> Trust:
+    return change_trust(memory, id_, reason, raises=REASONS.get(reason, 1) > 0, note=note)
+
+
 def _confirm(memory: Memory, id_: str, anyway: str) -> None:
     outcome = confirm(memory, id_, waivers=Waivers(duplicate=bool(anyway)))
     if not isinstance(outcome, Written | WrittenPending):
@@ -93,13 +97,7 @@ ACTIONS: Mapping[str, Action] = {
         lambda memory, id_, outcome, note: record_use(memory, [id_], outcome, note=note),
         ("outcome", "note"),
     ),
-    "trust": Action(
-        "Trust is {result.now:.2f} now.",
-        lambda memory, id_, reason, note: change_trust(
-            memory, id_, reason, raises=REASONS.get(reason, 1) > 0, note=note
-        ),
-        ("reason", "note"),
-    ),
+    "trust": Action("Trust is {result.now:.2f} now.", _trust, ("reason", "note")),
     "link": Action("Linked.", link, ("relation", "target")),
     "unlink": Action(
         "Link removed.",

@@ -60,12 +60,10 @@ class ResolvedPairs:
 
 def settled_among(memory: Memory, ids: Sequence[str]) -> ResolvedPairs:
     """Return what is settled about these records."""
-    store = memory.store
-    arrows = [arrow for arrow in links.leaving(store, ids) if arrow.relation in SETTLES]
+    arrows = [arrow for arrow in links.leaving(memory.store, ids) if arrow.relation in SETTLES]
     ends = (sorted((arrow.source, arrow.target)) for arrow in arrows)
-    return ResolvedPairs(
-        replaced=frozenset(links.superseded(store, ids)), connected=frozenset((first, second) for first, second in ends)
-    )
+    pairs = frozenset((first, second) for first, second in ends)
+    return ResolvedPairs(replaced=frozenset(links.superseded(memory.store, ids)), connected=pairs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

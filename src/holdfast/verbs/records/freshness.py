@@ -209,11 +209,8 @@ def knowledge(memory: Memory, at: str = "") -> Knowledge:
                 state = finding.state if finding else "unknown"
                 cited.setdefault(place.path, []).append(Citation(record=record, anchor=anchor, state=state, **lines))
     files = memory.checkout.files() if is_here(memory, memory.project) else None
-    return Knowledge(
-        cited={path: tuple(citations) for path, citations in sorted(cited.items())},
-        files=None if files is None else tuple(files),
-        not_checked=left_out,
-    )
+    by_path = {path: tuple(citations) for path, citations in sorted(cited.items())}
+    return Knowledge(cited=by_path, files=None if files is None else tuple(files), not_checked=left_out)
 
 
 def citations_of(memory: Memory, path: str) -> list[Citation]:

@@ -1,4 +1,4 @@
-"""Measure records (usage, trust, freshness, salience), and maintain the hot set: the few memories of a project that matter most now.
+"""Measure records (usage, trust, freshness, salience), rate them, and maintain the hot set: the few memories of a project that matter most now.
 
 Use admits memories to the hot set, disuse removes them.
 """
@@ -156,23 +156,20 @@ def suggested(memory: Memory, *, limit: int = 10) -> list[Vitals]:
     """Return used records outside the hot set, with what keeps each out, for the user to decide."""
     since = days_before(memory.clock.now(), LOOK_BACK_DAYS)
     used = {use.id for use in usage.all_since(memory.store, since) if use.outcome in ("applied", "corrected")}
-    suggestions = [
-        replace(vitals, why_not=vitals.why_not or "no room")
-        for vitals in vitals_by_id(memory, used).values()
-        if not vitals.hot and is_at_hand(memory, vitals.record)
-    ]
+    outside = (vitals for vitals in vitals_by_id(memory, used).values() if not vitals.hot)
+    here = (vitals for vitals in outside if is_at_hand(memory, vitals.record))
+    suggestions = (replace(vitals, why_not=vitals.why_not or "no room") for vitals in here)
     return sorted(suggestions, key=lambda suggestion: (-suggestion.salience, suggestion.record.id))[:limit]
 
 
 def cool(memory: Memory) -> list[Record]:
     """Remove memories that were not used for too long; return them."""
     now, days = memory.clock.now(), memory.config.demote_days
-    stale = [
-        member.record
-        for member in hot_set(memory)
-        if not member.pinned
-        and days_between(max(member.usage.last_used_at, member.since), now) >= (days or stale_after(member.record.kind))
-    ]
+    stale = list[Record]()
+    for member in (member for member in hot_set(memory) if not member.pinned):
+        idle = days_between(max(member.usage.last_used_at, member.since), now)
+        if idle >= (days or stale_after(member.record.kind)):
+            stale.append(member.record)
     if stale:
         memory.commit([_heated(memory, record, hot=False, why="stale", by=RULE) for record in stale])
     return stale
@@ -204,9 +201,8 @@ def _into(
     if known is None and len(current) >= memory.config.hot_capacity:
         loose = [member for member in current if not member.pinned]
         if not loose:
-            raise Conflict(
-                "The hot set is full and every memory in it is pinned.", hint="Unpin something, or raise hot_capacity."
-            )
+            hint = "Unpin something, or raise hot_capacity."
+            raise Conflict("The hot set is full and every memory in it is pinned.", hint=hint)
         coldest = min(loose, key=lambda member: (member.heat, member.record.id))
         events.append(_heated(memory, coldest.record, hot=False, why="evicted", by=RULE))
     return events

@@ -51,10 +51,9 @@ def saved_elsewhere(memory: Memory, *, for_agent: bool = False) -> list[str]:
     if not _is_local(memory):
         return []
     by_history = not for_agent and memory.actor.kind != "agent" and not _active(memory, memory.project)
-    parts = [
-        Earlier(project=name, why="here") for name in memory.store.projects() if name.startswith(f"{memory.project}#")
-    ]
-    earlier = (*memory.checkout.earlier(by_history=by_history), *parts)
+    parts = (name for name in memory.store.projects() if name.startswith(f"{memory.project}#"))
+    own = (Earlier(project=name, why="here") for name in parts)
+    earlier = (*memory.checkout.earlier(by_history=by_history), *own)
     return [
         f"{_counted(count)} {_SAVED[each.why].format(each.project)}; to move {'it' if count == 1 else 'them'} here: "
         f"holdfast store project move {shlex.quote(each.project)} ."
@@ -109,9 +108,8 @@ def project_called(memory: Memory, name: str) -> str:
         return wanted
     matches = [project for project in known if _short(project) == wanted.lower()]
     if len(matches) > 1:
-        raise Ambiguous(
-            f"{len(matches)} projects are called {wanted}: {', '.join(matches[:5])}.", hint="Use the full name."
-        )
+        some = ", ".join(matches[:5])
+        raise Ambiguous(f"{len(matches)} projects are called {wanted}: {some}.", hint="Use the full name.")
     return matches[0] if matches else wanted
 
 
@@ -128,9 +126,8 @@ def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: 
     source, target = (identity_of(memory, name) for name in (source, target))
     if source == target:
         raise Invalid("The two projects are the same.")
-    chosen = Filter(
-        projects=memory.store.homes(source), scopes=(scope,) if scope else (), states=_STATES, separate=True
-    )
+    homes, scopes = memory.store.homes(source), (scope,) if scope else ()
+    chosen = Filter(projects=homes, scopes=scopes, states=_STATES, separate=True)
     entries = records.page(memory.store, chosen, limit=MOST)
     found = sessions.page(memory.store, source, limit=MOST) if source and not scope else []
     if not entries and not found:

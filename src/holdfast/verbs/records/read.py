@@ -1,4 +1,4 @@
-"""Read records: one, lists and counts, its links, history and uses, and its state at an earlier time.
+"""Read records: one at three depths, its links, history and uses, its state at an earlier time; lists and counts.
 
 Surfaces that need integers call a record of the current project by its number within it (`n` of `project << 32 | n`),
 global ones by GLOBAL_FROM + n, and those of other projects by the whole number, which is accepted for every record. A
@@ -105,9 +105,8 @@ def get(memory: Memory, reference: str, *, at: str = "") -> RecordDetails:
         moment = parse_instant(at)
         record = as_of(store.events_about(entry.record.id), moment)
         if record is None:
-            raise NotFound(
-                f"{entry.record.id} did not exist at {moment}.", hint="`holdfast history` shows when it was written."
-            )
+            hint = "`holdfast history` shows when it was written."
+            raise NotFound(f"{entry.record.id} did not exist at {moment}.", hint=hint)
         return RecordDetails(record=record, number=entry.number)
     id_ = entry.record.id
     return RecordDetails(
@@ -229,10 +228,8 @@ def facets(memory: Memory) -> dict[str, list[tuple[str, int]]]:
         "scope": labels.counts(store, "scope", project),
         "tag": labels.counts(store, "tag", project),
     }
-    return {
-        name: sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_FACETS]
-        for name, found in counts.items()
-    }
+    by_count = {name: sorted(each.items(), key=lambda pair: (-pair[1], pair[0])) for name, each in counts.items()}
+    return {name: pairs[:MOST_FACETS] for name, pairs in by_count.items()}
 
 
 def _census(memory: Memory, filter_: Filter) -> Census:
@@ -355,8 +352,9 @@ def hydrate(memory: Memory, reference: str, level: Level = "full") -> Hydrated:
         text = raw[:room].decode(errors="replace")
         files.append(CitedFile(path=path, text=text, commit=at, cut=max(0, len(raw) - room)))
         room -= len(raw)
-    full = Hydrated(shown=shown, freshness=state, history=latest, commit=commit)
-    return replace(full, files=tuple(files), left_out=tuple(left_out))
+    return Hydrated(
+        shown=shown, freshness=state, history=latest, commit=commit, files=tuple(files), left_out=tuple(left_out)
+    )
 
 
 def _cited_files(record: Record) -> list[str]:

@@ -1,4 +1,4 @@
-"""Search, list and fetch the records of a project as observations, without recording impressions."""
+"""Search, list and fetch the records of a project as observations, without recording impressions; and timelines."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -70,9 +70,8 @@ def search_observations(memory: Memory, wanted: Wanted) -> Found:
     if not 1 <= wanted.limit <= MOST or wanted.offset < 0:
         raise Invalid(f"A limit lies between 1 and {MOST}, an offset is not negative.")
     if wanted.category == "prompts":
-        return Found(
-            notes=("Prompts are not memories of their own; type=sessions lists what sessions were asked to do.",)
-        )
+        note = "Prompts are not memories of their own; type=sessions lists what sessions were asked to do."
+        return Found(notes=(note,))
     asked_for = {"sessions": (SESSION,), "observations": OBSERVED}
     kinds, since, until = asked_for.get(wanted.category, (*OBSERVED, SESSION)), _instant(wanted.since), _until(wanted)
     entries, notes = list[Entry](), tuple[str, ...]()

@@ -1,4 +1,4 @@
-"""Aggregate a project's sessions: activity, reflections, blind spots, which wording of scars works, topics and what recurs."""
+"""Aggregate a project's sessions (activity, reflections, blind spots, wordings of scars, topics), and write the digest of a range of time."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +13,7 @@ from holdfast.model.text import counted, shorten
 from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.scar_wordings import VARIANTS
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.freshness import citing, drifted
 from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 from holdfast.verbs.sessions.scars import Effect, effects
@@ -29,6 +30,7 @@ PASSING = ("observation", "summary")  # kinds that describe one moment
 SECTIONS = {
     "Learned": "saved and in use",
     "Changed": "the text or its parts",
+    "Went stale": "the code they cite changed",
     "Confirmed": "checked and still true",
     "Retired": "no longer used",
     "Contradicted": "reported as wrong",
@@ -110,11 +112,8 @@ def activity(memory: Memory, *, days: float = 30, agent: str = "") -> Activity:
 def reflections(memory: Memory, *, days: float = 30, agent: str = "") -> dict[str, list[Reply]]:
     """Return what sessions answered when they closed, by question, latest first."""
     since = days_before(memory.clock.now(), days)
-    own = [
-        record
-        for record in newest_of_kind(memory, "retrospective", limit=500)
-        if record.created_at >= since and agent in ("", record.by.name)
-    ]
+    latest = newest_of_kind(memory, "retrospective", limit=500)
+    own = [record for record in latest if record.created_at >= since and agent in ("", record.by.name)]
     return {
         question: [
             Reply(text=str(answer), session=record.by.session, agent=record.by.name, at=record.created_at)
@@ -274,11 +273,8 @@ def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) 
     events = [event for event in memory.store.happened(verbs, since, MOST_READ) if event.at < until]
     named = {event.id: ids_in(event) if event.verb == "injected" else (event.about,) for event in events}
     known = memory.known(id_ for ids in named.values() for id_ in ids)
-    ours = {
-        id_: record
-        for id_, record in known.items()
-        if (everywhere or record.project in (memory.project, "")) and record.state != "erased"
-    }
+    there = {id_: record for id_, record in known.items() if record.state != "erased"}
+    ours = {id_: one for id_, one in there.items() if everywhere or one.project in (memory.project, "")}
     sections: dict[str, dict[str, Note]] = {name: {} for name in SECTIONS}
     by: Counter[str] = Counter()
     pairs, injections = set[tuple[str, str]](), 0
@@ -292,14 +288,21 @@ def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) 
                 author = event.by.name or event.by.kind
                 sections[section].setdefault(event.about, Note(record=ours[event.about], at=event.at, by=author))
                 by[author] += 1
+    sections["Went stale"] = {note.record.id: note for note in _gone_stale(memory) if since <= note.at < until}
     uses = [use for use in usage.all_since(memory.store, since) if (use.session, use.id) in pairs and use.at < until]
     latest = {(use.session, use.id): use.outcome for use in uses}
+    noted, outcomes = {name: tuple(notes.values()) for name, notes in sections.items()}, Counter(latest.values())
     return Digest(
-        since=since,
-        until=until,
-        sections={name: tuple(notes.values()) for name, notes in sections.items()},
-        by=by,
-        injections=injections,
-        delivered=len(pairs),
-        outcomes=Counter(latest.values()),
+        since=since, until=until, sections=noted, by=by, injections=injections, delivered=len(pairs), outcomes=outcomes
     )
+
+
+def _gone_stale(memory: Memory) -> list[Note]:
+    """Return the memories whose cited code changed, each with the last commit that did it, the latest first."""
+    stale = drifted(memory, citing(memory)[0]).values()
+    last = [
+        (record, max((one.last for one in verdict.problems if one.last), key=lambda touch: touch.at, default=None))
+        for record, verdict in stale
+    ]
+    notes = [Note(record=record, at=touch.at, by=touch.author) for record, touch in last if touch]
+    return sorted(notes, key=lambda note: note.at, reverse=True)

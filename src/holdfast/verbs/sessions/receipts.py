@@ -1,4 +1,4 @@
-"""What sessions got, asked for or not: on what occasion, its cost, and the outcome, declared or observed by a rule."""
+"""What sessions got, asked for or not: on what occasion, its cost, and the outcome, declared or observed by a rule; and the briefs of the past."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -77,11 +77,17 @@ def receipts(memory: Memory, *, days: float = 7, limit: int = 50) -> list[Receip
     for event in memory.store.happened(("injected",), days_before(memory.clock.now(), days), limit):
         ids, why = ids_in(event), str(event.data.get("why", ""))
         uses = [use for use in usage.in_session(memory.store, event.about) if use.id in ids]
-        declared = tuple(use.outcome for use in uses if not use.observed)
-        receipt = Receipt(
-            session=event.about, at=event.at, why=why, tokens=tokens_in(event), ids=ids, outcomes=declared
+        found.append(
+            Receipt(
+                session=event.about,
+                at=event.at,
+                why=why,
+                tokens=tokens_in(event),
+                ids=ids,
+                outcomes=tuple(use.outcome for use in uses if not use.observed),
+                observed=tuple(use.outcome for use in uses if use.observed),
+            )
         )
-        found.append(replace(receipt, observed=tuple(use.outcome for use in uses if use.observed)))
     return found
 
 
@@ -117,15 +123,9 @@ def delivered(
     """Return one memory of an injected text: by what it was matched, else its rank, and its own part of the text."""
     below = dropwhile(lambda line: short(record.id) not in line, text.splitlines())
     own = list(takewhile(bool, below) if channel == "action site" else islice(below, 1))
+    match, text = _match(record, channel, occasion) or f"{ids.index(record.id) + 1} of {len(ids)}", "\n".join(own)
     return Delivery(
-        session=session,
-        at=at,
-        record=record,
-        ids=ids,
-        channel=channel,
-        occasion=occasion,
-        match=_match(record, channel, occasion) or f"{ids.index(record.id) + 1} of {len(ids)}",
-        text="\n".join(own),
+        session=session, at=at, record=record, ids=ids, channel=channel, occasion=occasion, match=match, text=text
     )
 
 

@@ -35,13 +35,8 @@ from holdfast.verbs.records.read import newest_of_kind
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm, write
 from holdfast.verbs.truth.verify import verify
 
-VERDICTS = (
-    *DECISIONS,
-    *(outcome for outcome in OUTCOMES if outcome not in ("acknowledged", "refuted", "dismissed")),
-    "verified",
-    "confirmed",
-    "cancelled",
-)
+_USES = (outcome for outcome in OUTCOMES if outcome not in ("acknowledged", "refuted", "dismissed"))
+VERDICTS = (*DECISIONS, *_USES, "verified", "confirmed", "cancelled")
 SEVERITIES = ("info", "warning", "scar_candidate")
 LONGEST_TEXT, LONGEST_SOURCE = 5_000, 500
 MOST = 500

@@ -151,22 +151,14 @@ def _alive(memory: Memory, threads: list[Record]) -> list[Thread]:
     found = []
     for record in threads:
         worked, own_class = touched.get(record.id, Touched()), record.fields.get("thread_class")
-        life = Life(
-            created_at=record.created_at,
-            touched_at=max(worked.last_at, record.created_at),
-            touches=1 + worked.times,
-            thread_class=own_class if own_class in ("operational", "backlog") else class_of(record.title),
+        kind = own_class if own_class in ("operational", "backlog") else class_of(record.title)
+        at, touches = max(worked.last_at, record.created_at), 1 + worked.times
+        life = Life(created_at=record.created_at, touched_at=at, touches=touches, thread_class=kind)
+        now_in = "resolved" if record.state == "retired" else stage(life, now)
+        thread = Thread(
+            record=record, stage=now_in, vitality=vitality(life, now), touches=touches, touched_at=at, thread_class=kind
         )
-        found.append(
-            Thread(
-                record=record,
-                stage="resolved" if record.state == "retired" else stage(life, now),
-                vitality=vitality(life, now),
-                touches=life.touches,
-                touched_at=life.touched_at,
-                thread_class=life.thread_class,
-            )
-        )
+        found.append(thread)
     return found
 
 

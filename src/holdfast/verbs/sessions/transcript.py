@@ -24,14 +24,9 @@ def save_transcript(memory: Memory, text: str, *, session: str = "", form: str =
     if not messages:
         raise Invalid("The transcript contains no messages.", hint="For JSON, use one message per line.")
     with memory.store.transaction():
-        transcript = Transcript(
-            session=target.id,
-            project=memory.store.project_number(target.project, make=True),
-            format=form,
-            saved_at=memory.clock.now(),
-            tokens=tokens_of(body),
-            body=body,
-        )
+        project, now = memory.store.project_number(target.project, make=True), memory.clock.now()
+        size = tokens_of(body)
+        transcript = Transcript(session=target.id, project=project, format=form, saved_at=now, tokens=size, body=body)
         transcripts.save(memory.store, transcript, chunks(messages))
     return transcript
 
@@ -41,9 +36,8 @@ def get_transcript(memory: Memory, session: str) -> Transcript:
     target = find_session(memory, session)
     transcript = transcripts.get(memory.store, target.id)
     if transcript is None:
-        raise NotFound(
-            f"There is no transcript of {target.id}.", hint="Save one: holdfast session transcript save FILE"
-        )
+        hint = "Save one: holdfast session transcript save FILE"
+        raise NotFound(f"There is no transcript of {target.id}.", hint=hint)
     return transcript
 
 

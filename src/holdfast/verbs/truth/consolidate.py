@@ -59,7 +59,8 @@ def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
     settled, same = settled_among(memory, list(known)), list[tuple[str, str]]()
     for first, second in (pair for pair in pairs if active.keys() >= set(pair)):
         fits = active[first].project == memory.project and _can_merge(active[first], active[second])
-        same += [(first, second)] if fits and not settled.covers(first, second) else []
+        if fits and not settled.covers(first, second):
+            same.append((first, second))
     groups = _groups(same)
     found = tuple(_proposal([active[id_] for id_ in group]) for group in groups[:limit])
     return Proposals(found=found, more=max(0, len(groups) - limit), waiting=waiting(memory))

@@ -158,8 +158,10 @@ def with_history(memory: Memory, dispute: Dispute) -> Dispute:
         if event.verb in ("linked", "unlinked") and event.data.get("target") not in ids:
             continue
         moment = Moment(at=event.at, record=event.about, verb=event.verb, by=event.by.name or event.by.kind)
-        moments += [moment] if event.verb != "linked" or is_mark else []
-        marks += [moment] if is_mark else []
+        if is_mark:
+            marks.append(moment)
+        if event.verb != "linked" or is_mark:
+            moments.append(moment)
     at, by = (marks[-1].at, marks[-1].by) if marks else ("", "")
     explain = _sides(*facing(claim_of(dispute.older), claim_of(dispute.newer))[0])
     return replace(dispute, explain=explain, marked_at=at, marked_by=by, timeline=tuple(moments))

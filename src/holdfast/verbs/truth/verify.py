@@ -1,4 +1,4 @@
-"""Verify records, and list those that need attention."""
+"""Verify records, list those that need attention, and check which ones a change makes untrue."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -76,9 +76,10 @@ def check_all(memory: Memory) -> list[Checked]:
     for page in project_pages(memory):
         states = freshness(memory, page)
         for record in page:
-            action, why = _advice(record, states[record.id], gone.get(record.id, ""))
-            found = Checked(record=record, freshness=states[record.id], action=action, why=why)
-            checked.append(replace(found, command=COMMANDS[action].format(short(record.id))))
+            state = states[record.id]
+            action, why = _advice(record, state, gone.get(record.id, ""))
+            command = COMMANDS[action].format(short(record.id))
+            checked.append(Checked(record=record, freshness=state, action=action, why=why, command=command))
     return sorted(checked, key=lambda result: list(COMMANDS).index(result.action))
 
 

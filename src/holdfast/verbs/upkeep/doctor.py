@@ -153,13 +153,17 @@ def examine(memory: Memory) -> Iterator[Check]:
         yield Check("vectors", problem, "holdfast store rebuild vectors")
     else:
         yield Check("vectors", f"{lag} records have none yet; recall catches up automatically" if lag else "up to date")
-    # Events that could not be used, and hooks that failed.
-    failures = counters.failures(store, counters.KEPT_FAILURES)
-    if aside := sorted((store.folder / "spool").glob(f"*{SET_ASIDE}")) if store.folder else []:
+    yield from _hooks(memory)
+
+
+def _hooks(memory: Memory) -> Iterator[Check]:
+    """Report events that could not be used, and hooks that failed."""
+    folder, week = memory.store.folder, days_before(memory.clock.now(), 7)
+    failures = counters.failures(memory.store, counters.KEPT_FAILURES)
+    if aside := sorted((folder / "spool").glob(f"*{SET_ASIDE}")) if folder else []:
         why = next((f" ({failure.said})" for failure in failures if failure.name == "spool"), "")
         fix = f"Look at {aside[0].parent}/*{SET_ASIDE} and delete them; nothing else needs them"
         yield Check("spool", f"{counted(len(aside), 'event')} set aside{why}", fix)
-    week = days_before(memory.clock.now(), 7)
     if failed := [failure for failure in failures if failure.name == "derive" and failure.at > week]:
         yield Check("sessions", f"{counted(len(failed), 'session')} could not be processed: {failed[0].said}")
 

@@ -275,9 +275,8 @@ def _drop_leftovers(memory: Memory) -> int:
     """Remove temporary files and folders of a backup, restore or erasure that was killed."""
     removed, folder = 0, memory.store.folder
     paths = files_of(folder, (".restoring-*", "backups/.*", f"{FOLDER}/.*"), folders=True)
-    paths += [
-        path for file in (backup.known(folder) if folder else ()) for path in file.parent.glob(f".*{file.name}.*.part*")
-    ]
+    for file in backup.known(folder) if folder else ():
+        paths += file.parent.glob(f".*{file.name}.*.part*")
     for path in dict.fromkeys(paths):
         leftover = _LEFT_BY.fullmatch(path.name)
         if leftover and not memory.host.is_alive(int(leftover[1] or leftover[2])):

@@ -125,11 +125,6 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         "conflicts": [(None, (short(first), short(second))) for first, second in conflicts],
         "typos": [(None, (typo.scope, typo.meant)) for typo in typos],
     }
-    # How often each transient wording was rejected, and how often it was saved anyway.
-    fired, insisted = (
-        {name.removeprefix(prefix): count for name, count in counters.totals(store, prefix, before).items()}
-        for prefix in ("transient.fired.", "transient.insisted.")
-    )
     return Health(
         days=days,
         total=total,
@@ -142,7 +137,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         conflicts=conflicts,
         scopes=scopes,
         typos=typos,
-        markers={word: (fired.get(word, 0), insisted.get(word, 0)) for word in sorted({*fired, *insisted})},
+        markers=_markers(memory, before),
         strangers=tuple(usage.strangers(store)),
         waiting=waiting,
         queue=tuple(
@@ -151,6 +146,15 @@ def health(memory: Memory, *, days: int = 30) -> Health:
             for record, words in cases[name]
         ),
     )
+
+
+def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
+    """Return how often each transient wording was rejected, and how often it was saved anyway."""
+    fired, insisted = (
+        {name.removeprefix(prefix): count for name, count in counters.totals(memory.store, prefix, since).items()}
+        for prefix in ("transient.fired.", "transient.insisted.")
+    )
+    return {word: (fired.get(word, 0), insisted.get(word, 0)) for word in sorted({*fired, *insisted})}
 
 
 def typos_in(scopes: dict[str, int]) -> list[Typo]:
@@ -300,14 +304,15 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone
             observed += 1
         else:
             outcomes[_day(use.at, zone)][use.outcome] += 1
+    kept, measured = _kept(memory, since, zone, everywhere=everywhere), tuple(timings(memory))
     return Days(
         days=dates,
-        kept=_kept(memory, since, zone, everywhere=everywhere),
+        kept=kept,
         recalls=recalls,
         tokens=tokens,
         outcomes=dict(outcomes),
         observed=observed,
-        timings=tuple(timings(memory)),
+        timings=measured,
     )
 
 

@@ -111,10 +111,8 @@ def older(memory: Memory, wanted: Wanted, *, before: Place | None = None, limit:
 
 def newer(memory: Memory, wanted: Wanted, *, after: Place, limit: int = MOST) -> Stream:
     """Return entries after a place, latest first, and the new place; at most a first part of very many."""
-    events, activity = (
-        list(islice(memory.store.journal(after.seq), limit)),
-        trail.after(memory.store, after.trail_id, limit),
-    )
+    events = list(islice(memory.store.journal(after.seq), limit))
+    activity = trail.after(memory.store, after.trail_id, limit)
     rendered = _rendered(memory, [*(event for _, event in events), *activity])
     items = [item for item in rendered if item and _is_wanted(item, wanted)]
     place = Place(seq=events[-1][0] if events else after.seq, trail_id=activity[-1].id if activity else after.trail_id)
@@ -256,7 +254,8 @@ def _described(event: Event, record: Record | None, titles: str) -> tuple[What, 
         case "started":
             return "session", named or "Session started", ""
         case "closed":
-            return "session", f"Ended: {data.get('type') or 'closed'}", named
+            how = data.get("type") or "ended"
+            return "session", "Ended" if how == "ended" else f"Closed: {how}", named
         case "used" | "touched" if "withdraws" in data:
             return "change", title, "taken back"
         case "used":

@@ -1,16 +1,20 @@
-"""`holdfast compat`: the commands of other systems, with the names and options of their documents."""
+"""`holdfast compat`: the commands of other systems, with the names and options of their documents; here those of GitMem, claude-mem and git-notes."""
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from holdfast import __version__
+from holdfast.hosts.cli.command import command, opened
 from holdfast.hosts.cli.commands import Entry, read
+from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
 
 SYSTEMS = read(Path(__file__).with_name("commands.txt"))["Systems"]
+ALLOWLIST = "There is no list of exceptions: a text that looks like a secret is refused, or stored with the secret masked (holdfast remember --redact). Reword it if it is none."
 WORDS: dict[str, Any] = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 # The ten namespaces of git-notes-memory, and the kind that takes the memories of each.
 NAMESPACES = {name: kind.name for kind in KINDS.values() if (name := kind.names.get("git-notes"))} | {
@@ -45,10 +49,10 @@ def run(*words: str, **flags: bool | tuple[str, ...]) -> None:
         given += ([option] if value else []) if isinstance(value, bool) else [w for one in value for w in (option, one)]
     root = click.get_current_context().find_root()
     assert isinstance(root.command, click.Group)
-    command = root.command.get_command(root, given[0])
-    assert command is not None
-    with command.make_context(given[0], given[1:], parent=root) as own:
-        command.invoke(own)
+    ours = root.command.get_command(root, given[0])
+    assert ours is not None
+    with ours.make_context(given[0], given[1:], parent=root) as own:
+        ours.invoke(own)
 
 
 def passing(work: Callable[[tuple[str, ...]], None], name: str = "", **settings: Any) -> click.Command:
@@ -90,3 +94,70 @@ def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]
         unused += [] if chosen else [name]
         ours += [value if part == "N" else part for part in chosen.split() if part != "."]
     return ours, unused
+
+
+@command(json=False)
+def gitmem_init_command(
+    *, yes: bool = False, dry_run: bool = False, project: str | None = None, clients: tuple[str, ...] = ()
+) -> None:
+    """Set up this project: server, hooks, permissions, instructions and .gitignore."""
+    from holdfast.compose.settings import name_project
+    from holdfast.hosts.setup.machine import project_root
+
+    if project and not dry_run:
+        folder = project_root(Path.cwd())
+        click.echo(f"{folder} is the project {project} from now on ({name_project(folder, project)}).")
+    wanted = ("init", "--project", "--surface", "gitmem", "--instructions", "--gitignore")
+    run(*wanted, client=clients, yes=yes, dry_run=dry_run)
+
+
+@command(json=False)
+def claude_mem_start_command() -> None:
+    """Report that nothing needs to be started: hooks start a worker that ends by itself."""
+    click.echo("No worker is needed; `holdfast web --port 37777` serves the viewer and the HTTP interface.")
+
+
+@command(json=False)
+def claude_mem_hook_command(
+    client: str, what: Literal["context", "user-message", "session-init", "observation", "summarize"]
+) -> None:
+    """Run one of its hooks: print the context of a session, or store the event on stdin."""
+    if what == "user-message":  # it reported to the user, at the start of a session, that context was loaded
+        return
+    if what == "context":
+        from holdfast.surfaces.claude_mem import shapes
+        from holdfast.verbs.records.read import called
+        from holdfast.verbs.search.observations import recent
+
+        with opened() as memory:
+            observed = called(memory, recent(memory, [memory.project]))
+            click.echo(shapes.context(memory.project, observed, memory.clock.now()))
+        return
+    from holdfast.hosts.hooks.hook import main
+
+    events = {"session-init": "UserPromptSubmit", "observation": "PostToolUse", "summarize": "Stop"}
+    main([events[what], "--client", client, "--preset", "claude-mem"])
+    sys.stdout.flush()
+
+
+def captured(words: Sequence[str]) -> tuple[str, ...]:
+    """Return our command for `capture [NAMESPACE] SUMMARY -- CONTENT` of git-notes-memory."""
+    namespace, left = ("", list(words)) if not words or words[0] not in NAMESPACES else (words[0], list(words[1:]))
+    place = left.index("--") if "--" in left else len(left)
+    summary, content = " ".join(left[:place]), " ".join(left[place + 1 :])
+    if not summary:
+        raise Invalid("The summary is empty.", hint='capture decisions "Chose PostgreSQL" -- "It has row locks."')
+    title = ("--title", summary) if content else ()
+    return ("remember", "--kind", NAMESPACES.get(namespace, "learning"), *title, "--", content or summary)
+
+
+def _test_secret(words: tuple[str, ...]) -> None:
+    from holdfast.policy.secrets.find import find_secrets
+
+    found = find_secrets(" ".join(words))
+    click.echo(f"A secret ({', '.join(sorted({secret.name for secret in found}))})." if found else "Not a secret.")
+
+
+capture_command = passing(lambda words: run(*captured(words)))
+secrets_allowlist_command = passing(lambda _words: click.echo(ALLOWLIST))
+test_secret_command = passing(_test_secret)

@@ -10,7 +10,7 @@ import click
 from holdfast.compose.adapters import bettermemory_document
 from holdfast.hosts.cli.command import Result, command
 from holdfast.hosts.cli.compat import run
-from holdfast.hosts.cli.render import print_json
+from holdfast.hosts.cli.render import page, print_json
 from holdfast.hosts.cli.setup import look_around
 from holdfast.hosts.setup.apply import snippet
 from holdfast.hosts.setup.clients import CLIENTS
@@ -78,19 +78,7 @@ def health_command(memory: Memory, *, days: int = 30, top_k: int = 10, min_appli
     """Report what makes the memory less useful: the data of memory_health."""
     asked = {"window_days": days, "heavily_used_top_k": top_k, "min_applied": min_applied}
     report = ROWS["memory_health"].run(memory, asked, TERMS)
-    debt = report["verification_debt"]
-    lines = [
-        f"Active memories: {report['total_active_memories']}, window {days} days",
-        f"Verification: {debt['never_verified_total']} never, {debt['stale_total']} stale, {debt['fresh_count']} fresh",
-    ]
-    for title in ("contradicted", "dead_weight", "cold_memories", "heavily_used"):
-        lines.append(f"{title.replace('_', ' ').capitalize()} ({len(report[title])})")
-        lines += [f"  {row['id'][:10]} {row['summary']} (applied {row['applied_count']})" for row in report[title]]
-    lines += [
-        f"Marker {row['marker']}: {row['fire_count']} fired, {row['override_count']} overridden"
-        for row in report["marker_stats"]
-    ]
-    return report, "\n".join(lines)
+    return report, page("bettermemory_health", report, days)
 
 
 @command(json=False)

@@ -8,6 +8,7 @@ import click
 
 from holdfast.hosts.cli.command import Result, command
 from holdfast.hosts.cli.compat import run
+from holdfast.hosts.cli.render import page
 from holdfast.hosts.cli.values import LONGEST_STDIN
 from holdfast.model.errors import Invalid
 from holdfast.model.files import open_regular
@@ -63,13 +64,7 @@ def run_mining_command(memory: Memory, *, hours: int = 24) -> Result:  # noqa: A
 def status_command(memory: Memory) -> Result:
     """Count memories, and list the hot cache."""
     counts, cache = (ROWS[name].run(memory, {}, TERMS) for name in ("memory_stats", "hot_cache_status"))
-    lines = [
-        f"Memories: {counts['total_memories']}",
-        *(f"  {name}: {count}" for name, count in counts["by_type"].items()),
-        f"Hot cache: {cache['current_count']} of {cache['max_items']}, {cache['pinned_count']} pinned",
-        *(f"  {'*' if one['is_pinned'] else '-'} [{one['id']}] {one['content'][:100]}" for one in cache["items"]),
-    ]
-    return {**counts, "hot_cache": cache}, "\n".join(lines)
+    return {**counts, "hot_cache": cache}, page("memory_mcp_status", counts, cache)
 
 
 @command(json=False)

@@ -239,7 +239,7 @@
     const has = (one) => label(one).toLowerCase().includes(text);
     const own = all("#palette-pages li").filter(has).slice(0, text ? 4 : 20).map((one) => option(one.textContent, one.dataset.sort || "page", one.dataset.href));
     // What the page at hand offers to do; the palette does it there.
-    const doing = new Map(all("main .acts button, main .acts summary, [data-theme-switch], [data-undo]").filter((one) => has(one) && one.offsetParent !== null).map((one) => [label(one), one]));
+    const doing = new Map(all("main .acts button, main .acts summary, [data-theme-switch], [data-undo]").filter((one) => has(one) && one.offsetParent !== null && (one.matches("summary") || !one.closest("details:not([open])"))).map((one) => [label(one), one]));
     const acts = [...doing].slice(0, text ? 5 : 12).map(([name, one]) => option(name, "do", "", () => { palette.close(); one.click(); one.focus(); }));
     const options = [...own, ...acts];
     show(options);

@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 from starlette.responses import Response
 
+from holdfast.hosts.hooks.answers import READING, triggered_by
 from holdfast.hosts.web import render
 from holdfast.hosts.web.freshness import badge, cited_by
 from holdfast.hosts.web.viewer import Ask
@@ -20,22 +21,24 @@ from holdfast.policy.admission.admit import Refused, SecretFound, Waivers
 from holdfast.policy.admission.refusals import explain
 from holdfast.policy.new_value import new_value
 from holdfast.policy.ranking.trust import REASONS
-from holdfast.policy.sessions.triggers import places_of
+from holdfast.policy.sessions.triggers import places_of, warns_at
+from holdfast.verbs.capture.prepare import trigger_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.actions import ACTIONS, act_on
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import trust_of, vitals_by_id
 from holdfast.verbs.records.lifecycle import Done, Revision, act, amend
 from holdfast.verbs.records.read import get, history, uses_of
-from holdfast.verbs.records.write import Written, WrittenPending, write
+from holdfast.verbs.records.write import Written, WrittenPending, draft_event, write
 from holdfast.verbs.sessions.receipts import deliveries_of
 from holdfast.verbs.truth.verify import can_verify
+from holdfast.verbs.upkeep.stream import Item, Wanted, older
 
 OUTCOMES = ("applied", "acknowledged", "ignored", "contradicted")
 OFFERED = ("fact", "decision", "learning", "pattern", "preference", "reference", "scar", "win", "anti_pattern")
-TYPED = ("text", "list", "choice")  # types of fields that a form has
+TYPED = ("text", "list", "choice", "flag")  # types of fields that a form has
 TEXTS = ("title", "body", "kind", "confidence", "visibility", "state")
-MOST_USES = 50
+MOST_USES, MOST_TRIED = 50, 500  # uses of a memory, and past actions that a new trigger is tried on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +177,10 @@ def act_on_one(ask: Ask) -> Response:
     return render.moved(ask, "/memories" if what == "erase" else f"/r/{record.id}", done)
 
 
-def remember_page(ask: Ask, problem: HoldfastError | None = None, refused: bool = False) -> Response:
-    """Return the form for a new memory; after a refusal with the reason, and with what was typed."""
+def remember_page(
+    ask: Ask, problem: HoldfastError | None = None, refused: bool = False, preview: Record | None = None
+) -> Response:
+    """Return the form for a new memory with what was typed; after a refusal with the reason, or with a preview."""
     every = [(spec, name) for name in OFFERED for spec in KINDS[name].fields if spec.type in TYPED]
     specs = sorted(every, key=lambda pair: pair[0].required)  # a field that some kind requires counts as required
     return render.page(
@@ -189,16 +194,39 @@ def remember_page(ask: Ask, problem: HoldfastError | None = None, refused: bool 
         spec={spec.name: spec for spec, _ in specs},
         kinds_with=lambda field: " ".join(kind for spec, kind in specs if spec.name == field),
         typed=ask.field,
+        confidences=CONFIDENCES,
+        preview=preview,
+        warns_at=warns_at,
+        tried=_would_warn(ask, preview) if preview else (),
     )
 
 
+def _would_warn(ask: Ask, record: Record) -> list[Item]:
+    """Return the past commands and edits before which a memory would have warned, as hooks compare them; the latest first."""
+    trigger, folder = trigger_of(record, places_of(record)), str(ask.memory.checkout.top())
+    tools = older(ask.memory, Wanted(project=ask.project, whats=("tool",)), limit=MOST_TRIED).items
+
+    def warns(item: Item) -> bool:
+        given = item.text.removeprefix(item.verb).strip()
+        edited = [] if item.verb in READING else [given]
+        return bool(triggered_by([trigger], given, [], folder) or triggered_by([trigger], "", edited, folder))
+
+    return [item for item in tools if warns(item)]
+
+
 def remember(ask: Ask) -> Response:
-    """Save a memory; a refusal is explained next to the form and can be overruled."""
+    """Save a memory, or preview where it would warn; a refusal is explained next to the form and can be overruled."""
+    values = _values(ask) | {"kind": ask.field("kind") or "fact"}
+    severity = {"severity": "medium"} if values["kind"] == "scar" else {}
+    values |= {"body": ask.field("body"), "fields": severity | _fields(ask, values["kind"], {})}
+    if ask.field("preview"):
+        try:
+            return remember_page(ask, preview=fold(None, draft_event(ask.memory, Draft.of(**values))))
+        except (Invalid, Conflict) as wrong:
+            return remember_page(ask, wrong)
 
     def save(waivers: Waivers) -> Done:
-        values = _values(ask) | {"kind": ask.field("kind") or "fact"}
-        severity = {"severity": "medium"} if values["kind"] == "scar" else {}
-        draft = Draft.of(**values | {"body": ask.field("body"), "fields": severity | _fields(ask, values["kind"], {})})
+        draft = Draft.of(**values)
         done = act(ask.memory, lambda acting: ("Saved.", write(acting, draft, waivers=waivers)))
         pending = isinstance(done.result, WrittenPending)
         return replace(done, message="Saved. It is used once it is approved.") if pending else done
@@ -230,11 +258,15 @@ def revision_of(ask: Ask, record: Record) -> Revision:
 
 def _fields(ask: Ask, kind: str, known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a kind with what a form has for them; an empty one is removed."""
-    typed = {
-        spec.name: _lines(ask.field(f"field.{spec.name}")) if spec.type == "list" else ask.field(f"field.{spec.name}")
-        for spec in (KINDS[kind].fields if kind in KINDS else ())
-        if f"field.{spec.name}" in ask.form and spec.type in TYPED
-    }
+    typed: dict[str, Any] = {}
+    for spec in KINDS[kind].fields if kind in KINDS else ():
+        name = f"field.{spec.name}"
+        if name in ask.form and spec.type in TYPED:
+            text = ask.field(name)
+            is_on = (
+                spec.type == "flag" and "true" in ask.form[name]
+            )  # beside an empty value, which says that it was asked
+            typed[spec.name] = _lines(text) if spec.type == "list" else is_on or text
     return {name: value for name, value in (dict(known) | typed).items() if value or name not in typed}
 
 
