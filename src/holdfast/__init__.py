@@ -13,7 +13,7 @@ hooks import this package at every tool call.
 
 TYPE_CHECKING = False  # typing is not imported for it
 if TYPE_CHECKING:
-    from holdfast.hosts.python import Memory, Saved, Shown, open  # noqa: A004
+    from holdfast.hosts.python import AsyncMemory, Memory, Saved, Shown, open  # noqa: A004
     from holdfast.model.anchor import Freshness
     from holdfast.model.errors import (
         Ambiguous,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Ambiguous",
+    "AsyncMemory",
     "Conflict",
     "EmbedderError",
     "Event",
@@ -56,7 +57,7 @@ __all__ = [
     "open",
 ]
 _MODULES = {
-    "hosts.python": ("Memory", "Saved", "Shown", "open"),
+    "hosts.python": ("AsyncMemory", "Memory", "Saved", "Shown", "open"),
     "model.event": ("Event",),
     "model.anchor": ("Freshness",),
     "model.query": ("Hit", "Recalled"),

@@ -182,6 +182,10 @@ def test_settings_come_from_files_variables_and_defaults(run: Run, tmp_path: Pat
     assert flagged["recall_limit"] == {"value": 7, "source": "flag"}
     assert flagged["home"] == {"value": str(tmp_path / "h"), "source": "flag"}
     assert run("--set", "recal_limit=7", "config").returncode == 64
+    changed = run("config", "set", "recall_limit", "6", XDG_CONFIG_HOME=str(own_home / ".config"))
+    assert (changed.returncode, user.read_text()) == (0, "recall_limit = 6\nrecall_budget = 500\n")
+    for wrong in (("set",), ("set", "recall_limit"), ("recall_limit", "many"), ("recal_limit", "6"), ("nonsense",)):
+        assert run("config", *wrong).returncode == 64, wrong
 
 
 def test_an_unknown_or_impossible_setting_is_named_with_the_nearest_known_one(run: Run, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`import holdfast`: the Python API on a real store."""
 
+import asyncio
 import inspect
 import os
 import re
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -194,3 +196,54 @@ def test_new_memories_are_searched_by_meaning_however_many_there_are(memory: hol
         memory.remember(f"Shelf {number} of the archive holds boxes of paper.", force=True)
     memory.remember("Deploys need the VPN.")
     assert memory.recall("how do I ship a release").lagging == 0
+
+
+def test_dates_are_taken_as_texts_and_as_pythons_own(memory: holdfast.Memory) -> None:
+    saved = memory.remember("Deploys need the VPN.")
+    day, now = timedelta(days=1), datetime.now()  # noqa: DTZ005  a time without a zone is local
+    for since, found in (("7d", 1), ("yesterday", 1), (now - day, 1), (now + day, 0), (date(2020, 1, 1), 1), (day, 1)):
+        assert (len(memory.recall("deploys", since=since, words_only=True)), len(memory.list(since=since))) == (
+            found,
+        ) * 2
+    assert memory.show(saved.id, as_of=datetime.now(UTC) + day).record.id == saved.id
+    for wrong in ("someday", 7, object()):
+        with pytest.raises(holdfast.Invalid, match="is not a date"):
+            memory.recall("deploys", since=wrong)  # type: ignore[arg-type]
+
+
+def test_results_are_indexed_and_shown_in_a_line_and_a_closed_memory_says_so(memory: holdfast.Memory) -> None:
+    saved = memory.remember("Deploys need the VPN.")
+    found, listed = memory.recall("deploys", words_only=True), memory.list()
+    assert found[0].record.id == listed[-1].id == saved.id
+    line = f"Record({saved.id[-8:]}, fact, 'Deploys need the VPN.')"
+    assert (repr(listed[0]), repr(memory)) == (line, "<holdfast.Memory of example.org/acme/shop>")
+    assert repr(found) == f"Recalled(Hit({found[0].confidence}, {line}))"
+    memory.close()
+    with pytest.raises(holdfast.StoreError, match="is closed"):
+        memory.list()
+    memory.close()
+
+
+def test_memories_are_shared_linked_judged_and_moved(memory: holdfast.Memory, tmp_path: Path) -> None:
+    first, second = memory.remember("Deploys need the VPN."), memory.remember("Backups run at night.")
+    assert memory.share(first.id).visibility == "team"
+    assert [link.target for link in memory.link(first.id, "relates_to", second.id).links] == [second.id]
+    assert memory.judge([first.id], "applied") == [first.id]
+    lines = list(memory.export())
+    with holdfast.open(tmp_path, home=tmp_path / "other", project="example.org/acme/shop") as other:
+        assert (other.import_(lines), other.import_(lines)) == (2, 0)
+        assert {record.id for record in other.list()} == {first.id, second.id}
+        (tmp_path / "notes.md").write_text("- Invoices are rounded down.\n", encoding="utf-8")
+        assert other.import_(system="file", path=tmp_path / "notes.md") == 1
+        with pytest.raises(holdfast.Invalid, match="no importer"):
+            other.import_(system="diary", path=tmp_path)
+
+
+def test_the_same_memory_can_be_awaited(tmp_path: Path) -> None:
+    async def work() -> list[str]:
+        async with holdfast.AsyncMemory(holdfast.open(tmp_path, home=tmp_path / "store", project="p")) as memory:
+            await asyncio.gather(*(memory.remember(f"Shelf {number} holds flour {number}.") for number in range(5)))
+            assert memory.project == "p"
+            return [record.body for record in await memory.list()]
+
+    assert len(asyncio.run(work())) == 5

@@ -87,7 +87,7 @@ def test_a_warning_says_each_thing_once(warned: Warned) -> None:
     text = warned("Bash", {"command": "git push --force"})
     assert text.count("threw away two commits") == 1
     assert text.startswith("Holdfast: high scar ")
-    assert len(text.splitlines()) == 1
+    assert text.splitlines()[1:] == ["You may think: only once; there is a backup"]
 
 
 def test_lesson_reason_and_remedy_have_a_line_each(memory: Memory) -> None:
@@ -98,6 +98,7 @@ def test_lesson_reason_and_remedy_have_a_line_each(memory: Memory) -> None:
     assert warning_of(record).splitlines() == [
         f"Holdfast: high scar {short(record.id)}: terraform apply replaced the database",
         "Why: Applied without a plan. The plan was stale.",
+        "You may think: only once; there is a backup",
         "Instead: save the plan; apply that plan",
     ]
 

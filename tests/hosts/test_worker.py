@@ -319,9 +319,15 @@ def test_of_an_event_that_is_too_long_what_comes_first_is_kept(home: Path, proje
     assert not (home / "hooks.log").exists()
 
 
-def test_the_worker_compares_what_is_new(home: Path, project: Path) -> None:
+def test_the_worker_compares_what_is_new_and_the_session_that_wrote_it_is_told_once(home: Path, project: Path) -> None:
     flags = {"home": str(home), "embedder": "none"}
     with open_memory(load_settings(flags=flags), folder=project) as memory:
-        older, newer = keep(memory, "The API listens on port 8080."), keep(memory, "The API listens on port 9090.")
+        older = keep(memory, "The API listens on port 8080.")
+        newer = keep(memory.acting_in("s1"), "The API listens on port 9090.")
         assert worker.work(flags, home, project, environment={}) is not None
         assert find(memory, newer.id).record.links == (Link(relation="contradicts", target=older.id),)
+    told = dict[str, list[bool]]()
+    for session in ("s1", "s2", "s1"):
+        raw = json.dumps({"session_id": session, "cwd": str(project), "prompt": "go on"}).encode()
+        told.setdefault(session, []).append(b"saved in this session" in fire(home, "UserPromptSubmit", raw)[0])
+    assert told == {"s1": [True, False], "s2": [False]}

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import anthropic
-import httpx
 import pytest
-from anthropic import Anthropic, AsyncAnthropic
+from anthropic import Anthropic, AsyncAnthropic, _base_client
 from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 
 import holdfast
 from holdfast.integrations.anthropic import AsyncMemoryTool, MemoryTool
 from tests.replicas.seats import git
+
+http: Any = vars(_base_client).get("httpx2") or vars(_base_client)["httpx"]  # whichever the SDK is built on
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
@@ -266,7 +267,7 @@ def test_deep_and_long_paths_work(tool: MemoryTool) -> None:
         assert answer(tool, "view", path=path).endswith(path)
 
 
-class Claude(httpx.MockTransport):
+class Claude(http.MockTransport):  # type: ignore[misc]
     """The API as a script: it asks for two commands and then stops; what it is sent is kept."""
 
     def __init__(self) -> None:
@@ -277,24 +278,22 @@ class Claude(httpx.MockTransport):
         ]
         super().__init__(self._reply)
 
-    def _reply(self, request: httpx.Request) -> httpx.Response:
+    def _reply(self, request: Any) -> Any:
         self.got.append(json.loads(request.content))
         ask = self.asks[len(self.got) - 1] if len(self.got) <= len(self.asks) else None
         use = {"type": "tool_use", "id": f"t{len(self.got)}", "name": "memory", "input": ask}
         content = [use] if ask else [{"type": "text", "text": "Done."}]
         message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content}
         usage = {"input_tokens": 1, "output_tokens": 1}
-        return httpx.Response(200, json={**message, "stop_reason": "tool_use" if ask else "end_turn", "usage": usage})
+        return http.Response(200, json={**message, "stop_reason": "tool_use" if ask else "end_turn", "usage": usage})
 
     def results(self) -> list[tuple[str, bool]]:
         """Return the tool results that were sent, and whether each is an error."""
-        blocks = [
-            block
-            for message in self.got[-1]["messages"]
-            for block in message["content"]
-            if message["role"] == "user" and isinstance(block, dict)
-        ]
-        return [(block["content"], block.get("is_error", False)) for block in blocks if block["type"] == "tool_result"]
+        messages = [message for sent in self.got for message in sent["messages"] if message["role"] == "user"]
+        blocks = [block for message in messages for block in message["content"] if isinstance(block, dict)]
+        # SDKs of the first major version send everything again with each request.
+        results = {block["tool_use_id"]: block for block in blocks if block["type"] == "tool_result"}.values()
+        return [(block["content"], block.get("is_error", False)) for block in results]
 
 
 ASK: dict[str, Any] = {
@@ -310,7 +309,7 @@ EXPECTED = [
 
 def test_the_tool_runner_of_the_sdk_uses_it(tool: MemoryTool, memory: holdfast.Memory) -> None:
     claude = Claude()
-    with Anthropic(api_key="none", http_client=httpx.Client(transport=claude)) as client:
+    with Anthropic(api_key="none", http_client=http.Client(transport=claude)) as client:
         client.beta.messages.tool_runner(tools=[tool], **ASK).until_done()
     assert claude.got[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert claude.results() == EXPECTED
@@ -321,7 +320,7 @@ def test_the_asynchronous_runner_uses_the_other_one(memory: holdfast.Memory) -> 
     claude = Claude()
 
     async def run() -> None:
-        async with AsyncAnthropic(api_key="none", http_client=httpx.AsyncClient(transport=claude)) as client:
+        async with AsyncAnthropic(api_key="none", http_client=http.AsyncClient(transport=claude)) as client:
             await client.beta.messages.tool_runner(tools=[AsyncMemoryTool(memory)], **ASK).until_done()
 
     asyncio.run(run())
@@ -333,7 +332,7 @@ def test_the_program_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path:
     page = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text(encoding="utf-8")
     program = page.partition("```python\nimport anthropic\n")[2].partition("```")[0]
     claude = Claude()
-    client = Anthropic(api_key="none", http_client=httpx.Client(transport=claude))
+    client = Anthropic(api_key="none", http_client=http.Client(transport=claude))
     monkeypatch.setattr(anthropic, "Anthropic", lambda: client)
     monkeypatch.chdir(tmp_path)
     exec(compile(f"import anthropic\n{program}", "integrations.md", "exec"), {})

@@ -44,6 +44,15 @@ def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
     }
 
 
+def test_what_is_under_way_is_not_called_done() -> None:
+    trail = (
+        Trail().ask("Rename the oven to stove.").use("Edit", file_path="/repo/oven.py", old_string="", new_string="")
+    )
+    text = handover(trail.events, 500, READER)
+    assert ("Asked: Rename the oven to stove" in text, "Done" in text, "oven.py" in text) == (True, False, True)
+    assert "Done: Rename the oven to stove" in handover(trail.stop("The oven is called stove now.").events, 500, READER)
+
+
 @each("name", EXPECTED)
 def test_the_summary_of_a_recorded_session_can_be_kept_as_it_is(name: str) -> None:
     found = summary(session(name), READER)

@@ -7,7 +7,8 @@ import pytest
 from holdfast.model.event import Actor
 from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, SEPARATE
-from holdfast.model.record import Draft, Link
+from holdfast.model.ports import Checkout, RemoteCheckout
+from holdfast.model.record import Draft, Link, Origin
 from holdfast.model.text import tokens_of
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory
@@ -46,6 +47,41 @@ def test_a_small_store_is_told_whole_and_does_not_point_elsewhere(memory: Memory
     brief = brief_of(memory).text
     assert all(text in brief for text in texts)
     assert "Not listed" not in brief
+
+
+class Branch(Checkout):
+    """A checkout of a branch on which one file was changed."""
+
+    def project(self) -> str:
+        return "example.org/shop"
+
+    def origin(self) -> Origin:
+        return Origin(branch="refunds", commit="a" * 40)
+
+    def changed(self) -> list[str]:
+        return ["src/refunds.py"]
+
+
+def test_among_many_memories_those_at_hand_are_told_and_documents_do_not_fill_the_brief(memory: Memory) -> None:
+    memory = replace(memory, checkout=Branch())
+    old = "Refunds are booked at night, as src/refunds.py does it."
+    keep(memory, old, anchors=("src/refunds.py",))
+    bare, branch = (
+        replace(memory, checkout=RemoteCheckout("example.org/shop")),
+        "The refunds branch keeps both ledgers open.",
+    )
+    for number in range(150):
+        keep(bare, f"Supplier {number} of region {number * 7} delivers crate {number * 13} before noon.", kind="fact")
+        keep(bare, f"Section {number} of the handbook: shelf {number * 3}.", extra={"document": "docs/handbook.md"})
+    keep(bare, "The shop opens at nine.", extra={"document": "README.md"})
+    record_use(
+        bare, [keep(bare, "The handbook is signed yearly.", extra={"document": "docs/signing.md"}).id], "applied"
+    )
+    keep(memory, branch)
+    brief = brief_of(memory).text
+    assert (old in brief, branch in brief, "handbook is signed" in brief) == (True, True, True)
+    assert not any(word in brief for word in ("Section", "opens at nine"))
+    assert len(brief) < 4_000
 
 
 def test_the_users_word_stands_above_an_agents_and_a_blocker_above_both(memory: Memory) -> None:

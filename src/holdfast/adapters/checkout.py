@@ -346,6 +346,11 @@ class GitCheckout:
         names = self.tips()
         return next((name for name in ("main", "master", "trunk") if name in names), "")
 
+    def changed(self) -> list[str]:
+        """Return the files that differ from where this branch left the default branch, committed or not."""
+        base = self.merge_base(self.default_branch) if self._facts and self.default_branch else ""
+        return [name for name in (self._ask_git("diff", "--name-only", "-z", base or "HEAD") or "").split("\0") if name]
+
     def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
         """Return the status of branches, each given with its last known commit."""
         there, here = self.tips(), self.origin().commit

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from holdfast.adapters.embedders.local import LocalClassifier
 from holdfast.adapters.process import is_alive
-from holdfast.compose.adapters import check_mode, checkout_of, embedder_of, erase_copies, observing_of
+from holdfast.compose.adapters import check_mode, checkout_of, embedder_of, erase_copies, observing_of, user_name
 from holdfast.compose.settings import COPY, Settings, keep_out_of_git, load_settings, store_folder
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
@@ -60,7 +60,9 @@ def open_memory(
         on_erased=_erased,
         copies=lambda updates, is_outdated: erase_copies(home, folder, updates, is_outdated),
         context=Context(
-            actor=Actor(kind="agent" if config.agent else "user", name=config.agent or _login(), session=config.session)
+            actor=Actor(
+                kind="agent" if config.agent else "user", name=config.agent or _user(folder), session=config.session
+            )
         ),
         clock=clock,
         apart=apart,
@@ -217,7 +219,10 @@ def _client_session(note: Path) -> str:
         return ""  # this client has run no hook
 
 
-def _login() -> str:
+def _user(folder: Path) -> str:
+    """Return the name of the user, as git knows it, else of the login."""
+    if name := user_name(folder):
+        return name
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -45,6 +45,20 @@ def history_of(folder: Path) -> History:
     return GitHistory(folder)
 
 
+def user_name(folder: Path) -> str:
+    """Return the name that git signs commits with in a folder; "" if none is set."""
+    from holdfast.adapters.git import git_text
+
+    return (git_text(folder, "config", "user.name") or "").strip()
+
+
+def has_notes(folder: Path) -> bool:
+    """True if the repository around a folder has notes of git-notes-memory."""
+    from holdfast.adapters.git import git_text
+
+    return bool(git_text(folder, "for-each-ref", "--count=1", "refs/notes/mem"))
+
+
 def foreign_items(system: str, path: Path) -> "Iterator[Item]":
     """Yield what the importer of another system reads at a path."""
     read: Callable[[Path], Iterator[Item]] = _of_system(system).read

@@ -116,7 +116,7 @@ def settings_files(folder: Path) -> list[str]:
 
 def keep_settings(values: Mapping[str, Any]) -> Path:
     """Save settings in the user's own file; everything else in it stays as it was."""
-    checked = {name: _checked("The form", name, value) for name, value in values.items()}
+    checked = {name: _checked("Not saved", name, value) for name, value in values.items()}
     return _save({n: list(value) if isinstance(value, tuple) else value for n, value in checked.items()})
 
 

@@ -1,22 +1,29 @@
 """The Python API: `holdfast.open()` and the methods of what it returns, each of which calls one verb."""
 
+import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from holdfast.compose import open_memory
+from holdfast.compose.adapters import IMPORTERS, foreign_items
 from holdfast.compose.settings import load_settings
 from holdfast.model.anchor import Freshness
-from holdfast.model.errors import Invalid, NotSaved
+from holdfast.model.errors import Invalid, NotSaved, StoreError
 from holdfast.model.event import Event
+from holdfast.model.ids import moment_of
 from holdfast.model.query import Mode, Query, Recalled, Usage
 from holdfast.model.record import GLOBAL, Confidence, Draft, Link, Record, Source, State
 from holdfast.model.request import built
 from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Refused, SecretFound, Waivers
 from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.verbs import memory as internal
+from holdfast.verbs.exchange import jsonl, replicas
+from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.records import lifecycle, read, write
 from holdfast.verbs.records.lifecycle import Revision
 from holdfast.verbs.records.read import Listed
@@ -35,6 +42,7 @@ REMEDIES = Remedies(
 )
 EMBEDDING_SECONDS = 2.0  # that a recall may take to make vectors of new memories: no background process does it here
 Texts = Iterable[str]
+When = str | date | timedelta
 Visibility = Literal["private", "team"]
 
 
@@ -72,13 +80,18 @@ class Memory:
     """
 
     def __init__(self, inner: internal.Memory, notes: tuple[str, ...] = ()) -> None:
-        self._inner = inner
+        self._opened: internal.Memory | None = inner
         self.notes = notes  # settings that were ignored; that a local copy replaces an unreachable database
 
+    def __repr__(self) -> str:
+        return f"<holdfast.Memory of {self.project}>" if self._opened else "<holdfast.Memory, closed>"
+
     @property
-    def inner(self) -> internal.Memory:
-        """The internal object, for the integrations. Not part of the public API."""
-        return self._inner
+    def _inner(self) -> internal.Memory:
+        """The internal object."""
+        if self._opened is None:
+            raise StoreError("This memory is closed.", hint="holdfast.open() opens another.")
+        return self._opened
 
     @property
     def project(self) -> str:
@@ -136,9 +149,9 @@ class Memory:
         kinds: Texts = (),
         scopes: Texts = (),
         tags: Texts = (),
-        since: str = "",
-        until: str = "",
-        as_of: str = "",
+        since: When = "",
+        until: When = "",
+        as_of: When = "",
         project: str | None = None,
         everywhere: bool = False,
         limit: int = 10,
@@ -148,7 +161,8 @@ class Memory:
     ) -> Recalled:
         """Return the memories that answer a question, best first, with freshness; none if none fits.
 
-        Iterate over the result, or read its `hits`; `closest` is the nearest memory if none fits. `budget` limits the
+        Dates are texts as the command line takes them ("7d", "monday"), dates, datetimes or timedeltas back from now.
+        Iterate over the result, index it, or read its `hits`; `closest` is the nearest memory if none fits. `budget` limits the
         tokens of all snippets. `words_only` searches without vectors, which starts faster. New memories get their vectors
         first, for at most `EMBEDDING_SECONDS`; `lagging` and `notes` say how many are left.
         """
@@ -158,6 +172,7 @@ class Memory:
             try_to_catch_up(self._inner, seconds=EMBEDDING_SECONDS)
         query = Query.of(
             question,
+            now=self._inner.clock.now(),
             kinds=kinds,
             scopes=scopes,
             tags=tags,
@@ -173,11 +188,11 @@ class Memory:
         )
         return recall.recall(self._inner, query)
 
-    def show(self, id: str, *, as_of: str = "") -> Shown:  # noqa: A002
+    def show(self, id: str, *, as_of: When = "") -> Shown:  # noqa: A002
         """Return a memory in full, with its freshness; `as_of` returns it as it was at a date, with no freshness."""
         state = None
         if as_of:
-            details = read.get(self._inner, id, at=as_of)
+            details = read.get(self._inner, id, at=moment_of(as_of, self._inner.clock.now()))
         else:
             hydrated = read.hydrate(self._inner, id)
             details, state = hydrated.shown, hydrated.freshness
@@ -196,8 +211,8 @@ class Memory:
         scopes: Texts = (),
         tags: Texts = (),
         states: Iterable[State] = ("active",),
-        since: str = "",
-        until: str = "",
+        since: When = "",
+        until: When = "",
         project: str | None = None,
         everywhere: bool = False,
         limit: int = 20,
@@ -205,6 +220,7 @@ class Memory:
     ) -> Listed:
         """Return one page of memories, newest first; `total` counts all of them. A page has at most 1,000."""
         query = Query.of(
+            now=self._inner.clock.now(),
             kinds=kinds,
             scopes=scopes,
             tags=tags,
@@ -284,15 +300,59 @@ class Memory:
 
         return catch_up(self._inner)
 
+    def share(self, id: str) -> Record:  # noqa: A002
+        """Make a memory visible to the team of the repository; the next sync sends it."""
+        return replicas.share(self._inner, [id])[0]
+
+    def link(self, id: str, relation: str, target: str, *, note: str = "") -> Record:  # noqa: A002
+        """Link a memory to another: supersedes, contradicts, refines, relates_to, and others."""
+        return lifecycle.link(self._inner, id, relation, target, note=note)
+
+    def judge(self, ids: Texts, outcome: str, *, note: str = "") -> Sequence[str]:
+        """Report what became of memories that were shown (applied, ignored, contradicted, corrected); return their ids."""
+        return lifecycle.record_use(self._inner, ids, outcome, note=note)
+
+    def export(self) -> Iterator[str]:
+        """Yield the whole store as JSON lines: a header, then an event on each line, nothing left out."""
+        return jsonl.export(self._inner)
+
+    def import_(self, lines: Iterable[str] = (), *, system: str = "", path: str | os.PathLike[str] = "") -> int:
+        """Import the lines of an export, or the data of another `system` at a `path`; return how many memories are new or changed."""
+        if not system:
+            return jsonl.import_lines(self._inner, lines).records
+        if system not in IMPORTERS:
+            raise Invalid(f"There is no importer for {system[:40]!r}.", hint=f"One of {', '.join(IMPORTERS)}.")
+        report = import_items(self._inner, system, foreign_items(system, Path(path)))
+        return len(report.taken) + len(report.revised)
+
     def close(self) -> None:
         """Close the store. Closing twice does nothing."""
-        self._inner.close()
+        if self._opened:
+            self._opened.close()
+        self._opened = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class AsyncMemory:
+    """A memory for programs with an event loop: every method of `Memory` is awaited, and runs in a thread."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._memory, name)
+        return partial(asyncio.to_thread, found) if callable(found) else found
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self._memory.close)
 
 
 def open(  # noqa: A001

@@ -66,7 +66,7 @@ class MemoryTool(BetaAbstractMemoryTool):
 
     def __init__(self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)
-        self._memory = memory.inner
+        self._memory = memory._inner  # noqa: SLF001  our own class
         self._running = threading.Lock()  # one command at a time: two threads must not create the same file
 
     def execute(self, command: BetaMemoryTool20250818Command) -> str:

@@ -62,7 +62,7 @@ class HoldfastStore(BaseStore):
     supports_ttl = False
 
     def __init__(self, memory: Memory) -> None:
-        self._memory = memory.inner
+        self._memory = memory._inner  # noqa: SLF001  our own class
         self._writing = threading.Lock()  # two threads must not create the same key
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:

@@ -5,7 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from hashlib import blake2b
 
 from ulid_transform import bytes_to_ulid, ulid_to_bytes, ulid_to_timestamp
@@ -179,12 +179,21 @@ _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=
 _SPAN = re.compile(r"(\d{1,4}) ?([hdw])(?:ours?|ays?|eeks?)?(?: ago)?")
 
 
-def moment_of(text: str, now: str) -> str:
+def moment_of(given: str | date | timedelta, now: str) -> str:
     """Return the instant meant by 2026-11-15, 2026-11, today, yesterday, monday, last week, or how long ago (12h, 7d, 2w).
 
-    Days begin at midnight of the local time zone, dates at midnight UTC; a weekday is the last one before today.
+    Days begin at midnight of the local time zone, dates at midnight UTC; a weekday is the last one before today. A time
+    without a zone is local, a timedelta counts back from now.
     """
-    words, present = text.strip().lower(), datetime.fromisoformat(now)
+    present = datetime.fromisoformat(now)
+    if isinstance(given, datetime):
+        given = given.astimezone()
+    elif isinstance(given, timedelta):
+        given = present - given
+    text = given.isoformat() if isinstance(given, date) else given
+    if not isinstance(text, str):
+        raise Invalid(f"{given!r:.40} is not a date.", hint="Pass a text, a date, a datetime or a timedelta.")
+    words = text.strip().lower()
     if span := _SPAN.fullmatch(words):
         return parse_instant((present - int(span[1]) * _UNITS[span[2]]).isoformat())
     midnight = present.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)

@@ -203,6 +203,10 @@ class Checkout(Protocol):
         """The branch others are merged into."""
         return ""
 
+    def changed(self) -> list[str]:
+        """Return the files that differ from the default branch, committed or not."""
+        return []
+
     def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
         """Return the status of branches, each passed with its last known commit."""
         return dict.fromkeys(born, "unknown")

@@ -105,6 +105,9 @@ class Hit:
     hot: bool = False  # whether it is in the hot set
     contradicted_by: str = ""  # id of a newer record that says otherwise
 
+    def __repr__(self) -> str:
+        return f"Hit({self.confidence}, {self.record!r})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
@@ -134,6 +137,12 @@ class Recalled:
 
     def __len__(self) -> int:
         return len(self.hits)
+
+    def __getitem__(self, place: int) -> Hit:
+        return self.hits[place]
+
+    def __repr__(self) -> str:
+        return f"Recalled({', '.join(map(repr, self.hits)) or 'nothing fits'})"
 
     @property
     def confidence(self) -> str:

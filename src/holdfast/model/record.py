@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from holdfast.model.anchor import CodeSnapshot, snapshot_from_json, snapshot_to_json
 from holdfast.model.event import Actor, Json
+from holdfast.model.ids import short
 from holdfast.model.kinds import CODED, KINDS, SEPARATE
 from holdfast.model.request import Asked, built
 
@@ -69,6 +70,9 @@ class Record:
     head: str = ""
     revision: int = 1
     waiting: tuple[str, ...] = ()  # quarantined events about it
+
+    def __repr__(self) -> str:
+        return f"Record({short(self.id)}, {self.kind}, {self.title!r:.80})"
 
     @property
     def text(self) -> str:

@@ -106,4 +106,6 @@ def suggestion(word: str) -> str:
 
 def nearest(word: str, names: Iterable[str]) -> str:
     """Return the name a mistyped word resembles, never one that removes something."""
-    return next(iter(get_close_matches(word, [name for name in names if name not in NEVER_GUESSED], n=1)), "")
+    return next(
+        iter(get_close_matches(word, [name for name in names if name not in NEVER_GUESSED], n=1, cutoff=0.8)), ""
+    )

@@ -3,7 +3,7 @@
 import re
 from dataclasses import fields
 
-from holdfast.compose.settings import user_file
+from holdfast.compose.settings import keep_settings, user_file
 from holdfast.hosts.cli.command import Result, command, opened, present, settings
 from holdfast.hosts.cli.render import page, working
 from holdfast.model.config import Config
@@ -49,18 +49,25 @@ def doctor_command(*, as_json: bool = False) -> Result:
 
 @command()
 def config_command(words: tuple[str, ...] = ()) -> Result:
-    """Show every setting, its meaning and the source of its value; how to change one is printed at the end."""
-    how = f"a line such as recall_limit = 5 in {user_file()}, or the variable HOLDFAST_RECALL_LIMIT=5"
-    if words:
-        raise Invalid("`holdfast config` only shows settings.", hint=f"To change one: {how}.")
+    """Show settings with their meaning and source, or change one for this user."""
+    named = [part for word in words[words[:1] == ("set",) :] for part in word.split("=", 1)]
+    if len(named) > 2 or (words[:1] == ("set",) and len(named) < 2):
+        raise Invalid("A setting has a name and a value.", hint="Such as `holdfast config set recall_limit 5`.")
+    if len(named) == 2:
+        file = keep_settings({named[0]: named[1]})
+        return {"file": str(file), named[0]: named[1]}, f"{named[0]} = {named[1]}, in {file}."
     current = settings()
+    if named and named[0] not in current.sources:
+        raise Invalid(f"There is no setting {named[0]!r}.", hint="`holdfast config` lists them all.")
     settings_ = [
         {"name": spec.name, "help": spec.metadata["help"], "source": current.sources[spec.name]}
         | {"value": value, "text": _text(value)}
         for spec in fields(Config)
+        if not named or spec.name == named[0]
         for value in [_printable(spec.name, getattr(current.config, spec.name))]
     ]
     values = {one["name"]: {"value": one["value"], "source": one["source"]} for one in settings_}
+    how = f"holdfast config set recall_limit 5 (in {user_file()}), or the variable HOLDFAST_RECALL_LIMIT=5"
     return values, page("config", settings_, how=how)
 
 

@@ -27,6 +27,7 @@ from holdfast.model.request import Fields
 from holdfast.policy.admission.admit import Refused, Similar, Waivers, how_near
 from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.policy.sessions.triggers import warns_at
+from holdfast.verbs.exchange.replicas import unsent
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import Hydrated, Level, get, hydrate, list_records, list_scopes
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
@@ -69,9 +70,11 @@ def remember_command(
     draft = replace(draft, visibility="team" if team else "private", anchors=from_top(memory, draft.anchors))
     waivers = Waivers(duplicate=force, transient=transient, scope=any_scope)
     with teaching_fields(draft.kind):
-        return outcome_of(
-            write(memory, replace(draft, project=GLOBAL) if global_ else draft, waivers=waivers, redact=redact)
-        )
+        draft = replace(draft, project=GLOBAL) if global_ else draft
+        outcome = write(memory, draft, waivers=waivers, redact=redact)
+    if team and isinstance(outcome, Written) and (why := unsent(memory)):
+        outcome = replace(outcome, doubts=(*outcome.doubts, why))
+    return outcome_of(outcome)
 
 
 @command(working="searching")

@@ -5,7 +5,7 @@ import platform
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,14 +16,16 @@ from rich.text import Text
 
 from holdfast.compose.settings import PRIVATE, store_folder, user_file, user_folder
 from holdfast.hosts.cli.command import command, settings
+from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import console, hanging, print_json, say
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.preparing import next_session
 from holdfast.hosts.setup.apply import Manifest, Planned, apply, diff_of, planned, read_manifest, removals, snippet
 from holdfast.hosts.setup.clients import BY_NAME, Client, check_clients, installed
-from holdfast.hosts.setup.edits import NAME, Member
+from holdfast.hosts.setup.edits import NAME, Member, noun_of
 from holdfast.hosts.setup.machine import Installation, Level, Machine, check_lasting, project_root, this_installation
-from holdfast.hosts.setup.plan import Choices, covered, has_plugin, is_new, wanted
+from holdfast.hosts.setup.others import SYSTEMS, Found, others
+from holdfast.hosts.setup.plan import Choices, Wanted, covered, has_plugin, is_new, wanted
 from holdfast.hosts.setup.shapes import stdio
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.files import FILE, FOLDER, read_regular
@@ -126,6 +128,75 @@ def init_command(
         surfaces={client.name: surfaces or here.manifest.surfaces.get(client.name, ()) for client in known},
     )
     _set_up(choices, here, manner)
+    if beside := [each for each in others(here.machine) if each.entries]:
+        titles = ", ".join(each.system.title for each in beside)
+        if manner.asks and click.confirm(
+            f"\n{titles} is set up here too. Replace it and import its data?", default=True
+        ):
+            _switch(beside, here.machine, manner)
+        elif not as_json:
+            say(f"{titles} is set up here too: `holdfast switch` replaces it and imports its data.")
+
+
+@command()
+def switch_command(
+    systems: Annotated[tuple[str, ...], Asked("", choices=tuple(system.name for system in SYSTEMS))] = (),
+    *,
+    no_import: bool = False,
+    diffs: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Take the place of another memory system."""
+    manner = Mode(yes=yes, dry_run=dry_run, as_json=as_json, diffs=diffs)
+    check_lasting(sys.prefix)
+    machine = look_around().machine
+    found = [each for each in others(machine) if not systems or each.system.name in systems]
+    if found:
+        _switch(found, machine, manner, imports=not no_import)
+    elif as_json:
+        print_json({"done": False, "found": []})
+    else:
+        titles = ", ".join(system.title for system in SYSTEMS if not systems or system.name in systems)
+        say(f"Nothing of {titles} was found here. `holdfast init` sets up Holdfast.")
+
+
+def _switch(found: Sequence[Found], machine: Machine, manner: Mode, *, imports: bool = True) -> None:
+    """Replace other systems: set up Holdfast with their tools where they are set up, take them out, and import their data."""
+    replaced = [want for each in found for want in each.entries]
+    surfaces = {
+        client: tuple(
+            each.system.name for each in found if client in {want.client for want in each.entries} or not replaced
+        )
+        for client in {want.client for want in replaced} or {client.name for client in installed(machine)}
+    }
+    is_project = bool(replaced) and all(want.within for want in replaced)
+    here = look_around("project" if is_project else "user")
+    choices = Choices(clients=check_clients(surfaces), level=here.level, surfaces=surfaces)
+    for each in found if not manner.as_json else ():
+        say(f"Found {each.system.title}: {', '.join(_found_words(each))}.")
+
+    def bring() -> bool:
+        for each in found:
+            if each.data and imports:
+                run("store", "import", str(each.data), "--from", each.system.name, json=manner.as_json)
+            if each.system.name == "git-notes":  # its users expect that memories are in the repository
+                run("replica", "on", "notes", json=manner.as_json)
+        return imports and any(each.data for each in found)
+
+    if replaced or not here.manifest.clients():
+        _set_up(choices, here, manner, replaced=replaced, then=bring)
+    elif manner.proceeds("Import it?"):  # Holdfast is set up in its place already
+        bring()
+
+
+def _found_words(found: Found) -> Iterable[str]:
+    """Yield what is there of another system."""
+    nouns = [noun_of(edit).removeprefix(f"{found.system.title} ") for want in found.entries for edit in want.edits]
+    yield from (counted(count, noun) for noun, count in Counter(sorted(nouns, reverse=True)).items())
+    if found.data:
+        yield f"its notes in {found.data}" if not found.system.data else f"its data in {found.data}"
 
 
 @command()
@@ -161,10 +232,21 @@ def uninstall_command(
     _conclude(plan, done=done, as_json=as_json, more={"backup": str(backup) if backup else None})
 
 
-def _set_up(choices: Choices, here: Here, manner: Mode) -> None:
-    """Print the changes, make them, and print what is left to do."""
+def _set_up(
+    choices: Choices,
+    here: Here,
+    manner: Mode,
+    *,
+    replaced: Sequence[Wanted] = (),
+    then: Callable[[], bool] = lambda: False,
+) -> None:
+    """Print the changes, make them with those of systems that are replaced, and print what is left to do.
+
+    `then` runs after the changes; True if it said what the next session gets.
+    """
     here = _without_hooks(choices, here, manner)
-    plan = planned(wanted(choices, here.machine, here.made), choices, here.manifest, here.machine.project)
+    wants = [*replaced, *wanted(choices, here.machine, here.made)]
+    plan = planned(wants, choices, here.manifest, here.machine.project)
     if not manner.as_json:
         _show_plan(plan, here.machine, [client.name for client in choices.clients], diffs=manner.diffs)
     will_change = any(change.changes for change in plan)
@@ -172,6 +254,7 @@ def _set_up(choices: Choices, here: Here, manner: Mode) -> None:
     if done:
         manifest = replace(here.manifest, surfaces={**here.manifest.surfaces, **choices.surfaces})
         apply(plan, manifest, here.store, private=here.level == "user")
+    is_said = done and then()
     if not manner.as_json:
         for line in _remarks(choices, here, plan):
             say(line)
@@ -179,7 +262,7 @@ def _set_up(choices: Choices, here: Here, manner: Mode) -> None:
     if done and will_change and not manner.as_json:
         names = ", ".join(client.title for client in choices.clients)
         say(f"\nNext: start a new session in {names}.")
-        if any(map(choices.wants_hooks, choices.names)):
+        if any(map(choices.wants_hooks, choices.names)) and not is_said:
             say_next(here.store)
         say("`holdfast doctor` checks the set-up, `holdfast uninstall` undoes it.")
 

@@ -102,6 +102,10 @@ def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
     if is_first and left and see(home, session, [f"left off {left['session']}"]):
         parts.append(left["text"])
         ids += left["ids"]
+    for conflict in prepared.get("conflicts", ()):
+        if conflict["session"] == session and see(home, session, [f"{conflict['id']} conflict"]):
+            parts.append(conflict["text"])
+            ids += [conflict["id"], *conflict["ids"]]
     if any(parts):
         return _context(parts, ids, "brief")
     if (

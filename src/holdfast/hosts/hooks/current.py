@@ -21,14 +21,15 @@ if MYPY:
 
     Json = dict[str, Any]
 
-LONGEST_WAIT = 2.5  # seconds; a preparation takes a fraction of one, unless the machine is busy
+# Seconds; a preparation takes a fraction of one, unless the machine is busy. A client that compacted has waited longer.
+LONGEST_WAIT, AFTER_COMPACTION = 2.5, 3.8
 MOST_TRIES = 2  # of a session to prepare the same change
 MOST_CHANGES = 200_000  # bytes of a list of changes that are read
 WARNING = ("scar", "anti_pattern", "trigger")  # what may warn before a command
 ANYTHING = "*"
 CURRENT = "current"  # mark of a session that has been compared with its brief
 COMPACTION = "compaction"  # mark of a compaction, with its time
-WITH_IDS = ("triggers", "hints", "left_off")
+WITH_IDS = ("triggers", "hints", "left_off", "conflicts")
 CHECK = " [check first: its code or the branch changed just now]"
 
 
@@ -54,8 +55,9 @@ def prepared_for(home: str, event: Json) -> Json:
 
         command = [sys.executable, "-P", "-m", "holdfast.hosts.preparing", home, event["cwd"]]
         variables = {f"HOLDFAST_{name.upper()}": value for name, value in settings.items()}
-        try:  # noqa: SIM105  a hook imports as little as possible
-            hook.start([*command, *[event["session"]] * lost], event["cwd"], variables, wait=LONGEST_WAIT)
+        try:
+            wait = AFTER_COMPACTION if lost and is_start else LONGEST_WAIT
+            hook.start([*command, *[event["session"]] * lost], event["cwd"], variables, wait=wait)
         except OSError:  # no process could be started: what is left is still right
             pass
         prepared = _read(home, event)

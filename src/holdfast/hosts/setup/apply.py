@@ -20,6 +20,7 @@ from holdfast.hosts.setup.edits import (
     Edit,
     Element,
     Member,
+    Removed,
     Table,
     Whole,
     depth_of,
@@ -34,7 +35,7 @@ from holdfast.model.errors import InvalidFile, StoreError
 from holdfast.model.foreign_json import parse_json
 
 FILE, VERSION = "setup.json", 1
-How = Literal["added", "updated", "removed"]
+How = Literal["added", "updated", "removed", "put back"]
 Change = tuple[str, How, str]  # the client, and what is done to what
 LONGEST_LINE = 200  # characters of a line in a diff: some files are one line
 
@@ -174,6 +175,8 @@ def snippet(edits: Iterable[Edit]) -> str:
                 pieces.append(tomltext.table_text(path, value).rstrip("\n"))
             case Block(text=text) | Whole(text=text):
                 pieces.append(text.rstrip("\n"))
+            case Removed(noun=noun):
+                pieces.append(f"Remove the {noun}.")
     return "\n\n".join([*([json.dumps(joined, indent=2, ensure_ascii=False)] if joined else []), *pieces])
 
 
@@ -213,7 +216,7 @@ def _with_edits(path: Path, before: str | None, needs: list[Wanted], was: Touche
                 placed[_place(edit)] = Placed(edit=edit, clients=clients, kept=kept)
                 text, old = put(text, edit), text
                 splices.append(_splice(old, text))
-                taken_back = isinstance(edit, Approval) and not edit.given
+                taken_back = isinstance(edit, Removed) or (isinstance(edit, Approval) and not edit.given)
                 how: How = "removed" if taken_back else "added" if found == "missing" else "updated"
                 entries.append((client, how, noun_of(edit)))
     after = text if splices else before
@@ -264,7 +267,11 @@ def _removal(path: Path, gone: set[str], manifest: Manifest, *, only_hooks: bool
         return Planned(path=path, before=None, after=None, touched=touched, left_alone=(left,), again=again)
     rest = replace(touched, placed=stays, after=mark_of(after or ""), splices=None) if stays else None
     there = [one for one in leaving if not isinstance(one.edit, Approval) or one.edit.given]
-    entries: list[Change] = [(name, "removed", noun_of(one.edit)) for one in there for name in one.clients]
+    entries: list[Change] = [
+        (name, "put back" if isinstance(one.edit, Removed) else "removed", noun_of(one.edit))
+        for one in there
+        for name in one.clients
+    ]
     return Planned(path=path, before=before, after=after, touched=rest, entries=tuple(entries), again=again)
 
 
@@ -297,8 +304,9 @@ def _names_paths(touched: Touched) -> bool:
 
 
 def _place(edit: Edit) -> tuple[object, ...]:
-    """Return the identity of an edit, whatever its value."""
-    return (type(edit), getattr(edit, "path", getattr(edit, "marks", "")))
+    """Return the identity of an edit, whatever its value; of what another system had there may be several at one place."""
+    several = json.dumps(edit.value) if isinstance(edit, Removed) else ""
+    return (type(edit), getattr(edit, "path", getattr(edit, "marks", "")), several)
 
 
 def _splice(before: str, after: str) -> tuple[int, str, str]:

@@ -28,6 +28,7 @@ from holdfast.hosts.setup.edits import (
 )
 from holdfast.hosts.setup.files import text_of
 from holdfast.hosts.setup.machine import Level, Machine
+from holdfast.hosts.setup.others import others
 from holdfast.hosts.setup.plan import file_of, has_hooks, has_plugin
 from holdfast.model.errors import InvalidFile
 from holdfast.verbs.upkeep.doctor import Check
@@ -38,13 +39,17 @@ LEVELS: tuple[Level, Level] = ("user", "project")
 def client_checks(machine: Machine, manifest: Manifest) -> Iterator[Check]:
     """Check every client that has an entry of ours, each by itself."""
     known = [client for client in CLIENTS if client.name in manifest.clients() or _has_something(client, machine)]
-    others = [client for client in installed(machine) if client not in known]
+    unused = [client for client in installed(machine) if client not in known]
     parts = [f"set up: {', '.join(client.title for client in known)}"] if known else []
-    parts += [f"not set up yet: {', '.join(client.title for client in others)} (holdfast init)"] if others else []
+    parts += [f"not set up yet: {', '.join(client.title for client in unused)} (holdfast init)"] if unused else []
     yield Check(name="clients", found="; ".join(parts) or "none found")
     for client in known:
         yield check_client(client, machine, manifest)
     yield from _twice(machine)
+    for other in others(machine):
+        if other.entries and known:
+            found = f"{other.system.title} is set up too ({other.entries[0].path}): two memories answer"
+            yield Check(name="other memory", found=found, fix=f"holdfast switch {other.system.name}")
 
 
 def check_client(client: Client, machine: Machine, manifest: Manifest) -> Check:

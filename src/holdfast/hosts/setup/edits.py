@@ -18,6 +18,9 @@ HOOK = "holdfast/hosts/hooks/client.py"
 # What makes an entry work. Everything else in it (a timeout, a trust flag) its owner may have changed for good reasons.
 VITAL = frozenset({"command", "args", "env", "environment", "bash", "powershell"})
 Standing = Literal["missing", "held", "stale", "foreign"]
+Form = Literal[
+    "entry", "table", "item", "text"
+]  # of what is taken out: in JSON, in TOML, in a list of JSON, or in a text
 MARKS = {
     "markdown": ("<!-- holdfast:start -->", "<!-- holdfast:end -->"),
     "shell": ("# holdfast:start", "# holdfast:end"),
@@ -74,8 +77,18 @@ class Whole:
     text: str
 
 
-Edit = Member | Element | Table | Approval | Block | Whole
-KINDS = {kind.__name__.lower(): kind for kind in (Member, Element, Table, Approval, Block, Whole)}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """What another memory system had in a file: it is taken out while Holdfast is in its place, and put back afterwards."""
+
+    path: tuple[str, ...]
+    value: Any  # what stands there: an entry or table, an item of the list at the path, or a text
+    form: Form
+    noun: str
+
+
+Edit = Member | Element | Table | Approval | Block | Whole | Removed
+KINDS = {kind.__name__.lower(): kind for kind in (Member, Element, Table, Approval, Block, Whole, Removed)}
 
 
 def noun_of(edit: Edit) -> str:
@@ -91,6 +104,8 @@ def noun_of(edit: Edit) -> str:
             return "ignore list"
         case Whole(text=text) if HOOK in text:
             return "plugin"
+        case Removed(noun=noun):
+            return noun
     return "server"
 
 
@@ -118,6 +133,8 @@ def standing(text: str, edit: Edit) -> Standing:
             if not text.strip() or text == wanted:
                 return "held" if text.strip() else "missing"
             return "stale" if SIGN in text.partition("\n")[0] else "foreign"
+        case Removed():
+            return "held" if _without_other(text, edit) == text else "missing"
 
 
 def put(text: str, edit: Edit) -> str:
@@ -145,6 +162,8 @@ def put(text: str, edit: Edit) -> str:
             return text + gap + _marked(edit, newline)
         case Whole(text=wanted):
             return wanted
+        case Removed():
+            return _without_other(text, edit)
 
 
 def taken_out(text: str, edit: Edit, kept: int) -> str:
@@ -165,10 +184,11 @@ def taken_out(text: str, edit: Edit, kept: int) -> str:
             return _without_empty(left, path, kept) if form == "rule" else left
         case Block():
             return re.sub(r"(?:\r?\n)?" + _block(edit).pattern, "", text, count=1, flags=re.DOTALL)
-        case Whole(text=wanted):
-            if text != wanted:
-                raise InvalidFile("It was changed after Holdfast wrote it.")
-            return ""
+        case Whole(text=wanted) if text != wanted:
+            raise InvalidFile("It was changed after Holdfast wrote it.")
+        case Removed():
+            return _with_other(text, edit)
+    return ""
 
 
 def depth_of(text: str, edit: Edit) -> int:
@@ -236,6 +256,40 @@ def _without_empty(text: str, path: tuple[str, ...], kept: int) -> str:
         if jsontext.value_at(text, path[:depth]) in ({}, []):
             text = jsontext.without(text, path[:depth])
     return text
+
+
+def _without_other(text: str, edit: Removed) -> str:
+    """Take out what another system had; a hook is also found in a group with others."""
+    path, value = edit.path, edit.value
+    match edit.form:
+        case "text":
+            return text.replace(value, "", 1)
+        case "table":
+            return tomltext.without_table(text, path) if tomltext.table_of(text, path) is not None else text
+        case "entry":
+            return jsontext.without(text, path) if jsontext.value_at(text, path) == value else text
+    listed = jsontext.value_at(text, path)
+    for place, item in enumerate(listed if isinstance(listed, list) else ()):
+        if item == value:
+            return jsontext.without(text, (*path, place))
+        inner = item.get("hooks") if isinstance(item, Mapping) and isinstance(value, Mapping) else None
+        if isinstance(inner, list) and {**item, "hooks": value.get("hooks")} == value and value["hooks"][0] in inner:
+            return _without_hook(text, path, (place, "hooks", inner.index(value["hooks"][0])))
+    return text
+
+
+def _with_other(text: str, edit: Removed) -> str:
+    """Put back what another system had, unless it is there again."""
+    if standing(text, edit) == "missing":
+        return text
+    match edit.form:
+        case "text":
+            return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{edit.value}"
+        case "table":
+            return tomltext.add_table(text, edit.path, edit.value)
+        case "entry":
+            return jsontext.put(text, edit.path, edit.value)
+    return jsontext.append(text, edit.path, edit.value)
 
 
 def _leaf(value: Mapping[str, Any]) -> Any:

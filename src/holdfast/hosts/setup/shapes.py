@@ -10,9 +10,8 @@ from holdfast.hosts.setup.machine import Installation
 from holdfast.model.config import preset_of
 from holdfast.model.trail import CLIENT_EVENTS
 
-SECONDS = dict.fromkeys(CLIENT_EVENTS, 5) | {
-    "SessionEnd": 1
-}  # clients wait for a hook, at the end of a session only briefly
+# How long clients wait for a hook: at the end of a session only briefly.
+SECONDS = dict.fromkeys(CLIENT_EVENTS, 5) | {"SessionStart": 10, "SessionEnd": 1}
 
 
 def stdio(made: Installation) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def _fits_view(stage: list[Any], view: tuple[str, ...], call: Call, *, harmless:
     if not program:
         subcommand_here = found.operands[0][0] if found.operands else ""
         flags = [name for word in flags for name in _named(word, found.program, subcommand_here)[0]]
-    if not found.flags.issuperset(flags):
+    if not all(any(_is_flag(own, flag) for own in found.flags) for flag in flags):
         return False
     if not harmless and _changes_nothing(found, flags):
         return False
@@ -229,6 +229,11 @@ def _same_target(target: str, word: str) -> bool:
 def _plain(word: str) -> str:
     word = _VARIABLE.sub(r"$\1", word)
     return (word.removeprefix("./").rstrip("/") or word) if word not in (".", "./...") else word
+
+
+def _is_flag(own: str, wanted: str) -> bool:
+    """True if a flag of a call is the wanted one; `--force*` stands for every flag that begins so."""
+    return own == wanted or (wanted.endswith("*") and own.startswith(wanted[:-1]))
 
 
 def _changes_nothing(found: Anatomy, flags: list[str]) -> bool:

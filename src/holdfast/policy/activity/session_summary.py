@@ -227,7 +227,7 @@ def _besides(sentences: Sequence[str], asked: Sequence[str]) -> list[str]:
 def _finished(turn: Turn, pieces: Sequence[Work]) -> Iterator[str]:
     """Yield what was finished in a turn: its work, if it changed something, else what the agent reports as done.
 
-    Nothing is done while a check fails. Commands alone finish something only if the agent reports it, where that can be judged.
+    Nothing is done while a check fails, or before the turn has ended, except what was committed. Commands alone finish something only if the agent reports it, where that can be judged.
     """
     works_here = [work for work in pieces if work.turn.began == turn.began]
     judged = turn.reader.message(turn.said)
@@ -235,7 +235,7 @@ def _finished(turn: Turn, pieces: Sequence[Work]) -> Iterator[str]:
     titles = [
         title_of(work, type_of(work)) + "".join(f" ({commit.hash})" for commit in work.commits[:1] if commit.hash)
         for work in works_here
-        if work.commits or ((work.changes or (work.acts and (done or not judged))) and not work.broken)
+        if work.commits or (turn.done and (work.changes or (work.acts and (done or not judged))) and not work.broken)
     ]
     found_only = any(work.broken or type_of(work) == "discovery" for work in works_here)
     is_report = not found_only and not is_question(request_of(turn.prompt))

@@ -14,6 +14,7 @@ MANIFESTS = tuple(
     composer.json .github/workflows/*.y*ml .gitlab-ci.yml .circleci/config.yml
     """.split()
 )
+HOW_TO = "Build, run and test"
 MOST_COMMANDS, LONGEST_COMMAND = 20, 200
 LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
 _WORK = re.compile(

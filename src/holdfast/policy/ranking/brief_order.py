@@ -30,9 +30,9 @@ _SOURCE: Mapping[str, int] = {"correction": 30, "explicit": 20, "imported": 15, 
 _CONFIDENCE: Mapping[str, int] = {"high": 5, "low": -15}
 _OUTCOME: Mapping[str, int] = {"contradicted": -20, "refuted": -10, "failed": -10, "dismissed": -5}
 USER, BLOCKING, PINNED, HOT, VERIFIED, USED, OFTEN = 15, 100, 60, 15, 5, 10, 20
-DOUBTED, ELSEWHERE = -15, -15
+DOUBTED, ELSEWHERE, AT_HAND = -15, -15, 30
 IGNORED, EVERY, MOST_IGNORED = -8, 3, -40  # points for every third session that ignored it, if none used it
-_USES = ("applied", "succeeded", "corrected")
+USES = ("applied", "succeeded", "corrected")
 _LASTING = ("preference", "scar", "anti_pattern", "thread")
 _AGES = ((3 * 365, -30), (365, -15), (120, -5))  # older than the newest record by so many days: points
 
@@ -46,6 +46,7 @@ class Facts:
     pinned: bool = False
     doubted: bool = False  # stale, unmerged, or contradicted by a newer record
     elsewhere: bool = False  # of no project: true everywhere, so it says less about this one
+    at_hand: bool = False  # about what the branch, the changed files or the last sessions touch
 
 
 def standing(record: Record, facts: Facts, newest: str) -> int:
@@ -60,6 +61,7 @@ def standing(record: Record, facts: Facts, newest: str) -> int:
         + _by_age(record, newest)
         + DOUBTED * facts.doubted
         + ELSEWHERE * facts.elsewhere
+        + AT_HAND * facts.at_hand
     )
 
 
@@ -71,7 +73,7 @@ def is_from_user(record: Record) -> bool:
 
 def _by_use(outcomes: Iterable[str]) -> int:
     seen = list(outcomes)
-    uses = sum(outcome in _USES for outcome in seen)
+    uses = sum(outcome in USES for outcome in seen)
     if uses:
         return (OFTEN if uses >= EVERY else USED) + sum(_OUTCOME.get(outcome, 0) for outcome in seen[:3])
     ignored = seen.count("ignored") // EVERY * IGNORED

@@ -150,7 +150,7 @@ def _keep_statement(
     outdated = _outdated(memory, new, near, statement, known)
     old = [] if statement.doubtful else [*outdated, *(replaced if statement.corrects else ())]
     if not old and (again := _restated(memory, new, (*near, *known.shown))):
-        data, by = {"outcome": RESTATED, "note": statement.text}, _actor(turn, by_user=True)
+        data, by = {"outcome": RESTATED, "note": statement.text}, _actor(memory, turn, by_user=True)
         about = derived_id(RESTATED, turn.session, f"{turn.id} {statement.text}", turn.began)
         memory.commit([replace(memory.event("used", again.id, data=data, at=turn.began, by=by), id=about)])
         return None
@@ -233,7 +233,7 @@ def _admit(
     match verdict_on(memory, draft, waivers=Waivers(scope=True, duplicate=insist)):
         case Admitted(related=related):
             event = derived_event(
-                memory, draft, turn.events[0], name=name or draft.body, by=_actor(turn, by_user=by_user)
+                memory, draft, turn.events[0], name=name or draft.body, by=_actor(memory, turn, by_user=by_user)
             )
             return Written(record=memory.commit([event])[0].record, related=related)
         case Pending(why=why):
@@ -247,8 +247,10 @@ def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> Written
     return WrittenPending(record=memory.commit([event])[0].record, why=why)
 
 
-def _actor(turn: Turn, *, by_user: bool) -> Actor:
-    return Actor(kind="user" if by_user else "rule", name=turn.client or "hook", session=turn.session)
+def _actor(memory: Memory, turn: Turn, *, by_user: bool) -> Actor:
+    """Return who a record is by: what the user said is the user's, whichever client noted it."""
+    name = memory.actor.name if by_user and memory.actor.kind == "user" else turn.client
+    return Actor(kind="user" if by_user else "rule", name=name or "hook", session=turn.session)
 
 
 # Ids of records that rules derive from activity follow from their source, so repeating changes nothing.

@@ -24,6 +24,7 @@ from holdfast.policy.sessions.triggers import SPEAKING, Places, places_of, warni
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.sessions.opening_brief import SessionBrief, brief_parts, newest_records, without_crowding
+from holdfast.verbs.truth.compare import recent_conflicts
 
 MOST_TRIGGERS, MOST_FILES = 300, 500
 MOST_PATTERNS = 600  # commands and paths together: a hook compares each at every tool call
@@ -74,6 +75,7 @@ def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: dict
         "brief": {"text": brief.memories.text, "ids": list(brief.memories.ids), "tokens": brief.memories.tokens},
         "left_off": [asdict(left) for left in brief.left_off],
         "triggers": _triggers(memory),
+        "conflicts": [_conflict(older, newer) for older, newer in recent_conflicts(memory) if newer.by.session],
         "files": _files(memory) if memory.config.inject == "full" else {},
         "topics": _topics(memory) if memory.config.inject == "full" else {},
     }
@@ -95,6 +97,13 @@ def write_handover(file: Path, text: str) -> None:
     """Write what a session was doing, for the same session after a compaction."""
     fenced = f"<holdfast-handover>\n{defused(text)}\n</holdfast-handover>" if text else ""
     _replace(file, fenced)
+
+
+def _conflict(older: Record, newer: Record) -> dict[str, Any]:
+    """Return what the session that wrote a memory is told, if a comparison found that it contradicts another."""
+    said, known = (f"{short(record.id)} “{inline(shorten(record.title, 120))}”" for record in (newer, older))
+    text = f"Holdfast: {said}, saved in this session, contradicts {known} of {older.created_at[:10]}. Ask the user which holds, then revise or forget the other."
+    return {"id": newer.id, "ids": [older.id], "session": newer.by.session, "text": text}
 
 
 def _triggers(memory: Memory) -> list[dict[str, Any]]:

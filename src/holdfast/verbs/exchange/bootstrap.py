@@ -26,7 +26,7 @@ from holdfast.policy.language.documents import (
     releases,
     sections,
 )
-from holdfast.policy.language.manifests import LOCKS, MANIFESTS, how_to_work
+from holdfast.policy.language.manifests import HOW_TO, LOCKS, MANIFESTS, how_to_work
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import hot_set, promote
 from holdfast.verbs.records.write import draft_event, record_of
@@ -149,7 +149,7 @@ def _parts(path: Path, folder: Path, *, named: bool, items: bool = False) -> tup
     if not named and any(path in _named(folder, pattern) for pattern in MANIFESTS):
         runner = next((runner for lock, runner in LOCKS.items() if (path.parent / lock).exists()), "npm")
         work = how_to_work(name, text, runner=runner)
-        return [Piece(path=("Build, run and test",), text=work)] if work else [], []
+        return [Piece(path=(HOW_TO,), text=work)] if work else [], []
     if is_changelog(name) and (all_releases := releases(text, markdown=markdown)):
         left = len(all_releases) - MOST_RELEASES
         older = [f"{counted(left, 'older release')} left out"] if left > 0 else []

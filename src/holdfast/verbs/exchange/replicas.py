@@ -22,6 +22,12 @@ def is_on(memory: Memory, name: str) -> bool:
     return _setting(memory, name).startswith("on")
 
 
+def unsent(memory: Memory) -> str:
+    """Return what to turn on, if nothing takes team memories to the team yet; else ""."""
+    is_sent = memory.config.database or any(is_on(memory, name) for name in REPLICAS if name != "folder")
+    return "" if is_sent else "nothing takes it to the team yet: holdfast replica on notes, then holdfast sync"
+
+
 def turn(memory: Memory, name: str, *, on: bool, addresses: Iterable[str] = ()) -> None:
     """Turn a replica on or off; its content stays where it is.
 

@@ -64,6 +64,9 @@ class Listed:
     def __len__(self) -> int:
         return len(self.records)
 
+    def __getitem__(self, place: int) -> Record:
+        return self.records[place]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:

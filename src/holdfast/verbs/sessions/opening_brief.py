@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
+from holdfast.engine.search.similar import holding
 from holdfast.engine.views import links, records, sessions, usage
 from holdfast.model.anchor import parse_anchor
 from holdfast.model.config import preset_of
@@ -12,7 +14,9 @@ from holdfast.model.files import state_of
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.freshness import details, is_about_code, places_of
-from holdfast.policy.ranking.brief_order import Facts, standing
+from holdfast.policy.language.documents import is_document
+from holdfast.policy.language.manifests import HOW_TO
+from holdfast.policy.ranking.brief_order import USES, Facts, standing
 from holdfast.policy.ranking.diversity import shared_out
 from holdfast.policy.sessions.left_off import LeftOff, fenced
 from holdfast.policy.sessions.session_brief import (
@@ -44,6 +48,7 @@ Holdfast keeps what users and agents decide and learn in a project for later ses
 LEFT_OFF = 500  # tokens, at most half of the budget
 LOOKED_AT = 4  # times as many as are shown, so that one source cannot fill the selection
 MOST_CITED = 1_000  # files whose state a prepared brief depends on
+LATEST, MOST_TOUCHED = 3, 100  # sessions whose files count as touched, and how many files
 MOST_OF_A_KIND, MOST_EVERYWHERE, MOST_THREADS, COMPARED = 40, 10, 8, 120
 _BY_RULE = ("observation", "summary")  # recorded at every turn: not in a brief, unless a person or agent wrote it
 
@@ -100,9 +105,10 @@ def brief_parts(memory: Memory) -> SessionBrief:
     share = min(LEFT_OFF, budget // 2) if works else 0
     moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
     page = _page(memory, size, budget - share, state=_state(memory) or moved)
-    candidates = _candidates(memory)
+    touched = _touched(memory, works)
+    candidates = _candidates(memory, touched)
     cited = _cited(memory, candidates)
-    memories = written(page, _lines(memory, candidates))
+    memories = written(page, _lines(memory, candidates, touched))
     if not size and not memories.text and not sessions.page(memory.store, memory.project, limit=1):
         text = FIRST.format(project=attribute(memory.project))
         memories = Prepared(text=text, tokens=tokens_of(text))
@@ -136,12 +142,37 @@ def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, Cited]:
     return {path: Cited(state=state_of(path), ids=tuple(citing)) for path, citing in list(ids.items())[:MOST_CITED]}
 
 
-def _lines(memory: Memory, candidates: Sequence[Record]) -> list[Line]:
-    """Return everything that may be in a brief, ranked, without repetitions."""
+def _touched(memory: Memory, works: Sequence[LeftOff]) -> frozenset[str]:
+    """Return the files that the work at hand touches: those changed on this branch, and by the last sessions."""
+    lists = (work.summary.fields.get("files_modified") for work in works[:LATEST])
+    by_sessions = [str(path) for paths in lists if isinstance(paths, list) for path in paths]
+    return frozenset([*memory.checkout.changed(), *by_sessions][:MOST_TOUCHED])
+
+
+def _is_at_hand(memory: Memory, record: Record, touched: frozenset[str]) -> bool:
+    """True if a record cites a file that the work at hand touches, or was written on this branch."""
+    here, branch = memory.checkout, record.origin.branch
+    on_branch = bool(branch) and branch == here.origin().branch != here.default_branch
+    return on_branch or any(parse_anchor(anchor).path in touched for anchor in places_of(record))
+
+
+def _is_section(record: Record) -> bool:
+    """True if a record is a section of a document in the repository; how to build and run the project is none."""
+    document = record.extra.get("document")
+    return isinstance(document, str) and is_document(document) and HOW_TO not in record.title
+
+
+def _lines(memory: Memory, candidates: Sequence[Record], touched: frozenset[str]) -> list[Line]:
+    """Return everything that may be in a brief, ranked, without repetitions.
+
+    Sections of documents, which can be read in the repository, are in it only if they are at hand, hot or were used, or
+    nothing else is known.
+    """
     doubts = _doubts(memory, candidates)
     hot = {each.record.id: each.pinned for each in hot_set(memory)}
     uses, came = _outcomes(memory, candidates), provenance(memory, candidates)
     newest = max((record.created_at for record in candidates), default="")
+    at_hand = {record.id for record in candidates if _is_at_hand(memory, record, touched)}
     lines = [
         Line(
             record=record,
@@ -153,6 +184,7 @@ def _lines(memory: Memory, candidates: Sequence[Record]) -> list[Line]:
                     pinned=hot.get(record.id, False),
                     doubted=record.id in doubts,
                     elsewhere=record.project == GLOBAL != memory.project,
+                    at_hand=record.id in at_hand,
                 ),
                 newest,
             ),
@@ -162,13 +194,18 @@ def _lines(memory: Memory, candidates: Sequence[Record]) -> list[Line]:
         for record in candidates
     ]
     best, rest = (in_order := ranked(lines))[:COMPARED], in_order[COMPARED:]
-    return [*collapsed(best), *rest]
+    kept = [*collapsed(best), *rest]
+    wanted = at_hand | set(hot) | {id_ for id_, seen in uses.items() if set(seen) & set(USES)}
+    return [line for line in kept if line.record.id in wanted or not _is_section(line.record)] or kept
 
 
-def _candidates(memory: Memory) -> list[Record]:
+def _candidates(memory: Memory, touched: frozenset[str]) -> list[Record]:
     kinds = [kind for kind in HEADING if kind != "thread"]
     own = [record for kind in kinds for record in newest_records(memory, kind, MOST_OF_A_KIND)]
     own += [thread.record for thread in open_threads(memory)[:MOST_THREADS]]
+    names = sorted({PurePath(path).name for path in touched})
+    about = holding(memory.store, memory.project, names, MOST_OF_A_KIND)
+    own += [record for record in about if _is_at_hand(memory, record, touched)]
     everywhere = memory.store.project_number(GLOBAL)
     if everywhere != _number(memory):
         for kind in kinds:

@@ -19,6 +19,7 @@ from holdfast.engine.views.records import span
 from holdfast.model.errors import Conflict, EmbedderError, NotFound, StoreError
 from holdfast.model.event import Actor
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.ids import days_before
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.language.comparing import facing, other_numbers, same_words
@@ -38,6 +39,7 @@ MOST_FACED = 3  # pairs of sentences of two memories that are judged: those that
 OTHER_THINGS = 2  # numbers in which sentences about different things differ: “Shard 3 is on db3”
 ALIKE = 0.5  # share of common words from which texts of several sentences may say the same
 MOST_PAIRS, BATCH = 2_000, 10
+MOST_RECENT = 20  # conflicts that sessions are told of
 PATIENCE = 5.0  # seconds of comparing when someone asks what was found
 PROGRESS = "comparison"  # setting: the last event compared, by which classifier, and pairs that say the same
 
@@ -175,6 +177,18 @@ def nearest(memory: Memory, entry: Entry) -> list[Record]:
 def contradicting(memory: Memory, record_id: str) -> list[links.Arrow]:
     """Return the links of a record with those it contradicts, in either direction."""
     return [arrow for arrow in links.around(memory.store, record_id) if arrow.relation == "contradicts"]
+
+
+def recent_conflicts(memory: Memory) -> list[tuple[Record, Record]]:
+    """Return the conflicts that a comparison found within a day and that still stand: the older and the newer memory."""
+    events = memory.store.happened(("linked",), days_before(memory.clock.now(), 1), MOST_RECENT)
+    found = {event.about: str(event.data.get("target")) for event in events if event.by == BY}
+    known = records.by_ids(memory.store, {*found, *found.values()})
+    pairs = [
+        (known[older].record, known[newer].record) for newer, older in found.items() if {older, newer} <= known.keys()
+    ]
+    marked = {arrow.target for newer in found for arrow in contradicting(memory, newer)}
+    return [(old, new) for old, new in pairs if old.state == new.state == "active" and old.id in marked]
 
 
 def same_pairs(memory: Memory) -> list[tuple[str, str]]:

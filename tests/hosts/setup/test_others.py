@@ -1,0 +1,195 @@
+"""Taking the place of another memory system: what it left is found, taken out, and put back byte by byte."""
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.hosts.setup.apply import apply, planned, read_manifest
+from holdfast.hosts.setup.checks import client_checks
+from holdfast.hosts.setup.clients import BY_NAME
+from holdfast.hosts.setup.edits import noun_of
+from holdfast.hosts.setup.others import others
+from holdfast.hosts.setup.plan import Choices, wanted
+from tests.hosts.running import Run
+from tests.hosts.setup.conftest import Place
+
+GITMEM = {"command": "npx", "args": ["-y", "gitmem-mcp@latest"]}
+OURS = {"matcher": "Bash", "hooks": [{"type": "command", "command": "./lint.sh"}]}
+CHECK = {"type": "command", "command": "bash .gitmem/hooks/recall-check.sh", "timeout": 3000}
+# A file, its content, and what is found in it: the system and the noun of each entry.
+ROWS: tuple[tuple[str, Any, list[tuple[str, str]]], ...] = (
+    (
+        "{project}/.mcp.json",
+        {"mcpServers": {"github": {"command": "gh-mcp"}, "gitmem": GITMEM}},
+        [("gitmem", "server")],
+    ),
+    (
+        "{project}/.claude/settings.json",
+        {
+            "permissions": {"allow": ["Bash(ls)", "mcp__gitmem__*"]},
+            "hooks": {
+                "PreToolUse": [OURS, {"matcher": "Bash", "hooks": [*OURS["hooks"], CHECK]}],
+                "SessionStart": [{"hooks": [{"type": "command", "command": "bash .gitmem/hooks/session-start.sh"}]}],
+            },
+        },
+        [("gitmem", "permission"), ("gitmem", "hook"), ("gitmem", "hook")],
+    ),
+    (
+        "{claude_json}",
+        {"projects": {"/src/app": {"mcpServers": {"notes": {"command": "/opt/bin/bettermemory"}}}}, "theme": "dark"},
+        [("bettermemory", "server")],
+    ),
+    (
+        "{claude}/settings.json",
+        {"enabledPlugins": {"claude-mem@thedotmack": True, "memory-capture@market": True, "lint@market": True}},
+        [("claude-mem", "plugin"), ("git-notes", "plugin")],
+    ),
+    (
+        "{codex}/config.toml",
+        '# mine\nmodel = "o9"\n\n[mcp_servers.memory]\ncommand = "uvx"\nargs = ["hot-memory-mcp"]\n\n[mcp_servers.web]\ncommand = "web"\n',
+        [("memory-mcp", "server")],
+    ),
+    (
+        "{project}/CLAUDE.md",
+        "# Shop\n\n<!-- gitmem:start -->\nCall session_start first.\n<!-- gitmem:end -->\n\nUse tabs.\n",
+        [("gitmem", "note for agents")],
+    ),
+    (
+        "{project}/.cursor/mcp.json",
+        {
+            "mcpServers": {
+                "own": {"command": "holdfast", "args": ["mcp", "--surface", "gitmem"]},
+                "site": {"command": "/src/gitmem/bin/site"},
+            }
+        },
+        [],
+    ),
+)
+
+
+def written(place: Place, template: str, content: Any) -> Path:
+    path = place.path(template)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def replaced(place: Place, *clients: str) -> None:
+    """Set clients up and take out everything that other systems have."""
+    choices = Choices(clients=tuple(BY_NAME[name] for name in clients))
+    out = [want for found in others(place.machine) for want in found.entries]
+    wants = [*out, *wanted(choices, place.machine, place.made)]
+    apply(
+        planned(wants, choices, read_manifest(place.store), place.machine.project),
+        read_manifest(place.store),
+        place.store,
+    )
+
+
+@pytest.mark.parametrize(("template", "content", "expected"), ROWS, ids=[row[0] for row in ROWS])
+def test_what_another_system_left_is_found_taken_out_and_put_back(
+    place: Place, template: str, content: Any, expected: list[tuple[str, str]]
+) -> None:
+    path = written(place, template, content)
+    before = path.read_bytes()
+    found = [
+        (found.system.name, noun_of(edit).removeprefix(f"{found.system.title} "))
+        for found in others(place.machine)
+        for want in found.entries
+        for edit in want.edits
+    ]
+    assert sorted(found) == sorted(expected)
+    replaced(place, "claude-code", "codex")
+    assert not any(found.entries for found in others(place.machine))
+    for word in ("gitmem-mcp", ".gitmem", "bettermemory", "hot-memory", "claude-mem", "session_start first"):
+        assert word not in path.read_text(encoding="utf-8")
+    place.uninstall()
+    assert path.read_bytes() == before
+
+
+def test_in_a_file_that_changed_since_entries_come_back_beside_what_is_new(place: Place) -> None:
+    paths = [written(place, template, content) for template, content, expected in ROWS if expected]
+    before = [want for found in others(place.machine) for want in found.entries]
+    replaced(place, "claude-code", "codex")
+    mcp = json.loads(paths[0].read_text(encoding="utf-8"))
+    mcp["mcpServers"]["later"] = {"command": "later"}
+    paths[0].write_text(json.dumps(mcp), encoding="utf-8")
+    paths[4].write_text(paths[4].read_text(encoding="utf-8") + "\n[later]\nx = 1\n", encoding="utf-8")
+    paths[5].write_text(paths[5].read_text(encoding="utf-8") + "And spaces.", encoding="utf-8")
+    place.uninstall()
+    assert [want for found in others(place.machine) for want in found.entries] == before
+    assert json.loads(paths[0].read_text(encoding="utf-8"))["mcpServers"].keys() == {"github", "later", "gitmem"}
+    assert "And spaces.\n<!-- gitmem:start -->" in paths[5].read_text(encoding="utf-8")
+
+
+def test_data_is_found_where_each_system_keeps_it(place: Place) -> None:
+    assert others(place.machine) == []
+    for template in (
+        "{project}/.gitmem/x",
+        "{home}/.memory-mcp/memory.db",
+        "{home}/.claude-mem/claude-mem.db",
+        "{home}/.claude-memory/x",
+    ):
+        written(place, template, "")
+    project = place.machine.project
+    for arguments in (
+        ("init", "-q"),
+        ("-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "x", "--allow-empty"),
+    ):
+        subprocess.run(["git", *arguments], cwd=project, check=True)
+    note = ("-c", "user.name=a", "-c", "user.email=a@b.c", "notes", "--ref=mem/decisions", "add", "-m", "x")
+    subprocess.run(["git", *note], cwd=project, check=True)
+    subprocess.run(["git", "pack-refs", "--all"], cwd=project, check=True)
+    found = {found.system.name: found.data for found in others(place.machine)}
+    assert {name: path.name for name, path in found.items() if path} == {
+        "gitmem": ".gitmem",
+        "memory-mcp": "memory.db",
+        "git-notes": "project",
+        "claude-mem": "claude-mem.db",
+        "bettermemory": ".claude-memory",
+    }
+
+
+def test_the_doctor_names_a_second_memory(place: Place) -> None:
+    written(place, *ROWS[0][:2])
+    place.init("claude-code")
+    checks = {check.name: check for check in client_checks(place.machine, read_manifest(place.store))}
+    assert checks["other memory"].fix == "holdfast switch gitmem"
+
+
+def test_one_command_replaces_a_system_and_imports_its_data(
+    run: Run, own_home: Path, place: Place, tmp_path: Path
+) -> None:
+    """As a person types it, in the project of GitMem's own set-up; `init` only points at it when nothing may be asked."""
+    project = tmp_path / "work"
+    (own_home / ".claude").mkdir()
+    here = replace(place, machine=replace(place.machine, home=own_home, project=project))
+    for template, content, _ in (ROWS[0], ROWS[1], ROWS[5]):
+        written(here, template, content)
+    lesson: dict[str, Any] = {"id": "a1", "learning_type": "scar", "title": "Never skip migrations", "severity": "high"}
+    lesson |= {
+        "description": "It broke checkout.",
+        "counter_arguments": ["one", "two"],
+        "created_at": "2026-01-02T03:04:05Z",
+    }
+    written(here, "{project}/.gitmem/learnings.json", [lesson])
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    assert (
+        "GitMem: 1 server, 1 permission, 1 note for agents, 2 hooks, its data in" in run("switch", "--dry-run").stdout
+    )
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+    done = run("switch", "gitmem", "--yes")
+    assert (done.returncode, "1 imported (1 scar)" in done.stdout) == (0, True), done.stdout
+    assert "--surface" in (project / ".mcp.json").read_text(encoding="utf-8")
+    assert "It broke checkout." in run("recall", "skipped migrations").stdout
+    after = (project / ".mcp.json").read_text(encoding="utf-8")
+    assert "0 imported" in run("switch", "gitmem", "--yes").stdout
+    assert (project / ".mcp.json").read_text(encoding="utf-8") == after
+    assert "Nothing of claude-mem" in run("switch", "claude-mem", "--yes").stdout
+    assert "put back" in run("uninstall", "--yes").stdout
+    assert {path: path.read_bytes() for path in before} == before
+    assert "`holdfast switch` replaces it" in run("init", "--yes").stdout
