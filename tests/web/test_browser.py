@@ -31,7 +31,7 @@ pytestmark = [
 ]
 PAGES = tuple(
     """/ /activity /sessions /memories /memories?q=ledger /map /graph /timeline /file?path=ledger.py /review
-/review?show=unused /threads /insights /scars /brief /remember /settings /projects""".split()
+/review?show=unused /threads /insights /scars /brief /simulate?q=git+push /remember /settings /projects""".split()
 )
 SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
 ATTACK = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
