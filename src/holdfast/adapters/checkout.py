@@ -347,9 +347,13 @@ class GitCheckout:
         return next((name for name in ("main", "master", "trunk") if name in names), "")
 
     def changed(self) -> list[str]:
-        """Return the files that differ from where this branch left the default branch, committed or not."""
+        """Return the files that commits of this branch changed since it left the default branch.
+
+        Working files are not compared: git would run the filters that a repository names.
+        """
         base = self.merge_base(self.default_branch) if self._facts and self.default_branch else ""
-        return [name for name in (self._ask_git("diff", "--name-only", "-z", base or "HEAD") or "").split("\0") if name]
+        found = self._ask_git("diff-tree", "-r", "--name-only", "-z", base, "HEAD") if base else ""
+        return [name for name in (found or "").split("\0") if name]
 
     def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
         """Return the status of branches, each given with its last known commit."""

@@ -204,7 +204,7 @@ class Checkout(Protocol):
         return ""
 
     def changed(self) -> list[str]:
-        """Return the files that differ from the default branch, committed or not."""
+        """Return the files that commits of this branch changed since it left the default branch."""
         return []
 
     def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
