@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -215,9 +216,14 @@ def test_results_are_indexed_and_shown_in_a_line_and_a_closed_memory_says_so(mem
     saved = memory.remember("Deploys need the VPN.")
     found, listed = memory.recall("deploys", words_only=True), memory.list()
     assert found[0].record.id == listed[-1].id == saved.id
-    line = f"Record({saved.id[-8:]}, fact, 'Deploys need the VPN.')"
-    assert (repr(listed[0]), repr(memory)) == (line, "<holdfast.Memory of example.org/acme/shop>")
-    assert repr(found) == f"Recalled(Hit({found[0].confidence}, {line}))"
+    shown = list[str]()
+    for value in (listed[0], found):
+        value._repr_pretty_(SimpleNamespace(text=shown.append), False)  # as IPython calls it
+    line = f"{saved.id[-8:]} fact: Deploys need the VPN."
+    assert (shown, repr(memory)) == (
+        [line, f"{found[0].confidence}: {line}"],
+        "<holdfast.Memory of example.org/acme/shop>",
+    )
     memory.close()
     with pytest.raises(holdfast.StoreError, match="is closed"):
         memory.list()

@@ -105,9 +105,6 @@ class Hit:
     hot: bool = False  # whether it is in the hot set
     contradicted_by: str = ""  # id of a newer record that says otherwise
 
-    def __repr__(self) -> str:
-        return f"Hit({self.confidence}, {self.record!r})"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
@@ -141,8 +138,9 @@ class Recalled:
     def __getitem__(self, place: int) -> Hit:
         return self.hits[place]
 
-    def __repr__(self) -> str:
-        return f"Recalled({', '.join(map(repr, self.hits)) or 'nothing fits'})"
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:
+        """Show it in a notebook, a hit on each line."""
+        printer.text("\n".join(f"{hit.confidence}: {hit.record.line}" for hit in self.hits) or "nothing fits")
 
     @property
     def confidence(self) -> str:

@@ -71,8 +71,14 @@ class Record:
     revision: int = 1
     waiting: tuple[str, ...] = ()  # quarantined events about it
 
-    def __repr__(self) -> str:
-        return f"Record({short(self.id)}, {self.kind}, {self.title!r:.80})"
+    @property
+    def line(self) -> str:
+        """The record in one line: the end of its id, its kind and its title."""
+        return f"{short(self.id)} {self.kind}: {self.title}"
+
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:
+        """Show it in a notebook."""
+        printer.text(self.line)
 
     @property
     def text(self) -> str:
