@@ -309,7 +309,7 @@ class Memory:
         return lifecycle.link(self._inner, id, relation, target, note=note)
 
     def judge(self, ids: Texts, outcome: str, *, note: str = "") -> Sequence[str]:
-        """Report what became of memories that were shown (applied, ignored, contradicted, corrected); return their ids."""
+        """Report how memories that were shown turned out (applied, ignored, contradicted, corrected); return their ids."""
         return lifecycle.record_use(self._inner, ids, outcome, note=note)
 
     def export(self) -> Iterator[str]:
