@@ -52,6 +52,7 @@ _PROMPT = re.compile(r"^(\w*)\$ ", re.MULTILINE)
 _ID = re.compile(r"\b(?=[A-Z]*\d)[0-9A-HJKMNP-TV-Z]{8,26}\b")
 _COMMIT = re.compile(r"\blast [0-9a-f]{8}\b")  # it may be all digits, and look like an id
 _VARYING = (
+    (re.compile(r"^\d+ memor(?:y|ies) not searched by meaning yet\.\n", re.MULTILINE), ""),  # on a busy machine
     (_COMMIT, "last COMMIT"),
     (re.compile(rf"{_ID.pattern}…?"), "ID"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "DATE"),

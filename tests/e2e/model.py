@@ -4,7 +4,7 @@ import gzip
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -43,7 +43,6 @@ class Model:
     scripts: Mapping[str, Script]
     url: str = ""
     is_full: bool = False  # it said so; what is asked from then on is a summary, and what comes after
-    pause: Callable[[], None] = lambda: None  # while it is full: summaries take their time
     requests: list[Request] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -53,8 +52,6 @@ class Model:
 
     def answer(self, path: str, body: Json, asked: Asked) -> Say | Call:
         """Give the next step for a conversation, and note that it was asked."""
-        if self.is_full:
-            self.pause()
         cue = _cue(asked.turns, self.scripts) if asked.tools else ""
         step = self._step(cue, asked) if cue else ASIDE
         self.requests.append(Request(path=path, body=body, answer=step, of_script=cue))

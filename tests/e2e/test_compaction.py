@@ -1,6 +1,5 @@
 """When a client makes room in a full conversation, the model is told where the work stands."""
 
-import time
 from dataclasses import replace
 
 from tests.e2e.clients import Client
@@ -8,8 +7,6 @@ from tests.e2e.day import AFTERNOON, DONE, FAILING, MORNING, session
 from tests.e2e.dialects import Call, Say
 from tests.e2e.model import Request
 from tests.e2e.seat import Seat, plant
-
-PATIENCE = 120.0  # seconds that a model may take to sum up
 
 
 def test_the_hand_over_reaches_the_model_after_a_compaction(client: Client, seat: Seat) -> None:
@@ -24,18 +21,12 @@ def test_the_hand_over_reaches_the_model_after_a_compaction(client: Client, seat
 
 
 def _after_compaction(client: Client, seat: Seat) -> list[Request]:
-    """Work until the conversation is full; give what the model is asked once it was cut."""
+    """Work until the conversation is full; give what the model is asked once it was cut, however soon that is."""
     write, failing = client.write(str(seat.repository / "oven.py"), "HEAT = 220\n"), client.shell(FAILING)
     work: list[Say | Call] = [write, replace(failing, full=not client.compacts), Say("The oven does not work yet.")]
-
-    def pause() -> None:
-        until = time.monotonic() + PATIENCE
-        while not any((seat.store / "prepared").glob("handover-*")) and time.monotonic() < until:
-            time.sleep(0.05)
-
-    morning = session(seat, client, {MORNING: work}, pause=pause)
+    morning = session(seat, client, {MORNING: work})
     if not client.compacts:
         full = next(at for at, request in enumerate(morning.requests) if request.answer.full)
         return morning.requests[full + 1 :]
-    session(seat, client, {client.compacts: [Say("An oven was built.")]}, again=True, is_full=True, pause=pause)
+    session(seat, client, {client.compacts: [Say("An oven was built.")]}, again=True)
     return session(seat, client, {AFTERNOON: [Say(DONE)]}, again=True).told(AFTERNOON)

@@ -50,6 +50,8 @@ def test_what_is_under_way_is_not_called_done() -> None:
     )
     text = handover(trail.events, 500, READER)
     assert ("Asked: Rename the oven to stove" in text, "Done" in text, "oven.py" in text) == (True, False, True)
+    quoted = Trail().ask('"Rename the oven to stove."\n').use("Bash", command="ls")
+    assert "Asked: Rename the oven to stove" in handover(quoted.events, 500, READER)
     assert "Done: Rename the oven to stove" in handover(trail.stop("The oven is called stove now.").events, 500, READER)
 
 

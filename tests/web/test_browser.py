@@ -142,7 +142,7 @@ def test_two_tabs_show_what_a_real_hook_tells_as_it_happens(seen: Seen) -> None:
         expect(page.locator("[data-live-word]")).to_have_text("live")
     hook(seen.viewer.home, "UserPromptSubmit", seen.code, "hooked-1", prompt="Why is the ledger off by a cent?")
     for page in (first, second):
-        expect(page.locator("#stream .event").first).to_contain_text("Why is the ledger off by a cent?")
+        expect(page.locator("#stream .event", has_text="Why is the ledger off by a cent?").first).to_be_visible()
     hook(
         seen.viewer.home,
         "PostToolUse",
@@ -154,7 +154,7 @@ def test_two_tabs_show_what_a_real_hook_tells_as_it_happens(seen: Seen) -> None:
     )
     expect(first.locator("#stream .event.failed").first).to_contain_text("Bash make totals")
     keep(seen.memory, "Totals are rounded once, at the very end.")
-    expect(first.locator("#stream .event").first).to_contain_text("Totals are rounded once")
+    expect(first.locator("#stream .event", has_text="Totals are rounded once").first).to_be_visible()
     expect(second.locator("#stream")).not_to_contain_text("Totals are rounded once")
 
 

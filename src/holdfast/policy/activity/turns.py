@@ -24,6 +24,7 @@ _INJECTED = lazy(
     re.IGNORECASE,
 )
 _OVERWRITTEN = lazy(r"The file .* has been updated|.{0,200}\bhas been updated\b|.{0,80}\boverwrote\b")
+_QUOTED = lazy(r"\s*[\"“„«](?P<text>[^\"“”„«»]+)[\"”“»]\s*")  # a prompt that is one quotation: some clients quote it
 _SKIPPED = ("Injected", "PreToolUse", "SessionStart")
 _NO_START = ("SessionEnd", "Idle", "PreCompact")  # these begin no turn
 _TURN_END = ("Stop", "SessionEnd")
@@ -178,6 +179,10 @@ def _add_event(turn: Turn, event: HookEvent) -> None:
             own = own_part(drop_private(event.text))
             first, last = len(own.text) - len(own.text.lstrip()), len(own.text.rstrip())
             turn.prompt, turn.certain = own.text[first:last], own.certain[first:last]
+            if (
+                whole := _QUOTED.fullmatch(event.text) if not turn.prompt else None
+            ):  # asked for, but perhaps not in own words
+                turn.prompt, turn.certain = whole["text"], " " * len(whole["text"])
         case "Stop" | "SubagentStop" | "SessionEnd" | "Idle":
             turn.answer = own_text(event.text) or turn.answer
             turn.between = own_text(event.between) or turn.between
