@@ -3,6 +3,7 @@
 Whether two statements conflict or say the same, the classifier judges (`reading.SentenceReader.relation`).
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +18,17 @@ NEGATION = lazy(
     r"\b(?:not?|never|none|nor|without|cannot|\w+n['’]?t|nicht|nie(?:mals)?|kein\w*|ohne|ne|pas|jamais|sans|nunca|sin|não|sem|non|mai"
     r"|senza|niet|geen|nooit|zonder|не|нет|нельзя|никогда|без)\b|ない|ません|禁止|不|没|沒|别|无|안 |않|없|못|금지",
 )
-_NUMBER = lazy(r"\b\w*\d\w*")
+_NUMBER = lazy(r"\b\w*\d(?:[\w.:,]*\w)?")  # 02:30 and 1.5 are one
 _ORDER = lazy(
     r"\b(?:before|after|than|from|vor|nach|als|avant|après|antes|después|depois|prima|dopo|до|после)\b(?! *\d)"
 )
+# Where a statement ends and its reason or a remark begins; a condition ("for admins", "if …") is part of the statement.
+_REMARK = lazy(
+    r"\s*(?:[;—–]|,? (?:since|because|which|so that|weil|denn|da|parce que|car|porque|ya que|pois|perché|poiché|omdat|want"
+    r"|потому что|поскольку|так как)\b)(?=\s).*$",
+    re.DOTALL | re.IGNORECASE,
+)
+SHORTEST = 3  # words of a statement without its remark
 MOST_SENTENCES = 12  # of each text
 COVERED = 0.75  # share of a sentence's words from which it adds nothing
 ALIKE = 0.8  # of two spellings of one word
@@ -52,6 +60,12 @@ def other_numbers(first: str, second: str) -> int:
 def same_words(first: str, second: str) -> bool:
     """True if two sentences have the same words in any order, and none of them is about an order."""
     return words(first) == words(second) and not says_otherwise(first, second) and not _ORDER.search(first.lower())
+
+
+def statement_of(sentence: str) -> str:
+    """Return a sentence without the reason or remark at its end, if a statement is left."""
+    statement = _REMARK.sub(".", sentence)
+    return statement if len(statement.split()) >= SHORTEST else sentence
 
 
 def _is_spelling(word: str, other: str) -> bool:

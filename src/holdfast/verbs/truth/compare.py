@@ -22,7 +22,7 @@ from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.record import GLOBAL, Record
-from holdfast.policy.language.comparing import facing, other_numbers, same_words
+from holdfast.policy.language.comparing import facing, other_numbers, same_words, statement_of
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import SentenceReader
 from holdfast.verbs.memory import Memory
@@ -122,15 +122,22 @@ def judged(memory: Memory, entry: Entry) -> Iterator[Judged]:
 
 
 def relation(reader: SentenceReader, older: str, newer: str) -> Mapping[str, float]:
-    """Return the chances of each relation of two sentences. With two other numbers they are about different things."""
+    """Return the chances of each relation of two sentences; of a conflict also without the reason that one ends with."""
     if same_words(older, newer):
         return {"same": 1.0}
-    chances = dict(reader.relation(older, newer))
-    if other_numbers(older, newer) >= OTHER_THINGS:
-        return chances | {"conflict": 0.0}
-    if chances.get("conflict", 0.0) >= MAYBE:  # read in both orders, fewer look-alikes pass for conflicts
-        chances["conflict"] = (chances["conflict"] + reader.relation(newer, older)["conflict"]) / 2
+    chances, bare = dict(reader.relation(older, newer)), (statement_of(older), statement_of(newer))
+    chances["conflict"] = _clash(reader, older, newer, chances["conflict"])
+    if chances["conflict"] < CONFLICT and bare != (older, newer):
+        chances["conflict"] = max(chances["conflict"], _clash(reader, *bare, reader.relation(*bare)["conflict"]))
     return chances
+
+
+def _clash(reader: SentenceReader, older: str, newer: str, chance: float) -> float:
+    """Return the chance that two sentences conflict. With two other numbers they are about different things."""
+    if other_numbers(older, newer) >= OTHER_THINGS:
+        return 0.0
+    # Read in both orders, fewer look-alikes pass for conflicts.
+    return (chance + reader.relation(newer, older)["conflict"]) / 2 if chance >= MAYBE else chance
 
 
 def _sameness(chances: Mapping[str, float], pair: tuple[str, str]) -> float:
