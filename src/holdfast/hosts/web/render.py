@@ -28,6 +28,7 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL
 from holdfast.model.text import counted, shorten
 from holdfast.verbs.records.lifecycle import Done
+from holdfast.verbs.sessions.receipts import IN_WORDS
 from holdfast.verbs.upkeep.health import start_of_day
 from holdfast.verbs.upkeep.inbox import SORTS, choices
 
@@ -230,6 +231,7 @@ def environment() -> Environment:
         "shorten": shorten,
         "thousands": lambda number: f"{number:,}",
         "percent": lambda share: f"{100 * share:.0f} %",
+        "outcome": lambda name: IN_WORDS.get(name, name or "no outcome yet"),
         "words": lambda name: str(name).replace("_", " "),
         "path": lambda text: quote(text, safe=""),
         "capitalized": lambda text: text[:1].upper() + text[1:],

@@ -104,6 +104,8 @@ def session_start(
     about = " ".join((issue_title, *issue_labels, issue_description)).strip()
     known = brief(memory, shorten(about, LONGEST_PLAN)) if about else None
     payload = payload_file(memory, opened.session.id, PAYLOAD)
+    if payload and memory.role != "read":  # agents write to it with any program
+        payload.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     word = "resumed" if opened.resumed else "started"
     return page("opening", opened=opened, word=word, now=memory.clock.now(), payload=payload, known=known)
 
