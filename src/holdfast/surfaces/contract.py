@@ -58,8 +58,8 @@ def read_contract(folder: Path) -> Contract:
     resources = {
         one["uri"]: Resource(**{"mime": "text/plain", **one}, run=_not_loaded) for one in raw.get("resources", ())
     }
-    told = {"missing": raw["missing"]} if "missing" in raw else {}
-    return Contract(name=raw["name"], instructions=raw["instructions"], tools=tools, resources=resources, **told)
+    more = {"missing": raw["missing"]} if "missing" in raw else {}
+    return Contract(name=raw["name"], instructions=raw["instructions"], tools=tools, resources=resources, **more)
 
 
 def arguments_of(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> dict[str, Any]:

@@ -115,8 +115,8 @@ def read(path: Path) -> Iterator[Item]:
             facts, metadata = texts(row.get("facts")), parsed(text(row.get("metadata")))
             ours = metadata.pop(OURS, {}) if isinstance(metadata, dict) else {}
             body = first(row, *OBSERVATIONS.body) or "\n".join(facts) or first(row, "subtitle", "title")
-            told = {**row, OURS: ours} | ({"narrative": ""} if text(row.get("narrative")) == body else {})
-            yield known.memory(OBSERVATIONS, told, body=body, extra={"metadata": metadata} if metadata else {})
+            shown = {**row, OURS: ours} | ({"narrative": ""} if text(row.get("narrative")) == body else {})
+            yield known.memory(OBSERVATIONS, shown, body=body, extra={"metadata": metadata} if metadata else {})
         for row in tables.rows("session_summaries"):
             memory = known.memory(SUMMARIES, row, title=headline(first(row, *_SUMMARY)))
             known.summaries[memory.by.session] = memory.key

@@ -115,27 +115,27 @@ def _explained(parameter: Parameter, entry: Entry) -> Parameter:
     """Return a parameter with what the table says of it: flags, range, what completes it, how it is shown, and what it means."""
     row = entry.parameters.get(parameter.name) or ("" if parameter.asked.help else COMMON.get(parameter.name, ""))
     words, _, meaning = row.partition("  ")
-    told: dict[str, Any] = {"help": meaning} if meaning else {}
+    explained: dict[str, Any] = {"help": meaning} if meaning else {}
     changed: dict[str, Any] = {}
     for word in words.split()[1:]:
         match word[0]:
             case "-":
-                told["flag"] = f"{told.get('flag', '')} {word}"
+                explained["flag"] = f"{explained.get('flag', '')} {word}"
                 changed["positional"] = False
             case "=":
                 changed["default"] = int(word[1:]) if word[1:].isdecimal() else word[1:]
             case "i":
                 changed["type"] = int
             case "{":
-                told["choices"] = tuple(word[1:-1].split("|"))
+                explained["choices"] = tuple(word[1:-1].split("|"))
             case "@":
-                told["form"] = word[1:].replace("-", " ")
+                explained["form"] = word[1:].replace("-", " ")
             case "<":
-                told["metavar"] = word[1:-1]
+                explained["metavar"] = word[1:-1]
             case _:
                 least, most = word.split("..")
-                told |= {"least": int(least) if least else None, "most": int(most) if most else None}
-    return replace(parameter, asked=replace(parameter.asked, **told), **changed)
+                explained |= {"least": int(least) if least else None, "most": int(most) if most else None}
+    return replace(parameter, asked=replace(parameter.asked, **explained), **changed)
 
 
 def present(result: Any, *, as_json: bool) -> None:

@@ -58,14 +58,14 @@ class Lazy(click.Group):
         """Import and return a command."""
         if (entry := self.entries.get(cmd_name)) is None:
             return None
-        told: dict[str, Any] = {"help": "\n\n".join(entry.help), "epilog": entry.epilog}
+        texts: dict[str, Any] = {"help": "\n\n".join(entry.help), "epilog": entry.epilog}
         if entry.module == "+":
-            return Lazy(cmd_name, entries=entry.commands, **told)
-        command = built(entry, **told)
+            return Lazy(cmd_name, entries=entry.commands, **texts)
+        command = built(entry, **texts)
         if not entry.commands:
             return command
-        told |= {"callback": command.callback, "params": command.params, "invoke_without_command": True}
-        return Lazy(cmd_name, entries=entry.commands, **told)
+        texts |= {"callback": command.callback, "params": command.params, "invoke_without_command": True}
+        return Lazy(cmd_name, entries=entry.commands, **texts)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands under their headings, without importing any."""

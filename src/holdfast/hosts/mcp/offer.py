@@ -60,8 +60,8 @@ def written_offer(name: str) -> Offer:
         return Offer(**json.loads((folder / FILE).read_bytes()))
     given = contract.read_contract(folder)
     tools, resources = dict(given.tools), dict(given.resources)
-    told = given.instructions
-    return offer_of([Surface(name=name, instructions=told, aliases=given.aliases, tools=tools, resources=resources)])
+    text = given.instructions
+    return offer_of([Surface(name=name, instructions=text, aliases=given.aliases, tools=tools, resources=resources)])
 
 
 def with_aliases(offer: Offer) -> Offer:

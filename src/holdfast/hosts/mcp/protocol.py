@@ -235,8 +235,8 @@ class Progress:
                 return
             self._last, self._next = done, self._now() + APART_SECONDS
             given = {"total": total, "message": message or None}
-            told = {name: value for name, value in given.items() if value is not None}
-            self._notify("notifications/progress", {"progressToken": self._token, "progress": done, **told})
+            known = {name: value for name, value in given.items() if value is not None}
+            self._notify("notifications/progress", {"progressToken": self._token, "progress": done, **known})
 
     def close(self) -> None:
         """Stop sending; waits for a message being sent."""

@@ -100,7 +100,7 @@ def write_handover(file: Path, text: str) -> None:
 
 
 def _conflict(older: Record, newer: Record) -> dict[str, Any]:
-    """Return what the session that wrote a memory is told, if a comparison found that it contradicts another."""
+    """Return what the session that wrote a memory gets, if a comparison found that it contradicts another."""
     said, known = (f"{short(record.id)} “{inline(shorten(record.title, 120))}”" for record in (newer, older))
     text = f"Holdfast: {said}, saved in this session, contradicts {known} of {older.created_at[:10]}. Ask the user which holds, then revise or forget the other."
     return {"id": newer.id, "ids": [older.id], "session": newer.by.session, "text": text}

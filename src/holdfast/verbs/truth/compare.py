@@ -39,7 +39,7 @@ MOST_FACED = 3  # pairs of sentences of two memories that are judged: those that
 OTHER_THINGS = 2  # numbers in which sentences about different things differ: “Shard 3 is on db3”
 ALIKE = 0.5  # share of common words from which texts of several sentences may say the same
 MOST_PAIRS, BATCH = 2_000, 10
-MOST_RECENT = 20  # conflicts that sessions are told of
+MOST_RECENT = 20  # conflicts that sessions hear of
 PATIENCE = 5.0  # seconds of comparing when someone asks what was found
 PROGRESS = "comparison"  # setting: the last event compared, by which classifier, and pairs that say the same
 
