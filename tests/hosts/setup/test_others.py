@@ -50,8 +50,8 @@ ROWS: tuple[tuple[str, Any, list[tuple[str, str]]], ...] = (
     ),
     (
         "{codex}/config.toml",
-        '# mine\nmodel = "o9"\n\n[mcp_servers.memory]\ncommand = "uvx"\nargs = ["hot-memory-mcp"]\n\n[mcp_servers.web]\ncommand = "web"\n',
-        [("memory-mcp", "server")],
+        '# mine\nmodel = "o9"\n\n[mcp_servers.memory]\ncommand = "uvx"\nargs = ["hot-memory-mcp"]\n\n[mcp_servers.web]\ncommand = "web"\n\n[plugins."claude-mem@thedotmack"]\nenabled = true\n',
+        [("memory-mcp", "server"), ("claude-mem", "plugin")],
     ),
     (
         "{project}/CLAUDE.md",

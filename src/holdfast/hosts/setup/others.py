@@ -138,6 +138,10 @@ def _parts(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[
                 yield from (("hook", (*here, event), command_line(hook), whole) for event, (hook, whole) in hooks)
             case "enabledPlugins", dict():
                 yield from (("plugin", (*here, name), [name], True) for name, state in item.items() if state is True)
+            case "plugins", dict():  # of Codex
+                yield from (
+                    ("plugin", (*here, name), [name], each) for name, each in item.items() if isinstance(each, dict)
+                )
             case "allow", list():
                 rules = [rule for rule in item if isinstance(rule, str) and rule.startswith("mcp__")]
                 servers = [rule.split("__")[1].removeprefix("plugin_").partition("_")[0] for rule in rules]
