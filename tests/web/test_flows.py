@@ -160,6 +160,12 @@ def test_something_is_remembered_in_the_browser_and_taken_back(seen: Seen) -> No
     page.keyboard.press("c")
     page.wait_for_url("**/remember")
     page.get_by_label("What should agents know?").fill("Deploys go out on Tuesdays.")
+    page.get_by_label("Cites").press_sequentially("README.md\nap")
+    page.get_by_role("button", name="app.py", exact=True).press("Enter")
+    page.keyboard.type("::pa")
+    page.get_by_role("button", name="app.py::pay").click()
+    expect(page.get_by_label("Cites")).to_have_value("README.md\napp.py::pay")
+    page.get_by_label("Cites").fill("app.py::pay")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("h1")).to_have_text("Deploys go out on Tuesdays.")
     record = page.locator("article").get_attribute("data-record") or ""
