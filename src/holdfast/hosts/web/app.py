@@ -3,7 +3,6 @@
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
-from socket import socket
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -93,26 +92,21 @@ ACTS: dict[str, Answer] = {
 
 
 def main(reload: Callable[[], Settings], *, token: str, port: int | None, announce: Callable[[str], None]) -> None:
-    """Serve the viewer until stopped; `announce` gets the link that opens it."""
+    """Serve the viewer until stopped; `announce` gets the link that opens it. Without a port it is the default one, or any free one."""
     keys = Keys(token=token)
     with ExitStack() as stack:
-        listener = stack.enter_context(_free(port))
+        try:
+            listener = stack.enter_context(listening(DEFAULT_PORT if port is None else port))
+        except Invalid:
+            if port is not None:
+                raise
+            listener = stack.enter_context(listening(0))
         memory = stack.enter_context(open_memory(reload()))
         if memory.embedder is not None:
             stack.enter_context(keeping_up(memory))
         bound = port_of(listener)
         app = make_app(memory, reload, keys=keys, port=bound)
         serve(app, listener, announce=lambda: announce(f"http://{HOST}:{bound}/?key={keys.link}"))
-
-
-def _free(port: int | None) -> socket:
-    """Listen on the requested port, else on the default one or any free one."""
-    if port is not None:
-        return listening(port)
-    try:
-        return listening(DEFAULT_PORT)
-    except Invalid:
-        return listening(0)
 
 
 def make_app(memory: Memory, reload: Callable[[], Settings], *, keys: Keys, port: int) -> ASGIApp:

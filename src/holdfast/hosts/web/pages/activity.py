@@ -164,13 +164,13 @@ def lines_of(ask: Ask, items: Sequence[Item], last: tuple[str, str] = ("", "")) 
 
 def folded(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
     """Yield entries one by one, but three or more tools in a row together, and memories that were not needed."""
-    for sort, same in groupby(items, key=lambda item: item.what if item.what == "tool" or _is_ignored(item) else ""):
+
+    def sort_of(item: Item) -> str:
+        return item.what if item.what == "tool" or (item.what, item.outcome) == ("use", "ignored") else ""
+
+    for sort, same in groupby(items, key=sort_of):
         entries = tuple(same)
         yield from [entries] if sort and len(entries) >= FOLDED else [(item,) for item in entries]
-
-
-def _is_ignored(item: Item) -> bool:
-    return item.what == "use" and item.outcome == "ignored"
 
 
 def _day(ask: Ask, item: Item) -> str:

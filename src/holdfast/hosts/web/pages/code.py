@@ -254,7 +254,13 @@ def _file(ask: Ask) -> dict[str, Any]:
     cited = citations_of(ask.memory, path)
     lines, problem = source_of(ask.memory, path)
     folder, _, name = path.rpartition("/")
-    shown = {"path": path, "folder": folder, "parts": parts_of(lines, cited), "problem": problem, "cited": cited}
+    shown = {
+        "path": path,
+        "folder": folder,
+        "parts": parts_of(render.coloured("\n".join(lines), path) if lines else [], cited),
+        "problem": problem,
+        "cited": cited,
+    }
     return shown | {"title": name or "File"}
 
 
@@ -281,7 +287,7 @@ def source_of(memory: Memory, path: str) -> tuple[list[str], str]:
     return shown, f"The first {MOST_LINES:,} of {len(lines):,} lines are shown." if len(lines) > MOST_LINES else ""
 
 
-def parts_of(lines: list[str], cited: list[Citation]) -> list[Part]:
+def parts_of(lines: Sequence[str], cited: list[Citation]) -> list[Part]:
     """Return the lines of a file in parts, those far from everything that is cited folded.
 
     Citations of the whole file, or of lines that are gone, begin at the first line.

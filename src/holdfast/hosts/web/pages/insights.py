@@ -239,11 +239,7 @@ def _simulated(ask: Ask) -> dict[str, Any]:
 
 plots_part = render.Page("insights_plots.html", "Insights", _figures, back="/insights")
 page = render.Page(
-    "insights.html",
-    "Insights",
-    lambda ask: {"days": days_of(ask), "choices": CHOICES},
-    parts=(plots_part,),
-    rows=_rows,
+    "insights.html", "Insights", lambda ask: {"days": days_of(ask), "choices": CHOICES}, parts=(plots_part,), rows=_rows
 )
 scars = render.Page("scars.html", "Scars", _scars, rows=_scar_rows)
 brief = render.Page("brief.html", "Brief", _brief)

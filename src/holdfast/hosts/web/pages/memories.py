@@ -21,7 +21,7 @@ from holdfast.model.query import Hit, Mode, Order, Query, Recalled
 from holdfast.model.record import Entry, record_to_json
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import vitals_of
-from holdfast.verbs.records.read import browse, facets, known_on, latest, ordered
+from holdfast.verbs.records.read import Page, browse, facets, known_on, latest, ordered
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import list_sessions, session_agents
 
@@ -63,11 +63,7 @@ def export(ask: Ask) -> Response:
         records = [hit.record for hit in recall(ask.memory, query, surface=False).hits]
     else:
         wanted = replace(query, limit=render.MOST_ROWS)
-        known = (
-            known_on(ask.memory, wanted, query.as_of)
-            if query.as_of
-            else browse(ask.memory, wanted, states=(state,), oldest_first=sort == "oldest")
-        )
+        known = _by_date(ask, wanted, state)
         render.check_rows(known.total)
         entries = ordered(ask.memory, wanted, ORDERS[sort], states=(state,)) if sort in ORDERS else known.entries
         records = [entry.record for entry in entries]
@@ -195,21 +191,15 @@ def _facets(recalled: Recalled) -> dict[str, list[tuple[str, int]]]:
 def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
     """List memories: latest first in one project by number, else by date or in the chosen order."""
     place, wanted, note = ask.number("from", 0, 0, 2**53), replace(query, limit=PAGE), ""
-    if query.as_of:
-        page = known_on(ask.memory, wanted, query.as_of, offset=place)
-        entries, after, ended = list(page.entries), place + PAGE, place + PAGE >= page.total
-        note = f"As agents knew it on {ask.text('as_of')[:10]}."
-    elif sort == "oldest":
-        page = browse(ask.memory, wanted, states=(state,), offset=place, oldest_first=True)
-        entries, after, ended = list(page.entries), place + PAGE, place + PAGE >= page.total
+    if query.as_of or sort == "oldest" or (ask.everywhere and not sort):
+        found = _by_date(ask, wanted, state, place)
+        entries, after, ended = list(found.entries), place + PAGE, place + PAGE >= found.total
+        note = f"As agents knew it on {ask.text('as_of')[:10]}." if query.as_of else ""
     elif sort == "trust":
         entries, after, ended, note = _least_trusted(ask, query, state, place)
     elif sort:
         entries = ordered(ask.memory, wanted, ORDERS[sort], states=(state,), offset=place)
         after, ended = place + PAGE, len(entries) < PAGE
-    elif ask.everywhere:
-        entries = list(browse(ask.memory, wanted, states=(state,), offset=place).entries)
-        after, ended = place + len(entries), len(entries) < PAGE
     else:
         entries = latest(ask.memory, wanted, states=(state,), before=place)
         after, ended = entries[-1].number if entries else 0, len(entries) < PAGE
@@ -217,6 +207,13 @@ def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
     judged = freshness(ask.memory, [entry.record for entry in entries])
     shown: dict[str, Any] = {"recalled": None, "badge": badge, "judged": judged, "facets": {}, "note": note}
     return shown | {"listed": vitals_of(ask.memory, entries), "more": more, "continues": bool(place)}
+
+
+def _by_date(ask: Ask, query: Query, state: str, place: int = 0) -> Page:
+    """Return memories as they are, or as they were at a date."""
+    if query.as_of:
+        return known_on(ask.memory, query, query.as_of, offset=place)
+    return browse(ask.memory, query, states=(state,), offset=place, oldest_first=ask.text("sort") == "oldest")
 
 
 def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list[Entry], int, bool, str]:
