@@ -39,7 +39,7 @@ def pages() -> dict[str, str]:
     made = {"configuration.md": configuration(), "cli.md": command_line()}
     made |= {"clients.md": clients(), "tools.md": tools_page("core")}
     made |= {f"tools-{name}.md": tools_page(name) for name in SURFACES if name != "core"}
-    return {name: "\n".join([MADE, "", *lines, ""]) for name, lines in made.items()}
+    return {name: "\n".join([MADE, "", *lines, ""]) for name, lines in made.items()} | {"holdfast.1": manual()}
 
 
 def configuration() -> list[str]:
@@ -103,6 +103,34 @@ def command_line() -> list[str]:
             assert command is not None
             lines += _command(command, f"holdfast {name}", root, "###")
     return lines
+
+
+def manual() -> str:
+    """Write the page of `man holdfast`, which the wheel installs."""
+    lines = ['.TH HOLDFAST 1 "" "Holdfast" "User Commands"', ".SH NAME", "holdfast \\- memory for AI coding agents"]
+    lines += [
+        ".SH SYNOPSIS",
+        ".B holdfast",
+        "[\\-\\-home FOLDER] [\\-\\-set NAME=VALUE] [\\-\\-plain] COMMAND [ARGUMENTS]",
+    ]
+    lines += [".SH DESCRIPTION", _roff("What one session learned, decided, broke or left open is there in the next.")]
+    lines += [
+        _roff("holdfast COMMAND --help explains a command and shows examples; holdfast alone shows where to start.")
+    ]
+    for heading, entries in HEADINGS.items():
+        lines += [f".SH {heading.upper()}"]
+        for entry in (inner for outer in entries.values() for inner in (outer, *outer.commands.values())):
+            lines += [".TP", f".B {_roff(f'holdfast {entry.path}')}", _roff(entry.line)]
+    codes = [line.split(maxsplit=1) for line in EXIT_CODES.splitlines()[2:]]
+    lines += [".SH EXIT STATUS", *(part for code, meaning in codes for part in (".TP", f".B {code}", _roff(meaning)))]
+    lines += [".SH ENVIRONMENT", ".TP", ".B HOLDFAST_HOME", "Folder of the store."]
+    lines += [".TP", ".B HOLDFAST_NAME", _roff("Any setting, its name in capitals; holdfast config lists them.")]
+    return "\n".join([*lines, ""])
+
+
+def _roff(text: str) -> str:
+    """Write a text so that roff takes nothing in it for a request."""
+    return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"))
 
 
 def _command(command: click.Command, path: str, parent: click.Context, sign: str) -> Iterator[str]:
