@@ -229,17 +229,7 @@ def test_counts_and_dates_read_like_sentences(seen: Seen) -> None:
     today = datetime.now(ZoneInfo("Pacific/Kiritimati")).date().isoformat()
     page = seen.open(f"/memories?q=trucks+gate+seven&as_of={today}", seen.enter(timezone_id="Pacific/Kiritimati"))
     expect(page.locator("main")).to_contain_text("Trucks leave from gate seven.")
-    for path in (
-        "/",
-        "/activity",
-        "/memories",
-        "/review",
-        "/insights",
-        "/scars",
-        "/threads",
-        "/map",
-        f"/r/{record.id}",
-    ):
+    for path in f"/ /activity /memories /review /insights /scars /threads /map /r/{record.id}".split():
         page.goto(seen.viewer.base + path)
         text = page.locator("body").inner_text()
         assert not re.search(r"\b1 (memories|sessions|links|changes|recalls|threads|files|days|others)\b", text), path

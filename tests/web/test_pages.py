@@ -65,25 +65,11 @@ def test_empty_pages_teach_what_to_do(site: Site) -> None:
 def test_looking_leaves_no_trace(site: Site) -> None:
     record = keep(site.memory, "Refunds go through the ledger.")
     before = site.memory.store.last_seq()
-    for path in (
-        "/",
-        "/activity",
-        "/memories",
-        "/memories?q=refunds",
-        "/memories/export?format=csv",
-        "/map",
-        "/timeline",
-        "/brief",
-        "/find?q=refunds",
-        "/review/count",
-        f"/r/{record.id}",
-        f"/r/{record.id}/history",
-        "/review",
-        "/insights",
-        "/settings",
-        "/api/recall?q=refunds",
-        "/api/search?query=refunds",
-    ):
+    for (
+        path
+    ) in f"""/ /activity /memories /memories?q=refunds /memories/export?format=csv /map /timeline /brief /find?q=refunds
+        /review/count /r/{record.id} /r/{record.id}/history /review /insights /settings
+        /api/recall?q=refunds /api/search?query=refunds""".split():
         site.get(path)
     assert site.memory.store.last_seq() == before
     assert get(site.memory, record.id).usage.surfaced == 0
@@ -673,18 +659,10 @@ def test_times_are_those_of_the_browser(site: Site) -> None:
 
 def test_parts_are_whole_pages_for_who_has_no_scripts(site: Site) -> None:
     record = keep(site.memory, "Refunds go through the ledger.")
-    for path in (
-        f"/r/{record.id}/history",
-        f"/r/{record.id}/anchors",
-        f"/r/{record.id}/edit",
-        "/review/items?by=rule&show=duplicate",
-        "/review/score",
-        "/insights/plots",
-        "/memories/facets",
-        "/map/drawn",
-        "/home/health",
-        "/home/saved",
-    ):
+    for (
+        path
+    ) in f"""/r/{record.id}/history /r/{record.id}/anchors /r/{record.id}/edit /review/items?by=rule&show=duplicate
+        /review/score /insights/plots /memories/facets /map/drawn /home/health /home/saved""".split():
         page = site.get(path)
         assert '<link rel="stylesheet"' in page, path
         assert "← Back" in page, path

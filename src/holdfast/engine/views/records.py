@@ -188,6 +188,11 @@ def wrote(db: Database, author: str, low: int, high: int) -> bool:
     return bool(db.query(sql, {"author": author, "low": low, "high": high}))
 
 
+def people(store: Journal, project: int | None) -> list[str]:
+    """Return the authors who wrote in a project, or in any."""
+    return [name for name in authors(store.db) if project is None or wrote(store.db, name, *span(project))]
+
+
 def written_in(
     db: Database, periods: Sequence[tuple[str, str]], spans: Sequence[tuple[int, int]], most: int
 ) -> list[int]:

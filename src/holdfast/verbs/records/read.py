@@ -256,8 +256,7 @@ _FILTERED = "kinds scopes any_scopes without_scopes tags author session since un
 
 def people(memory: Memory, *, everywhere: bool = False) -> list[str]:
     """Return the names of the people who saved memories, in alphabetical order."""
-    names, here = records.authors(memory.store.db), records.span(memory.here)
-    return [name for name in names if everywhere or records.wrote(memory.store.db, name, *here)]
+    return records.people(memory.store, None if everywhere else memory.here)
 
 
 def projects_of(memory: Memory, query: Query) -> tuple[str, ...] | None:
