@@ -75,12 +75,17 @@ def qa(files: tuple[Path, ...], half: str, cache: Path | None) -> None:
 @bench.command("fit")
 @files_argument
 @click.option("--data", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of labelled sets.")
+@click.option(
+    "--reader",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of a classifier that was not trained on FILES.",
+)
 @cache_option
-def fit(files: tuple[Path, ...], data: Path | None, cache: Path | None) -> None:
+def fit(files: tuple[Path, ...], data: Path | None, reader: Path | None, cache: Path | None) -> None:
     """Fit the weights that make a probability of a candidate's fit, on the development half of FILES and on labelled sets."""
     from bench.qa import fit as fit_weights
 
-    fit_weights(files, data, cache)
+    fit_weights(files, data, cache, reader)
 
 
 @bench.command("languages")

@@ -20,14 +20,15 @@ import numpy as np
 from bench.abstention import ABOUT_CODE, QUESTIONS, SETS, haystack
 from bench.measure import table
 from bench.quality import NOT_HEADLINE, Remembering, Text, event_of, load
+from holdfast.adapters.embedders.local import LocalClassifier
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.engine.views import records
-from holdfast.model.query import Query, Search
-from holdfast.policy.ranking.gate import LEADERS, WEIGHTS, features
+from holdfast.model.query import Query
+from holdfast.policy.ranking.gate import LEADERS, WEIGHTS, Basis, features
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up
-from holdfast.verbs.search.recall import evidence_for, prepare, recall, search_for
+from holdfast.verbs.search.recall import evidence_for, prepare, read_leaders, recall, search_for
 
 DATA = Path(__file__).parent.parent / "classifier" / "data"
 TOGETHER = 100  # teams in one store
@@ -110,23 +111,29 @@ def _outcome(memory: Memory, asked: Asked) -> Outcome:
     )
 
 
-def fit(files: Sequence[Path], sets: Path | None, cache: Path | None) -> None:
-    """Fit the weights of the gate on the development half, check them by cross-validation over teams, and print both."""
+def fit(files: Sequence[Path], sets: Path | None, cache: Path | None, reader: Path | None) -> None:
+    """Fit the weights of the gate on the development half, check them by cross-validation over teams, and print both.
+
+    `reader` is the folder of a classifier that was not trained on these files.
+    """
     teams = [team for team in _teams(files) if _half(team["name"]) == "dev"]
-    for search in WEIGHTS:
+    for basis in WEIGHTS if reader else ("hybrid", "words"):
         with _filled(teams, cache) as memory:
-            rows = [row for asked in _questions(teams) for row in _rows(memory, asked, search)]
+            rows = [row for asked in _questions(teams) for row in _rows(memory, asked, basis, reader)]
         for docs, questions in _drawn(sets) if sets else ():
             with _store(cache) as memory:
                 _put(memory, docs, "bench")
                 catch_up(memory)
-                rows += [row for asked in questions for row in _rows(memory, asked, search)]
-        _show_fit(search, rows)
+                rows += [row for asked in questions for row in _rows(memory, asked, basis, reader)]
+        _show_fit(basis, rows)
 
 
-def _rows(memory: Memory, asked: Asked, search: Search) -> list[Row]:
-    prepared = prepare(memory, Query(text=asked.text, project=asked.project, words_only=search == "words"))
+def _rows(memory: Memory, asked: Asked, basis: Basis, reader: Path | None) -> list[Row]:
+    memory = replace(memory, classifier=None)
+    prepared = prepare(memory, Query(text=asked.text, project=asked.project, words_only=basis == "words"))
     candidates, found = search_for(memory, prepared, None)
+    if basis == "read" and reader:
+        read_leaders(memory, LocalClassifier(reader), asked.text, candidates)
     read = records.by_numbers(memory.store, [one.number for one in candidates])
     docs = {one.number: str(read[one.number].extra["doc"]) for one in candidates}
     others = [one for one in candidates if docs[one.number] != asked.exclude]
@@ -164,8 +171,8 @@ def _drawn(sets: Path) -> Iterator[tuple[list[Text], list[Asked]]]:
         yield haystack(task, queries, size, chance), asked
 
 
-def _show_fit(search: Search, rows: Sequence[Row]) -> None:
-    names = list(WEIGHTS[search])
+def _show_fit(basis: Basis, rows: Sequence[Row]) -> None:
+    names = list(WEIGHTS[basis])
     values = np.array([[row.features[name] for name in names] for row in rows])
     right = np.array([float(row.is_right) for row in rows])
     groups = np.array([row.asked.groups[0] for row in rows])
@@ -180,14 +187,14 @@ def _show_fit(search: Search, rows: Sequence[Row]) -> None:
         weights = _logistic(values[others], right[others], shares[others])
         predicted[~others] = 1 / (1 + np.exp(-values[~others] @ weights))
     fitted = _logistic(values, right, shares)
-    print(f'"{search}": {json.dumps(dict(zip(names, np.round(fitted, 2).tolist(), strict=True)))},')
+    print(f'"{basis}": {json.dumps(dict(zip(names, np.round(fitted, 2).tolist(), strict=True)))},')
     steps = (0.0, 0.05, 0.1, 0.15, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.01)
     shown = []
     for group in sorted(counts):
         own = (groups == group) & firsts
         parts = [own & (predicted >= low) & (predicted < high) for low, high in pairwise(steps)]
         shown.append((group, *(f"{part.sum()}: {right[part].mean():.2f}" if part.any() else "–" for part in parts)))
-    title = f"{search}: first candidates by predicted chance, and the share that is right (cross-validated)"
+    title = f"{basis}: first candidates by predicted chance, and the share that is right (cross-validated)"
     table(title, ("questions", *map(str, steps[:-1])), shown)
 
 

@@ -73,14 +73,11 @@ class Trainer:
             right = [*self._tokens(other)[:second], SEPARATOR] if other else []
             rows.append((left + right, [0] * len(left) + [1] * len(right)))
         size = max(len(ids) for ids, _ in rows)
-        ids, segments, mask = (torch.zeros(len(rows), size, dtype=torch.long) for _ in range(3))
+        ids, segments, mask = (np.zeros((len(rows), size), dtype=np.int64) for _ in range(3))
         for place, (row, parts) in enumerate(rows):
-            ids[place, : len(row)], segments[place, : len(row)], mask[place, : len(row)] = (
-                torch.tensor(row),
-                torch.tensor(parts),
-                1,
-            )
-        result: Tensor = self.net(task, ids.to(self.device), segments.to(self.device), mask.bool().to(self.device))
+            ids[place, : len(row)], segments[place, : len(row)], mask[place, : len(row)] = row, parts, 1
+        inputs = (torch.from_numpy(each).to(self.device) for each in (ids, segments, mask.astype(bool)))
+        result: Tensor = self.net(task, *inputs)
         return result
 
     def sentence_step(self, task: str) -> Tensor:
@@ -109,6 +106,7 @@ class Trainer:
         for _ in range(GROUPS):
             group = random.choice(self.train["answers"])
             question, places = random.choice(group.questions)
+            question = question.lower().rstrip("?？") if random.random() < 0.15 else question
             start = len(texts)
             others = random.sample(random.choice(self.train["answers"]).memories, 2)
             texts += [(question, memory) for memory in (*group.memories, *others)]
@@ -162,7 +160,9 @@ class Trainer:
         body = [each for each in self.net.parameters() if each.requires_grad and id(each) not in known]
         rates = (rate, 5e-4, 1e-3)
         optimizer = torch.optim.AdamW(
-            [{"params": each, "lr": 0.0} for each in (body, heads, vectors)], weight_decay=0.01
+            [{"params": each, "lr": 0.0} for each in (body, heads, vectors)],
+            weight_decay=0.01,
+            fused=self.device == "cuda",
         )
         losses, began = defaultdict[str, list[float]](list), time.time()
         self.net.train()
@@ -259,7 +259,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the model here")
     parser.add_argument("--epochs", type=float, default=12)
     parser.add_argument("--rate", type=float, default=8e-5)
-    parser.add_argument("--questions", type=float, default=0.35, help="share of the questions in an epoch")
+    parser.add_argument("--questions", type=float, default=0.6, help="share of the questions in an epoch")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()

@@ -5,7 +5,7 @@ The classifier shares the encoder's table of words and is trained on the labelle
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,17 +72,15 @@ class LocalEmbedder:
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":
-        from holdfast.adapters.embedders.wordpiece import Tokenizer  # noqa: PLC0415
-
         try:
-            return Tokenizer(FOLDER / "vocab.txt", LONGEST)
+            return tokenizer()
         except (OSError, ValueError, KeyError) as problem:  # missing, or damaged
             raise _not_loaded(problem) from problem
 
     @cached_property
     def _loaded(self) -> Any:
         try:
-            return session_of("model.onnx")
+            return session_of(FOLDER / "model.onnx")
         except Exception as problem:  # the libraries raise bare Exceptions
             raise _not_loaded(problem) from problem
 
@@ -91,6 +89,9 @@ class LocalClassifier:
     """Loads at the first use; one thread, so that an agent's own work keeps its cores."""
 
     name = "holdfast-classifier-2"  # changes with the weights: what was judged by another is judged again
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._folder = folder
 
     def chances(self, task: Task, first: str, second: str = "") -> Mapping[str, float]:
         """Return the probability of each class of a task."""
@@ -113,11 +114,8 @@ class LocalClassifier:
 
     @cached_property
     def _loaded(self) -> "tuple[Tokenizer, Any]":
-        from holdfast.adapters.embedders.wordpiece import Tokenizer  # noqa: PLC0415  only where something is judged
-
         try:
-            longest = 2 + max(max(lengths) for lengths in LONGEST_JUDGED.values())
-            return Tokenizer(FOLDER / "vocab.txt", longest), session_of("classifier.onnx")
+            return tokenizer(), session_of(self._folder / "classifier.onnx")
         except Exception as problem:  # the libraries raise bare Exceptions
             hint = "Reinstall Holdfast. Until then only explicit markers are kept, and memories are not compared."
             raise EmbedderError(f"The built-in classifier cannot be loaded ({problem}).", hint=hint) from problem
@@ -128,8 +126,16 @@ def _not_loaded(problem: Exception) -> EmbedderError:
     return EmbedderError(f"The built-in encoder cannot be loaded ({problem}).", hint=hint)
 
 
-def session_of(file: str) -> Any:
-    """Return the loaded graph of a file in the encoder's folder."""
+@cache
+def tokenizer() -> "Tokenizer":
+    """Return what cuts texts into the word pieces of both models, loaded once."""
+    from holdfast.adapters.embedders.wordpiece import Tokenizer  # noqa: PLC0415  only for semantic search
+
+    return Tokenizer(FOLDER / "vocab.txt", LONGEST)
+
+
+def session_of(file: Path) -> Any:
+    """Return the loaded graph of a file."""
     # Read once, when the library is imported: without it, it writes an id of the machine into the user's folders and
     # reports to its maker.
     os.environ["ORT_DISABLE_TELEMETRY"] = os.environ["ORT_TELEMETRY_DISABLED"] = "1"
@@ -141,4 +147,4 @@ def session_of(file: str) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # the file is optimised
-    return onnxruntime.InferenceSession(str(FOLDER / file), options)
+    return onnxruntime.InferenceSession(str(file), options)

@@ -84,6 +84,8 @@ class Candidate:
     person: float = 0.0
     date: float = 0.0
     exact: float = 0.0
+    read: float = 0.0  # what reading the question and the record together adds
+    odds: float | None = None  # the log odds that it answers, by reading both; None: not read
     chance: float = 0.0  # probability that it answers the question
     base: float = field(init=False)  # the score of the record itself, from words and vectors
 
@@ -101,7 +103,7 @@ class Candidate:
     @property
     def score(self) -> float:
         """The score that candidates are sorted by: the base and all other signals."""
-        return self.base + self.lent + self.person + self.date + self.exact
+        return self.base + self.lent + self.person + self.date + self.exact + self.read
 
     @property
     def fit(self) -> float:
@@ -117,7 +119,8 @@ class Candidate:
     @property
     def why(self) -> dict[str, float]:
         """The score by signal."""
-        parts = self._parts | {"session": self.lent, "person": self.person, "date": self.date, "exact": self.exact}
+        others = {"person": self.person, "date": self.date, "exact": self.exact, "read": self.read}
+        parts = self._parts | {"session": self.lent} | others
         return {name: value for name, value in parts.items() if value}
 
 

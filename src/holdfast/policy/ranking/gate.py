@@ -1,29 +1,37 @@
 """Decide whether a question is answered at all, how far its page is filled, and how likely each answer is right.
 
 A similarity says little by itself: what counts is how far a candidate stands out from the other candidates of the same
-question in this store. A logistic regression makes a probability of that. `python3 dev.py bench fit` fits its weights.
+question in this store. A logistic regression makes a probability of that. Where it stays unsure, the classifier reads the
+question and the leading candidates together: only that tells what answers a question from what is about the same thing.
+`python3 dev.py bench fit` fits the weights.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from holdfast.model.query import Confidence, Hit, Mode, Past, Query, Search
 from holdfast.model.record import Record
 from holdfast.policy.ranking.brief_order import is_from_user
 
-# By what was searched. The weights of the evidence in the log odds of being right, as `bench fit` prints them, and how
+Basis = Search | Literal["read"]  # what a chance is based on: what was searched, or also reading question and record
+
+# By what they are based on. The weights of the evidence in the log odds of being right, as `bench fit` prints them, and how
 # likely the best must be right, so that a question is answered.
-WEIGHTS: Mapping[Search, Mapping[str, float]] = {
+WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
     "hybrid": {"always": -4.22, "fit": 4.84, "lead": 4.92, "background": -1.79, "length": 0.27, "full": 0.57},
     "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
+    "read": {"always": -3.0, "fit": 3.0, "lead": 3.0, "background": -1.0, "length": 0.3, "full": 0.3, "read": 0.7},
 }
-BARS: Mapping[Search, Mapping[Mode, float]] = {
+BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.12, "exploratory": 0.05},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
+    "read": {"precision": 0.6, "balanced": 0.15, "exploratory": 0.05},
 }
 FAIR, STRONG = 0.6, 0.97  # as measured, 0.70 and 0.89 of the first hits so labelled are right (`bench fit`)
-LEADERS = 3
+LEADERS = 3  # candidates that may decide whether a question is answered, and that are read
+UNSURE = (0.03, 0.95)  # the chance of the first, between which reading pays
 COMPARED = 20  # of the best candidates make up the background
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
 EXPECTED, AS_MANY = 0.05, 3  # the background of a store without candidates, and how many candidates that counts for
@@ -44,14 +52,16 @@ class Evidence:
     fits: Sequence[float]
     coverages: Sequence[float]
     words: int  # of the question
+    reads: Sequence[float] = ()  # the log odds that the first ones answer the question, by reading both
 
 
 def chances(evidence: Evidence) -> list[float]:
     """Return the probability that each candidate answers the question."""
-    weights = WEIGHTS[evidence.search]
-    return [
-        1 / (1 + math.exp(-sum(weights[name] * value for name, value in each.items()))) for each in features(evidence)
-    ]
+    chances = []
+    for each in features(evidence):
+        weights = WEIGHTS["read" if "read" in each else evidence.search]
+        chances.append(1 / (1 + math.exp(-sum(weights[name] * value for name, value in each.items()))))
+    return chances
 
 
 def features(evidence: Evidence) -> list[dict[str, float]]:
@@ -60,6 +70,7 @@ def features(evidence: Evidence) -> list[dict[str, float]]:
     first, second = (*sorted(best, reverse=True)[:2], EXPECTED, EXPECTED)[:2]
     total, count = sum(best) + AS_MANY * EXPECTED, len(best) + AS_MANY
     common = {"always": 1.0, "length": math.log(1 + evidence.words)}
+    reads = [{"read": each} for each in evidence.reads] + [{}] * (len(evidence.fits) - len(evidence.reads))
     return [
         {
             **common,
@@ -67,13 +78,14 @@ def features(evidence: Evidence) -> list[dict[str, float]]:
             "lead": fit - (second if fit == first else first),
             "background": (total - fit) / (count - 1),
             "full": float(coverage > WHOLE and evidence.words >= FEWEST_WORDS),
+            **read,
         }
-        for fit, coverage in zip(evidence.fits, evidence.coverages, strict=True)
+        for fit, coverage, read in zip(evidence.fits, evidence.coverages, reads, strict=True)
     ]
 
 
 def passing(
-    query: Query, search: Search, fits: Sequence[float], scores: Sequence[float], likely: Sequence[float]
+    query: Query, basis: Basis, fits: Sequence[float], scores: Sequence[float], likely: Sequence[float]
 ) -> list[int]:
     """Return which candidates, given best first, are answers: all close to the best if that is likely enough right."""
     if query.weak:
@@ -82,7 +94,7 @@ def passing(
         return [place for place, fit in enumerate(fits) if fit >= query.least]
     best = max(fits[:LEADERS], default=0.0)
     equals = [place for place, fit in enumerate(fits[:COMPARED]) if fit >= EQUAL * best]
-    if sum(likely[place] for place in equals) < BARS[search][query.mode]:
+    if sum(likely[place] for place in equals) < BARS[basis][query.mode]:
         return []
     close = CLOSE[query.mode]
     return [

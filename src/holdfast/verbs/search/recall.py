@@ -1,5 +1,6 @@
 """Find the records that best answer a question, explain the ranking, and report when none fits."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from holdfast.model.errors import EmbedderError, Invalid
 from holdfast.model.fold import as_of
 from holdfast.model.ids import ULID, days_before
 from holdfast.model.kinds import SEPARATE
-from holdfast.model.ports import Encoded
+from holdfast.model.ports import Classifier, Encoded
 from holdfast.model.query import Hit, Query, Recalled, Related, Search, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
@@ -24,7 +25,9 @@ from holdfast.model.text import counted, tokens_of
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
 from holdfast.policy.ranking.gate import (
     APPLIES,
+    LEADERS,
     MAY_APPLY,
+    UNSURE,
     Evidence,
     chances,
     current_first,
@@ -47,6 +50,7 @@ from holdfast.verbs.sessions.left_off import left_by_branch
 if TYPE_CHECKING:
     from holdfast.engine.search.vectors import Codes, Neighbours
 
+READ = 0.05  # of a score for each unit of the log odds that a candidate answers, by reading
 MAYBE = 10  # candidates below the bar that are checked for critical scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
 DECISION = 1.1  # factor for decisions if the question asks what was decided
@@ -302,7 +306,8 @@ def _fitting(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> 
 
 def _passing(asked: _Asked, candidates: Sequence[Candidate]) -> list[int]:
     fits, scores, likely = ([getattr(one, name) for one in candidates] for name in ("fit", "score", "chance"))
-    return passing(asked.query, asked.searched_by, fits, scores, likely)
+    basis = "read" if candidates and candidates[0].odds is not None else asked.searched_by
+    return passing(asked.query, basis, fits, scores, likely)
 
 
 def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
@@ -331,7 +336,34 @@ def search_for(
     if ULID.fullmatch(asked.query.text.strip()):  # only a memory that names this very id is about it
         candidates = [one for one in candidates if one.coverage >= 1]
     _judge(asked, candidates, found)
+    if _read(memory, asked, candidates):
+        candidates.sort(key=lambda one: -one.score)
+        _judge(asked, candidates, found)
     return candidates, found
+
+
+def _read(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> bool:
+    """Read the leading candidates if that can change the answer; False if nothing was read."""
+    (low, high), first = UNSURE, candidates[0].chance if candidates else 0.0
+    if memory.classifier is None or asked.meaning.encoded is None or not low < first < high:
+        return False
+    try:
+        read_leaders(memory, memory.classifier, asked.query.text, candidates)
+    except EmbedderError:  # `doctor` reports it
+        return False
+    return True
+
+
+def read_leaders(memory: Memory, classifier: Classifier, question: str, candidates: Sequence[Candidate]) -> None:
+    """Set how likely the leading candidates answer a question, and what that adds to their scores."""
+    leaders = candidates[:LEADERS]
+    texts = records.by_numbers(memory.store, [one.number for one in leaders])
+    odds = []
+    for one in leaders:
+        chance = classifier.chances("answers", question, texts[one.number].text)["yes"]
+        odds.append(math.log(chance / (1 - chance)))
+    for one, each in zip(leaders, odds, strict=True):
+        one.odds, one.read = each, READ * (each - min(odds))
 
 
 def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None:
@@ -347,6 +379,7 @@ def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -
         fits=[one.fit for one in candidates],
         coverages=[one.coverage for one in candidates],
         words=len(found.idf),
+        reads=[one.odds for one in candidates[:LEADERS] if one.odds is not None],
     )
 
 

@@ -49,8 +49,10 @@ MEANINGS = {  # what a score is made of; the rest are factors near 1
     "meaning": "how close its meaning is",
     "tokens": "how close it is word by word",
     "session": "its session matches",
-    "author": "its author matches",
+    "person": "the person named wrote it, or it is about them",
     "date": "its date matches",
+    "exact": "it has the exact words",
+    "read": "read together with the question, it answers it",
     "listed": "the question asks for this time or kind",
     "left off": "work was left off here",
 }
