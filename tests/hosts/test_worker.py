@@ -4,9 +4,11 @@ import fcntl
 import json
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +20,7 @@ import pytest
 from holdfast.compose import open_memory
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import _KNOWN, load_settings
+from holdfast.engine import sqlite
 from holdfast.hosts import worker
 from holdfast.hosts.hooks import client, hook
 from holdfast.hosts.hooks.places import OF_A_SESSION
@@ -331,3 +334,22 @@ def test_the_worker_compares_what_is_new_and_the_session_that_wrote_it_is_told_o
         raw = json.dumps({"session_id": session, "cwd": str(project), "prompt": "go on"}).encode()
         told.setdefault(session, []).append(b"saved in this session" in fire(home, "UserPromptSubmit", raw)[0])
     assert told == {"s1": [True, False], "s2": [False]}
+
+
+@pytest.mark.parametrize(("seconds", "drained", "problems"), [(60.0, 1, 0), (0.0, 0, 1)])
+def test_a_worker_waits_for_a_store_that_others_keep_busy(
+    home: Path, holdfast: Run, monkeypatch: pytest.MonkeyPatch, seconds: float, drained: int, problems: int
+) -> None:
+    assert holdfast("remember", "Something.").returncode == 0
+    release_worker(home)
+    spool(home, "01J00000000000000000000001", text="hello")
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.2)
+    other = sqlite3.connect(home / "holdfast.db", isolation_level=None, check_same_thread=False)
+    other.execute("begin immediate")
+    freeing = threading.Timer(1.0, other.rollback)
+    freeing.start()
+    done = worker.work({"home": str(home), "embedder": "none"}, home, home, seconds=seconds)
+    freeing.join()
+    other.close()
+    assert done is not None
+    assert (done.drained, len(done.problems)) == (drained, problems)

@@ -20,7 +20,7 @@ from holdfast.compose.adapters import open_replica
 from holdfast.compose.locks import turn, worker_lock
 from holdfast.hosts.hooks.places import checkout_root, handover_file
 from holdfast.hosts.preparing import HANDOVER_TOKENS, Place, Places
-from holdfast.model.errors import EmbedderError, HoldfastError, StoreError
+from holdfast.model.errors import EmbedderError, HoldfastError, StoreBusy, StoreError
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.session_summary import handover
@@ -87,8 +87,14 @@ def work(
             if not is_ours:
                 return done
             done = done or Worked()
-            with places.opened(places.first) as memory:
-                _work(memory, places, home, folder, done, until)
+            try:
+                with places.opened(places.first) as memory:
+                    _work(memory, places, home, folder, done, until)
+            except StoreBusy as problem:  # others keep writing: start again, and leave the rest to the next worker
+                if time.monotonic() < until:
+                    continue
+                done.problems.append(f"The rest is left to the next worker. {problem}")
+                return done
         # A hook that ran while we held the lock left its event to us: check again after releasing it.
         if time.monotonic() > until or not any((home / "spool").glob("*.json")):
             return done
