@@ -74,7 +74,9 @@ def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding
     if not place.path:
         return Cited(path=anchor, state=state, note=note, problem="It is not a place in a file.")
     now = finding.now if finding else None
-    then = _then(memory, cited)
+    raw = memory.checkout.content(cited.blob) if cited and cited.blob and cited.first else None  # if git still has it
+    was = raw.decode(errors="replace").split("\n")[cited.first - 1 : cited.last][:MOST_READ] if raw and cited else []
+    then = mask_secrets("\n".join(was)).split("\n") if was else []
     try:
         text = read_inside(memory.checkout.top(), place.path, MOST_BYTES).decode(errors="replace")
     except FileNotFoundError:
@@ -105,12 +107,3 @@ def _changed(then: list[str], now: list[str], path: str) -> Markup:
         for group in groups
     ]
     return Markup("\n…\n").join(parts)
-
-
-def _then(memory: Memory, cited: CodeMark | None) -> list[str]:
-    """Return the cited lines, if git still has them."""
-    raw = memory.checkout.content(cited.blob) if cited and cited.blob and cited.first else None
-    if raw is None or cited is None:
-        return []
-    lines = raw.decode(errors="replace").split("\n")[cited.first - 1 : cited.last][:MOST_READ]
-    return mask_secrets("\n".join(lines)).split("\n")

@@ -31,7 +31,7 @@ LIMIT, CHANGES, SESSIONS = 40, 60, 50
 FOLDED = 3  # so many tools, or memories that were not needed, in a row are one line
 NO_SESSION = "-"
 COLUMNS = ("at", "what", "text", "detail", "outcome", "project", "session", "client")
-SESSION_COLUMNS = ("id", "project", "agent", "title", "issue", "started_at", "closed_at")
+SESSION_COLUMNS = "id project agent title issue started_at closed_at"
 LANES = {
     "Prompts": ("prompt", "answer"),
     "Tools": ("tool",),
@@ -113,12 +113,7 @@ def _changes(ask: Ask) -> dict[str, Any]:
     goes_on = found.place and found.items and found.items[-1].at >= start
     return {
         "digest": cached_until_event(
-            ask,
-            "digest",
-            lambda: digest(ask.memory, start, end, everywhere=ask.everywhere),
-            since,
-            until,
-            str(ask.zone),
+            ask, "digest", lambda: digest(ask.memory, start, end, everywhere=ask.everywhere), since, until
         ),
         "since": since or "monday",
         "until": until,
@@ -227,9 +222,7 @@ def _sessions(ask: Ask) -> dict[str, Any]:
 def _session_rows(ask: Ask) -> list[render.Row]:
     found = _listed(ask, render.MOST_ROWS + 1)
     saved = saved_in(ask.memory, [one.id for one in found])
-    return [
-        {name: getattr(one, name) for name in SESSION_COLUMNS} | {"memories": saved.get(one.id, 0)} for one in found
-    ]
+    return [{**row, "memories": saved.get(str(row["id"]), 0)} for row in render.table(found, SESSION_COLUMNS)]
 
 
 def _session(ask: Ask) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from holdfast.model.record import Record
 from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.memory import find
 from holdfast.verbs.records.lifecycle import Done
-from holdfast.verbs.upkeep.health import Health, health
+from holdfast.verbs.upkeep.health import health
 from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, awaited, decide, waiting, waiting_counts
 
 PAGE, MOST_MARKED = 20, 200
@@ -74,7 +74,7 @@ def _rows(ask: Ask) -> list[render.Row]:
 
 
 def _score(ask: Ask) -> dict[str, Any]:
-    report: Health = cached_until_event(ask, "health", lambda: health(ask.memory))
+    report = cached_until_event(ask, "health", lambda: health(ask.memory))
     return {"health": report, "word": word_for(report.score)}
 
 
@@ -91,8 +91,7 @@ def _show(ask: Ask, name: str = "") -> str | None:
 
 
 def _counts(ask: Ask) -> dict[str, int | None]:
-    counts: dict[str, int | None] = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory))
-    return counts
+    return cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory))
 
 
 def _urgent(ask: Ask, counts: Mapping[str, int | None], start: int) -> tuple[Item, ...]:
