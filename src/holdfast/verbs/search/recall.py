@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.engine.languages import spelled_out
 from holdfast.engine.search.lexical import Words, fit
 from holdfast.engine.search.pack import pack
+from holdfast.engine.search.question import object_of
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.queries import RankingData, ranking_data
@@ -23,12 +24,11 @@ from holdfast.model.scope import within
 from holdfast.model.text import counted, tokens_of
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
 from holdfast.policy.ranking.gate import (
-    APPLIES,
     MAY_APPLY,
     Evidence,
+    applies,
     chances,
     current_first,
-    is_severe,
     labelled,
     passing,
 )
@@ -47,7 +47,7 @@ from holdfast.verbs.sessions.left_off import left_by_branch
 if TYPE_CHECKING:
     from holdfast.engine.search.vectors import Codes, Neighbours
 
-MAYBE = 10  # candidates below the bar that are checked for critical scars
+MAYBE = 10  # candidates below the bar that are checked for severe scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
 DECISION = 1.1  # factor for decisions if the question asks what was decided
 UNMERGED = 0.7  # factor for records from a branch that is not merged here
@@ -226,20 +226,22 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     store, query = memory.store, asked.query
     allowed = records.numbers(store, asked.chosen) if asked.chosen.narrow else None
     candidates, found = search_for(memory, asked, allowed)
-    fitting = _fitting(memory, asked, candidates)
+    fitting = _fitting(memory, asked, candidates, allowed)
     hits, looked_at, superseded = _varied(memory, asked, fitting)
     if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # one source fills the page: look further
         candidates, found = search_for(memory, asked, allowed, times=LOOKED_AT)
-        fitting = _fitting(memory, asked, candidates)
+        fitting = _fitting(memory, asked, candidates, allowed)
         hits, looked_at, superseded = _varied(memory, asked, fitting)
     past = asked.question.past
     current = [hit for hit in hits if past or hit.record.id not in superseded]
     replaced = len(hits) - len(current)
     ordered = spread(current_first(current, past), query.limit)
+    if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
+        ordered.sort(key=lambda hit: not applies(hit.record, hit.fit, severe=True))
     packed, cut = pack(labelled(ordered), found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
-        gated=len(candidates) - len(fitting),
+        gated=max(0, len(candidates) - len(fitting)),
         cut=cut + len(fitting) - looked_at,
         closest=None if fitting or not candidates else _closest(memory, asked, candidates),
         related=(*_newer(memory, asked, packed), *(_related(memory, packed) if query.related else ())),
@@ -289,15 +291,27 @@ def _newest(record: Record, contradicted: Mapping[str, Sequence[str]]) -> str:
     return max((about for about in contradicted.get(record.id, ()) if about > record.id), default="")
 
 
-def _fitting(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that are answers, and the critical scars that may apply."""
-    places = _passing(asked, candidates)
-    rest = set(range(len(candidates))).difference(places)
-    maybe = [place for place in sorted(rest) if candidates[place].fit >= MAY_APPLY][:MAYBE]
-    if maybe and asked.query.least is None:
-        read = records.by_numbers(memory.store, [candidates[place].number for place in maybe])
-        places += [place for place in maybe if is_severe(read[candidates[place].number])]
-    return [candidates[place] for place in places]
+def _fitting(
+    memory: Memory, asked: _Asked, candidates: Sequence[Candidate], allowed: set[int] | None
+) -> list[Candidate]:
+    """Return the candidates that are answers, and the severe scars that may apply.
+
+    A plan's scars may also fit what it is about: “to the API” makes “add authentication” fit less.
+    """
+    query, places = asked.query, _passing(asked, candidates)
+    fitting = {candidates[place].number: candidates[place] for place in places}
+    if query.least is not None:
+        return list(fitting.values())
+    rest, plan = [one for one in candidates if one.number not in fitting], object_of(query.text)
+    if "scar" in query.kinds and plan != query.text:
+        rest += search_for(memory, prepare(memory, replace(query, text=plan)), allowed)[0]
+    maybe = sorted((one for one in rest if one.fit >= MAY_APPLY), key=lambda one: -one.fit)[:MAYBE]
+    read = records.by_numbers(memory.store, [one.number for one in maybe]) if maybe else {}
+    for one in maybe:
+        known, record = fitting.get(one.number), read[one.number]
+        if applies(record, one.fit, severe=True) and not (known and applies(record, known.fit)):
+            fitting[one.number] = one
+    return list(fitting.values())
 
 
 def _passing(asked: _Asked, candidates: Sequence[Candidate]) -> list[int]:
@@ -521,9 +535,9 @@ def _notes(*notes: str) -> tuple[str, ...]:
 
 
 def needs_answer(hit: Hit) -> bool:
-    """True if a hit is a scar that fits well enough to need a scar answer, or is critical; starters never need one."""
+    """True if a hit is a scar that fits well enough to need a scar answer; starters never need one."""
     record = hit.record
-    return record.kind == "scar" and record.source != "starter" and (hit.fit >= APPLIES or is_severe(record))
+    return record.source != "starter" and applies(record, hit.fit)
 
 
 def _surface(memory: Memory, query: Query, found: Recalled) -> str:
