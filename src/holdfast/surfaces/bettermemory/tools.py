@@ -104,6 +104,7 @@ TERMS = Terms(
     filters={
         "active": lambda records: [record.id for record in records if record.state != "retired"],
         "category": verbs.category_of,
+        "cwd": lambda extra: extra.get("cwd") or (extra.get("origin") or {}).get("cwd"),
         "evidence": lambda scope: scope.split(":")[1],
         "folder": lambda memory: str(memory.checkout.top()),
         "likeness": lambda match: "high" if match.similarity >= SAME else "medium",
