@@ -121,23 +121,24 @@ def test_the_documented_recalls(place: Place) -> None:
     place.environment["HOLDFAST_EMBEDDER"] = "local"
     ask = place.tools("gitmem")
     against = ["Internal tools may differ", "A prototype may skip it"]
-    for title, severity in (
-        ("JWT token expiry must be validated server-side, not just client-side", "high"),
-        ("Always hash passwords with bcrypt, not SHA-256", "critical"),
-        ("Done != Deployed != Verified Working", "high"),
-        ("Database migrations must run before code deploy", "critical"),
+    for title, severity, why in (
+        ("JWT token expiry must be validated server-side, not just client-side", "high", "An expired token was taken."),
+        ("Always hash passwords with bcrypt, not SHA-256", "critical", "A leaked table was cracked within hours."),
+        ("Done != Deployed != Verified Working", "high", "A fix was called done and never went out."),
+        ("Database migrations must run before code deploy", "critical", "Columns were missing for ten minutes."),
     ):
         ask.text(
             "create_learning",
             learning_type="scar",
             title=title,
-            description=f"{title}. It broke once.",
+            description=why,
             severity=severity,
             counter_arguments=against,
         )
     place.run("store rebuild vectors --missing")
     auth = ask.text("recall", plan="add authentication to the API")
-    assert ("JWT token expiry" in auth, "bcrypt" in auth) == (True, True)
+    assert [text in auth for text in ("JWT token expiry", "bcrypt", "2 scars to review", *against)] == [True] * 5
+    assert ask.text("recall", plan="rename a CSS class").startswith("No memory fits")
     deploy = ask.text("recall", plan="deploy to production")
     assert ("Done != Deployed" in deploy, "Database migrations" in deploy) == (True, True)
 
@@ -449,6 +450,17 @@ def test_init(place: Place) -> None:
     place.run("compat gitmem uninstall --yes")
     assert (place.folder / "CLAUDE.md").read_text() == "# Mine\n"
     assert not (place.folder / ".mcp.json").exists()
+
+
+@promise(
+    "npx gitmem init in a project of Claude Code on a machine where it was not found; AGENTS.md, as it has no CLAUDE.md"
+)
+def test_init_without_a_client(place: Place) -> None:
+    (place.folder / ".mcp.json").write_text('{"mcpServers": {}}')
+    place.run("compat gitmem init --yes")
+    assert '"gitmem"' in (place.folder / ".mcp.json").read_text()
+    assert "`session_start`" in (place.folder / "AGENTS.md").read_text()
+    assert '"gitmem"' in place.run("init --surface gitmem", folder=place.home).stdout
 
 
 @promise("npx gitmem init --dry-run, --project my-app")

@@ -31,10 +31,9 @@ EQUAL = 0.95  # of the best fit: several that fit so equally well may all be rig
 # Share of the best score, or of the best fit, down to which a page is filled.
 CLOSE: Mapping[Mode, float] = {"precision": 0.8, "balanced": 0.45, "exploratory": 0.3}
 ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other signals, such as the session they share
-# The fit of a scar that needs an answer, and of a quarantined record that is shown if it only may apply.
+# The fit of a scar that needs an answer, and of a severe scar or a quarantined record that is shown if it only may apply.
 APPLIES, MAY_APPLY = 0.35, 0.2
-# The fit from which a scar so grave needs an answer, and is shown even if it is no answer to the question.
-SEVERE: Mapping[str, float] = {"critical": MAY_APPLY, "high": 0.3}
+SEVERE: Sequence[str] = ("critical", "high")  # the second counts only for plans
 AS_WELL = 0.7  # share of an older version's fit that a newer one needs to come before it
 
 
@@ -94,10 +93,14 @@ def passing(
     ]
 
 
-def applies(record: Record, fit: float, *, severe: bool = False) -> bool:
-    """True if a record is a scar that fits a plan well enough to need an answer; `severe`: and is grave, so never left out."""
-    least = SEVERE.get(str(record.fields.get("severity")), 2.0 if severe else APPLIES)
-    return record.kind == "scar" and fit >= least
+def is_severe(record: Record, grades: Sequence[str] = SEVERE) -> bool:
+    """True if a record is a scar so grave that it is shown if it only may apply."""
+    return record.kind == "scar" and record.fields.get("severity") in grades
+
+
+def applies(record: Record, fit: float) -> bool:
+    """True if a record is a scar that fits well enough to need an answer."""
+    return record.kind == "scar" and fit >= (MAY_APPLY if is_severe(record) else APPLIES)
 
 
 def labelled(hits: Sequence[Hit]) -> list[Hit]:

@@ -25,10 +25,12 @@ from holdfast.model.text import counted, tokens_of
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
 from holdfast.policy.ranking.gate import (
     MAY_APPLY,
+    SEVERE,
     Evidence,
     applies,
     chances,
     current_first,
+    is_severe,
     labelled,
     passing,
 )
@@ -237,7 +239,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     replaced = len(hits) - len(current)
     ordered = spread(current_first(current, past), query.limit)
     if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
-        ordered.sort(key=lambda hit: not applies(hit.record, hit.fit, severe=True))
+        ordered.sort(key=lambda hit: not (is_severe(hit.record) and applies(hit.record, hit.fit)))
     packed, cut = pack(labelled(ordered), found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
@@ -302,14 +304,15 @@ def _fitting(
     fitting = {candidates[place].number: candidates[place] for place in places}
     if query.least is not None:
         return list(fitting.values())
-    rest, plan = [one for one in candidates if one.number not in fitting], object_of(query.text)
-    if "scar" in query.kinds and plan != query.text:
-        rest += search_for(memory, prepare(memory, replace(query, text=plan)), allowed)[0]
+    rest, grades = [one for one in candidates if one.number not in fitting], SEVERE[:1]
+    if "scar" in query.kinds:
+        grades, plan = SEVERE, object_of(query.text)
+        rest += search_for(memory, prepare(memory, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
     maybe = sorted((one for one in rest if one.fit >= MAY_APPLY), key=lambda one: -one.fit)[:MAYBE]
     read = records.by_numbers(memory.store, [one.number for one in maybe]) if maybe else {}
     for one in maybe:
         known, record = fitting.get(one.number), read[one.number]
-        if applies(record, one.fit, severe=True) and not (known and applies(record, known.fit)):
+        if is_severe(record, grades) and not (known and applies(record, known.fit)):
             fitting[one.number] = one
     return list(fitting.values())
 

@@ -38,9 +38,15 @@ def bootstrap_command(
     if not Path(root).is_dir():
         raise Invalid(f"There is no folder {root}.")
     os.chdir(root)  # the documents of a project belong to that project
-    asked = {"root_path": ".", "memory_type": memory_type, "tags": list(tags), "promote_to_hot": promote}
+    asked = {
+        "root_path": ".",
+        "file_patterns": files,
+        "memory_type": memory_type,
+        "tags": tags,
+        "promote_to_hot": promote,
+    }
     with opened() as memory:
-        done = ROWS["bootstrap_project"].run(memory, asked | ({"file_patterns": list(files)} if files else {}), TERMS)
+        done = ROWS["bootstrap_project"].run(memory, asked, TERMS)
     return done, "" if quiet else done["message"]
 
 
