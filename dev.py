@@ -18,6 +18,7 @@ python3 dev.py compatible [PYTEST ARGUMENTS]   what the documents of the five sy
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
 python3 dev.py screenshots            pictures of the viewer into docs/screenshots (needs chromium)
 python3 dev.py docs [MKDOCS ARGUMENTS]   the documentation site in ./site, every link checked; `docs serve` shows it while you write
+python3 dev.py address [OWNER/NAME]   the address of the repository, in pyproject.toml and on every page that names it
 python3 dev.py picture                the pictures of the README, from a real run
 python3 dev.py uv [ARGUMENTS]         anything else, inside that environment
 """
@@ -72,6 +73,7 @@ TASKS = {
     ),
     "screenshots": (*RUN, "python", "-m", "scripts.screenshots"),
     "docs": (*RUN, "--group", "docs", "mkdocs"),
+    "address": (*RUN, "python", "scripts/address.py"),
     "picture": (*RUN, "python", "scripts/demo_svg.py"),
     "uv": (),
 }

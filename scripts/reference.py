@@ -39,7 +39,7 @@ def pages() -> dict[str, str]:
     made = {"configuration.md": configuration(), "cli.md": command_line()}
     made |= {"clients.md": clients(), "tools.md": tools_page("core")}
     made |= {f"tools-{name}.md": tools_page(name) for name in SURFACES if name != "core"}
-    return {name: "\n".join([MADE, "", *lines, ""]) for name, lines in made.items()}
+    return {name: "\n".join([MADE, "", *lines, ""]) for name, lines in made.items()} | {"holdfast.1": manual()}
 
 
 def configuration() -> list[str]:
@@ -59,7 +59,7 @@ def configuration() -> list[str]:
         "",
         "1. the defaults below;",
         "2. `config.toml` in the platform's config folder (Linux: `~/.config/holdfast/`, macOS: `~/Library/Application Support/holdfast/`, Windows: `%LOCALAPPDATA%\\holdfast\\`);",
-        "3. the repository's `.holdfast/config.toml`: only settings marked *project*, within limits. A cloned repository must not choose where memories are kept or sent, nor whose it gets: `project` there names a part of its own remote (`services/api`), never another project. What cannot be used is ignored with one warning;",
+        "3. the repository's `.holdfast/config.toml`: only settings marked *project*. A cloned repository must not choose where memories are kept or sent, nor whose it gets; anything else in the file is ignored with a warning;",
         "4. variables: `HOLDFAST_` and the name in capitals, such as `HOLDFAST_RECALL_LIMIT=5`;",
         "5. flags: `holdfast --set recall_limit=5 …`.",
         "",
@@ -71,7 +71,7 @@ def configuration() -> list[str]:
         "",
         "## Presets",
         "",
-        "`preset` begins with the manners of a system you know; whatever else is set counts more.",
+        "`preset` starts from the defaults of another system; your other settings override it.",
         "",
         "| preset | sets |",
         "| --- | --- |",
@@ -83,19 +83,11 @@ def command_line() -> list[str]:
     """Write down every command."""
     root = click.Context(cli, info_name="holdfast")
     codes = EXIT_CODES.removeprefix("\b\n").splitlines()
-    lines = ["# Command line", "", "`holdfast COMMAND --help` says the same in the terminal.", ""]
-    lines += ["## For every command", "", *_options(cli, root), ""]
-    lines += ["## Exit codes", "", "| code | meaning |", "| --- | --- |"]
-    lines += [f"| {code} | {meaning} |" for code, meaning in (line.split(maxsplit=1) for line in codes[1:])]
-    lines += [
-        "",
-        "`doctor` ends with 5 when something is broken.",
-        "",
-        "## Output",
-        "",
-        "Colours are for terminals only; `NO_COLOR=1`, `TERM=dumb` or `holdfast --plain …` leave no escape code anywhere. `--json` prints one JSON value,",
-        'for errors `{"error", "message", "hint"}`. Pipes get UTF-8 whatever the code page.',
-    ]
+    lines = ["# Command line", "", "`holdfast COMMAND --help` prints the same.", ""]
+    lines += ["## For every command", "", *_options(cli, root)]
+    lines += ['- `--json`, after the command: Print one JSON value; for errors `{"error", "message", "hint"}`.', ""]
+    lines += ["## Exit codes", ""]
+    lines += [f"- {code}: {meaning}" for code, meaning in (line.split(maxsplit=1) for line in codes[1:])]
     for heading, entries in {**HEADINGS, "For programs": HIDDEN}.items():
         lines += ["", f"## {heading}"]
         for name in entries:
@@ -105,25 +97,46 @@ def command_line() -> list[str]:
     return lines
 
 
+def manual() -> str:
+    """Write the page of `man holdfast`, which the wheel installs."""
+    lines = ['.TH HOLDFAST 1 "" "Holdfast" "User Commands"', ".SH NAME", "holdfast \\- memory for AI coding agents"]
+    lines += [
+        ".SH SYNOPSIS",
+        ".B holdfast",
+        "[\\-\\-home FOLDER] [\\-\\-set NAME=VALUE] [\\-\\-plain] COMMAND [ARGUMENTS]",
+    ]
+    lines += [".SH DESCRIPTION", _roff("What one session learned, decided, broke or left open is there in the next.")]
+    lines += [
+        _roff("holdfast COMMAND --help explains a command and shows examples; holdfast alone shows where to start.")
+    ]
+    for heading, entries in HEADINGS.items():
+        lines += [f".SH {heading.upper()}"]
+        for entry in (inner for outer in entries.values() for inner in (outer, *outer.commands.values())):
+            lines += [".TP", f".B {_roff(f'holdfast {entry.path}')}", _roff(entry.line)]
+    codes = [line.split(maxsplit=1) for line in EXIT_CODES.splitlines()[2:]]
+    lines += [".SH EXIT STATUS", *(part for code, meaning in codes for part in (".TP", f".B {code}", _roff(meaning)))]
+    lines += [".SH ENVIRONMENT", ".TP", ".B HOLDFAST_HOME", "Folder of the store."]
+    lines += [".TP", ".B HOLDFAST_NAME", _roff("Any setting, its name in capitals; holdfast config lists them.")]
+    return "\n".join([*lines, ""])
+
+
+def _roff(text: str) -> str:
+    """Write a text so that roff takes nothing in it for a request."""
+    return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"))
+
+
 def _command(command: click.Command, path: str, parent: click.Context, sign: str) -> Iterator[str]:
     context = click.Context(command, info_name=path.rpartition(" ")[2], parent=parent)
-    yield from (
-        "",
-        f"{sign} {path}",
-        "",
-        "```text",
-        f"{path} {' '.join(command.collect_usage_pieces(context))}",
-        "```",
-        "",
-    )
-    yield from _prose(command.help or "")
+    pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
+    yield from ("", f"{sign} {' '.join([path, *pieces])}".replace("<", "&lt;"), "")
+    yield from _prose(command.help or "") if sign == "###" else list(_prose(command.help or ""))[:2]
     yield from _prose(command.epilog or "")
     yield from _options(command, context)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
             assert inner is not None
-            yield from _command(inner, f"{path} {name}", context, sign + "#")
+            yield from _command(inner, f"{path} {name}", context, "####")
 
 
 def _prose(text: str) -> Iterator[str]:
@@ -137,18 +150,18 @@ def _prose(text: str) -> Iterator[str]:
 
 
 _CHOICES = re.compile(r" \[([^\]]+\|[^\]]+)\]")
+_RANGE = re.compile(r"(?:INTEGER|FLOAT) RANGE|INTEGER")
+_EVERYWHERE = ("-h, --help", "--help", "--version", "--json")  # every command has them
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    """List the options, one line each."""
     found = [one.get_help_record(context) for one in command.get_params(context) if isinstance(one, click.Option)]
-    listed = [one for one in found if one and not one[0].startswith(("-h, --help", "--help", "--version"))]
-    if not listed:
-        return
-    yield from ("| option | meaning |", "| --- | --- |")
-    for name, meaning in listed:
+    for name, meaning in (one for one in found if one and not one[0].startswith(_EVERYWHERE)):
         choices = _CHOICES.search(name)
         among = f" One of {', '.join(choices[1].split('|'))}." if choices else ""
-        yield f"| `{_CHOICES.sub('', name)}` | {_cell(meaning + among)} |"
+        shown = _RANGE.sub("N", _CHOICES.sub("", name))
+        yield f"- `{shown}`: {_prosaic(' '.join((meaning + among).split()))}"
 
 
 def clients() -> list[str]:
@@ -215,8 +228,11 @@ def tools_page(surface: str) -> list[str]:
             f"What `holdfast mcp --surface {surface}` offers: {len(offer.tools)} tools. How each differs from the original: [compatibility](../compatibility.md)."
         ]
     lines += ["", "Parameters in **bold** are required.", ""]
-    for tool in offer.tools:
-        lines += _tool(tool)
+    if surface == "core":
+        lines += [line for tool in offer.tools for line in _tool(tool)]
+    else:
+        lines[-2] += " A client's list of tools has their types and meanings."
+        lines += ["| tool | what it does | parameters |", "| --- | --- | --- |", *map(_tool_row, offer.tools), ""]
     if offer.aliases:
         lines += ["## Short names", "", "| name | tool |", "| --- | --- |"]
         lines += [f"| `{alias}` | `{tool}` |" for alias, tool in offer.aliases.items()] + [""]
@@ -232,6 +248,14 @@ def tools_page(surface: str) -> list[str]:
     return lines[:-1]
 
 
+def _tool_row(tool: Json) -> str:
+    """Write a tool of another system in one line."""
+    required = tool["inputSchema"].get("required", ())
+    names = [f"**`{name}`**" if name in required else f"`{name}`" for name in tool["inputSchema"].get("properties", {})]
+    first = re.split(r"(?<=[.:])\s", tool["description"], maxsplit=1)[0].rstrip(":.") + "."
+    return f"| `{tool['name']}` | {_cell(first)} | {', '.join(names)} |"
+
+
 def _tool(tool: Json) -> Iterator[str]:
     hints = tool["annotations"]
     nature = "reads only" if hints["readOnlyHint"] else "destroys" if hints.get("destructiveHint") else "writes"
@@ -240,10 +264,9 @@ def _tool(tool: Json) -> Iterator[str]:
     if not properties:
         return
     required = tool["inputSchema"].get("required", ())
-    yield from ("| parameter | type | meaning |", "| --- | --- | --- |")
     for name, schema in properties.items():
         shown = f"**`{name}`**" if name in required else f"`{name}`"
-        yield f"| {shown} | {_cell(_type(schema))} | {_cell(schema.get('description', ''))} |"
+        yield f"- {shown} ({_type(schema)}): {_prosaic(schema.get('description', ''))}"
     yield ""
 
 

@@ -102,6 +102,16 @@ def test_a_symbol_is_found_in_each_language(path: str, source: bytes, name: str,
     assert look(parse_anchor(f"{path}::nowhere"), only(path, source)).there is False
 
 
+def test_without_its_grammar_only_the_cited_text_of_a_symbol_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    anchor, text = parse_anchor("a.c::pay"), b"int pay(int a) {\n  return 0;\n}\n"
+    cited = look(anchor, only("a.c", text))
+    monkeypatch.setattr("holdfast.adapters.source.missing_grammars", lambda: {"c"})
+    assert look(anchor, only("a.c", b"// moved\n\n" + text), cited).hash == cited.hash
+    changed = look(anchor, only("a.c", text.replace(b"0", b"1")), cited)
+    assert (changed.there, changed.hash) == (True, "")  # no more is known
+    assert look(anchor, only("a.c", b"int buy;\n"), cited).there is False
+
+
 @each("decorator", ["@retry(5)", "@retry(\n    5,\n)"])
 def test_a_decorator_is_part_of_what_it_decorates(decorator: str) -> None:
     anchor, bare = parse_anchor("a.py::pay"), "def pay():\n    return 1\n"

@@ -3,6 +3,7 @@
 `python3 dev.py install` installs it for real, in every documented way; CI runs that too.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -12,8 +13,10 @@ import zipfile
 from email import message_from_bytes
 from pathlib import Path
 
+import click
 import pytest
 
+from holdfast.hosts.cli.main import cli
 from tests.install.run import SAVED
 from tests.rows import WHOLE
 
@@ -55,7 +58,9 @@ def test_it_works_from_the_wheel_alone(wheel: zipfile.ZipFile, tmp_path: Path, o
 
 
 def test_it_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
-    names = [name for name in wheel.namelist() if not name.startswith(f"holdfast-{PROJECT['version']}.dist-info/")]
+    about = f"holdfast-{PROJECT['version']}."
+    names = [name for name in wheel.namelist() if not name.startswith(f"{about}dist-info/")]
+    names.remove(f"{about}data/data/share/man/man1/holdfast.1")
     assert {name.split("/")[0] for name in names} == {"holdfast"}
     there = {
         file.relative_to(ROOT / "src").as_posix() for file in (ROOT / "src" / "holdfast").rglob("*") if file.is_file()
@@ -73,6 +78,7 @@ def test_its_metadata_is_complete(wheel: zipfile.ZipFile) -> None:
     assert said["Version"] == PROJECT["version"] == holdfast.__version__
     assert (said["Requires-Python"], said["License-Expression"]) == (">=3.11", "MIT")
     assert said["Description-Content-Type"] == "text/markdown"
+    assert (said["Author"], len(said.get_all("Project-URL") or [])) == ("The Holdfast authors", 4)
     assert set(said.get_all("Provides-Extra") or []) == set(PROJECT["optional-dependencies"])
     assert b"holdfast = holdfast.hosts.cli.entry:main" in wheel.read(f"{folder}/entry_points.txt")
     assert f"{folder}/licenses/LICENSE" in wheel.namelist()
@@ -86,3 +92,13 @@ def test_the_source_distribution_can_be_built_and_tested(built: Path) -> None:
     for needed in ("pyproject.toml", "src/holdfast/__init__.py", "tests/conftest.py", "docs/index.md", "action.yml"):
         assert needed in names, needed
     assert not [name for name in names if name.startswith((".venv", ".tools", ".git/", "site/", "dist/"))]
+
+
+def test_the_image_copies_what_is_there_and_starts_with_a_command_of_ours() -> None:
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    copied = [words[1:-1] for words in map(str.split, lines) if words[:1] == ["COPY"] and "--from=build" not in words]
+    assert [name for names in copied for name in names if not (ROOT / name).exists()] == []
+    words = json.loads(next(line.removeprefix("CMD ") for line in lines if line.startswith("CMD")))
+    server = cli.get_command(click.Context(cli), words[0])
+    assert isinstance(server, click.Group)
+    server.make_context("server", words[1:])  # a mistake in it is raised

@@ -160,6 +160,12 @@ def test_something_is_remembered_in_the_browser_and_taken_back(seen: Seen) -> No
     page.keyboard.press("c")
     page.wait_for_url("**/remember")
     page.get_by_label("What should agents know?").fill("Deploys go out on Tuesdays.")
+    page.get_by_label("Cites").press_sequentially("README.md\nap")
+    page.get_by_role("button", name="app.py", exact=True).press("Enter")
+    page.keyboard.type("::pa")
+    page.get_by_role("button", name="app.py::pay").click()
+    expect(page.get_by_label("Cites")).to_have_value("README.md\napp.py::pay")
+    page.get_by_label("Cites").fill("app.py::pay")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("h1")).to_have_text("Deploys go out on Tuesdays.")
     record = page.locator("article").get_attribute("data-record") or ""
@@ -223,17 +229,7 @@ def test_counts_and_dates_read_like_sentences(seen: Seen) -> None:
     today = datetime.now(ZoneInfo("Pacific/Kiritimati")).date().isoformat()
     page = seen.open(f"/memories?q=trucks+gate+seven&as_of={today}", seen.enter(timezone_id="Pacific/Kiritimati"))
     expect(page.locator("main")).to_contain_text("Trucks leave from gate seven.")
-    for path in (
-        "/",
-        "/activity",
-        "/memories",
-        "/review",
-        "/insights",
-        "/scars",
-        "/threads",
-        "/map",
-        f"/r/{record.id}",
-    ):
+    for path in f"/ /activity /memories /review /insights /scars /threads /map /r/{record.id}".split():
         page.goto(seen.viewer.base + path)
         text = page.locator("body").inner_text()
         assert not re.search(r"\b1 (memories|sessions|links|changes|recalls|threads|files|days|others)\b", text), path

@@ -161,7 +161,7 @@ def test_a_cited_path_is_only_read_inside_the_checkout(site: Site, tmp_path: Pat
     anchors = ("inside.py", "../outside.py", str(tmp_path.parent / "outside.py"), "link.py", "/etc/passwd")
     record = keep(site.memory, "Read the settings first.", anchors=anchors, project="")
     said = site.get(f"/r/{record.id}/anchors")
-    assert "here = 1" in said
+    assert 'here = <span class="h-mi">1</span>' in said
     assert "secret = 1" not in said
     assert "root:" not in said
     assert said.count("outside this checkout") == 4
@@ -202,7 +202,7 @@ def poison(site: Site, attack: str) -> list[str]:
     memory, ids = site.memory, list[str]()
     other = keep(memory, f"other {attack}")
     scar = Draft(
-        body=f"body {attack}",
+        body=f"body {attack}\n\n```html\n{attack}\n```\n\n```{attack}\nx\n```",
         kind="scar",
         title=f"title {attack}",
         fields={

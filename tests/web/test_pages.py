@@ -21,6 +21,7 @@ from holdfast.hosts.web import render
 from holdfast.hosts.web.freshness import Badge, badge, cited_by
 from holdfast.hosts.web.pages.code import parts_of
 from holdfast.hosts.web.pages.insights import nice
+from holdfast.model.event import Actor
 from holdfast.model.ids import short
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Record
@@ -64,25 +65,11 @@ def test_empty_pages_teach_what_to_do(site: Site) -> None:
 def test_looking_leaves_no_trace(site: Site) -> None:
     record = keep(site.memory, "Refunds go through the ledger.")
     before = site.memory.store.last_seq()
-    for path in (
-        "/",
-        "/activity",
-        "/memories",
-        "/memories?q=refunds",
-        "/memories/export?format=csv",
-        "/map",
-        "/timeline",
-        "/brief",
-        "/find?q=refunds",
-        "/review/count",
-        f"/r/{record.id}",
-        f"/r/{record.id}/history",
-        "/review",
-        "/insights",
-        "/settings",
-        "/api/recall?q=refunds",
-        "/api/search?query=refunds",
-    ):
+    for (
+        path
+    ) in f"""/ /activity /memories /memories?q=refunds /memories/export?format=csv /map /timeline /brief /find?q=refunds
+        /review/count /r/{record.id} /r/{record.id}/history /review /insights /settings
+        /api/recall?q=refunds /api/search?query=refunds""".split():
         site.get(path)
     assert site.memory.store.last_seq() == before
     assert get(site.memory, record.id).usage.surfaced == 0
@@ -482,12 +469,10 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
     with make_memory(tmp_path, time) as memory:
         memory = replace(memory, checkout=GitCheckout(tmp_path, memory.project))
         record = keep(memory, "Payments are multiplied by the limit.", anchors=("app.py::pay",))
-        assert badge(freshness(memory, [record])[record.id]) == Badge(
-            state="fresh", word="fresh", why="The cited code is unchanged."
-        )
+        assert badge(freshness(memory, [record])[record.id]) == Badge(state="fresh", why="The cited code is unchanged.")
         assert [line for _, line in cited_by(memory, record)[0].lines] == [
-            "def pay(amount):",
-            "    return amount * LIMIT",
+            '<span class="h-k">def</span> <span class="h-nf">pay</span>(amount):',
+            '    <span class="h-k">return</span> amount * LIMIT',
         ]
         whole = keep(memory, "Totals are kept in this file.", anchors=("app.py",))
         (tmp_path / "app.py").write_text((tmp_path / "app.py").read_text() + "\n" * 300 + "LAST = 1\n")
@@ -496,11 +481,12 @@ def test_a_memory_shows_the_code_it_cites_then_beside_now(tmp_path: Path, time: 
         changed = cited_by(memory, record)[0]
         assert changed.state == "changed"
         assert changed.difference is not None
-        assert "<del>*</del><ins>+</ins>" in changed.difference
+        assert "<del>* LIMIT</del><ins>+" in changed.difference
         (tmp_path / "app.py").unlink()
         gone = cited_by(memory, record)[0]
         assert (gone.state, gone.problem) == ("missing", "The file no longer exists.")
-        assert "def pay(amount):" in str(gone.difference).replace("</del><del>", "")
+        assert gone.difference
+        assert gone.difference.striptags().startswith("def pay(amount):")
 
 
 def test_a_stale_memory_is_finished_with_on_its_page(tmp_path: Path, time: Time) -> None:
@@ -673,18 +659,10 @@ def test_times_are_those_of_the_browser(site: Site) -> None:
 
 def test_parts_are_whole_pages_for_who_has_no_scripts(site: Site) -> None:
     record = keep(site.memory, "Refunds go through the ledger.")
-    for path in (
-        f"/r/{record.id}/history",
-        f"/r/{record.id}/anchors",
-        f"/r/{record.id}/edit",
-        "/review/items?by=rule&show=duplicate",
-        "/review/score",
-        "/insights/plots",
-        "/memories/facets",
-        "/map/drawn",
-        "/home/health",
-        "/home/saved",
-    ):
+    for (
+        path
+    ) in f"""/r/{record.id}/history /r/{record.id}/anchors /r/{record.id}/edit /review/items?by=rule&show=duplicate
+        /review/score /insights/plots /memories/facets /map/drawn /home/health /home/saved""".split():
         page = site.get(path)
         assert '<link rel="stylesheet"' in page, path
         assert "← Back" in page, path
@@ -763,12 +741,31 @@ def test_a_long_file_is_folded_where_nobody_cites_it(site: Site) -> None:
     record = keep(site.memory, "Pay charges once.")
     cited = [Citation(record=record, anchor="app.py::pay", state="changed", first=100, last=102)]
     above, near, below = parts_of(lines, cited)
-    assert (above.folded, near.folded, below.folded) == (True, False, True)
-    assert (near.lines[0].number, near.lines[-1].number) == (92, 110)
-    assert [line.state for line in near.lines if line.state] == ["changed"] * 3
-    assert next(line for line in near.lines if line.citations).number == 100
-    assert [line.number for part in (above, near, below) for line in part.lines] == list(range(1, 201))
-    assert [part.folded for part in parts_of(lines, [])] == [False]  # nothing to look for: shown whole
+    assert [part[0].near for part in (above, near, below)] == [False, True, False]
+    assert (near[0].number, near[-1].number) == (92, 110)
+    assert [line.state for line in near if line.state] == ["changed"] * 3
+    assert next(line for line in near if line.citations).number == 100
+    assert [line.number for part in (above, near, below) for line in part] == list(range(1, 201))
+    assert [part[0].near for part in parts_of(lines, [])] == [True]  # nothing to look for: shown whole
+
+
+def test_places_in_code_and_people_are_found_by_a_part_of_their_name(tmp_path: Path, time: Time) -> None:
+    with drifted(tmp_path, time, "RETRIES is 3.") as (site, _):
+        mira = site.memory.acting(actor=Actor(kind="user", name="Mira"))
+        keep(mira, "Ship on Tuesdays.")
+        for places, text, found in (
+            ("anchor", "AP", ["app.py"]),
+            ("anchor", "app.py::re", ["app.py::RETRIES"]),
+            ("anchor", "../secret.py::re", []),
+            ("person", "mir", ["Mira"]),
+            ("planet", "mir", []),
+        ):
+            answer = site.browser.get("/find", params={"places": places, "q": text}).json()
+            assert [one["id"] for one in answer["found"]] == found, text
+        for path in ("/memories?author=Mira", "/memories?author=Mira&q=tuesdays+retries"):
+            page = site.get(path)
+            assert "Ship on Tuesdays." in page
+            assert "RETRIES is 3." not in page
 
 
 def test_no_line_of_a_long_file_is_cut_silently(tmp_path: Path, time: Time) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from holdfast.model.anchor import Anchor, CodeMark, bare_value
@@ -120,6 +121,9 @@ def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
 
 def _inside(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
     match anchor.kind:
+        case "symbol" if extension_of(anchor.path) in missing_grammars():  # only the cited text itself can be found
+            moved = moved_lines(text, anchor.path, cited.hash, cited.size) if cited and cited.hash else None
+            return _mark(anchor, text, moved) if moved else CodeMark(there=anchor.name.rpartition(".")[2] in text)
         case "symbol":  # the definition with the cited text, else the first one in its fullest extent
             found = GONE
             for span in symbol_spans(anchor.path, text, anchor.name):
@@ -373,12 +377,18 @@ def extension_of(path: str) -> str:
 
 def knows(extension: str) -> bool:
     """True if there is a grammar for a file extension."""
-    return extension in _GRAMMARS
+    return extension in _GRAMMARS and extension not in missing_grammars()
+
+
+@cache
+def missing_grammars() -> frozenset[str]:
+    """Return the file extensions whose grammar is not installed: those of the extra `languages`, unless it is."""
+    return frozenset(extension for extension, (module, _) in _GRAMMARS.items() if find_spec(module) is None)
 
 
 def definitions(extension: str, text: str, name: str) -> Iterator[tuple[int, int]]:
     """Yield the first and last line of each definition of a dotted name."""
-    if extension not in _GRAMMARS or name.rpartition(".")[2] not in text:
+    if not knows(extension) or name.rpartition(".")[2] not in text:
         return
     raw = text.encode()
     root = _parser(extension).parse(raw).root_node

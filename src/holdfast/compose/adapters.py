@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.adapters.source import missing_grammars as missing_grammars  # noqa: PLC0414  for the doctor
 from holdfast.compose.settings import store_folder
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig

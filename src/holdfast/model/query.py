@@ -41,6 +41,7 @@ class Query:
     any_scopes: tuple[str, ...] = ()
     without_scopes: tuple[str, ...] = ()
     tags: Annotated[tuple[str, ...], Asked("Only this tag.")] = ()
+    author: str = ""  # only what this person wrote
     session: Annotated[str, Asked("Only what this session wrote.")] = ""
     since: Annotated[
         str,

@@ -26,7 +26,10 @@ def sentences_in(payloads: Iterable[Json]) -> tuple[str, ...]:
     """Return the texts of events that are long enough to search for: whole, and line by line."""
     texts = [text for data in payloads for name in _SENTENCES for text in texts_in(data.get(name))]
     lines = [line.strip(" #*->\t") for text in texts for line in text.splitlines()]
-    return tuple(dict.fromkeys(text for text in (*texts, *lines) if _is_distinctive(text)))
+    distinctive = (
+        text for text in (*texts, *lines) if len(text.strip()) >= SHORTEST and len(text.split()) >= FEWEST_WORDS
+    )
+    return tuple(dict.fromkeys(distinctive))
 
 
 def signs_in(payloads: Iterable[Json]) -> frozenset[str]:
@@ -132,7 +135,3 @@ def _forms(text: str) -> Iterator[str]:
 
 def _letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
-
-
-def _is_distinctive(text: str) -> bool:
-    return len(text.strip()) >= SHORTEST and len(text.split()) >= FEWEST_WORDS

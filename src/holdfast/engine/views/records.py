@@ -61,6 +61,7 @@ class Filter:
     without_scopes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     states: tuple[str, ...] = ("active",)
+    author: str = ""  # a person
     session: str = ""
     since: str = ""
     until: str = ""
@@ -73,7 +74,7 @@ class Filter:
     def narrow(self) -> bool:
         """Whether it filters by more than project and state."""
         scoped = self.scopes or self.any_scopes or self.without_scopes
-        return bool(self.kinds or scoped or self.tags or self.session or self.since or self.until)
+        return bool(self.kinds or scoped or self.tags or self.author or self.session or self.since or self.until)
 
 
 class Place(NamedTuple):
@@ -185,6 +186,11 @@ def wrote(db: Database, author: str, low: int, high: int) -> bool:
     """True if the author wrote any record in a span of numbers."""
     sql = "select 1 from records where author = :author and author <> '' and number between :low and :high limit 1"
     return bool(db.query(sql, {"author": author, "low": low, "high": high}))
+
+
+def people(store: Journal, project: int | None) -> list[str]:
+    """Return the authors who wrote in a project, or in any."""
+    return [name for name in authors(store.db) if project is None or wrote(store.db, name, *span(project))]
 
 
 def written_in(
@@ -414,7 +420,12 @@ _SCOPED = (
     "(value = :scope{place} or (value >= :from{place} and value < :to{place})))"
 )
 _TAGGED = "number in (select number from labels where facet = 'tag' and value = :tag{place})"
-_TESTS = {"session": "session = :session", "since": "created_at >= :since", "until": "created_at < :until"}
+_TESTS = {
+    "author": "author = :author",
+    "session": "session = :session",
+    "since": "created_at >= :since",
+    "until": "created_at < :until",
+}
 
 
 def _entries(store: Journal, where: str, params: Params) -> list[Entry]:

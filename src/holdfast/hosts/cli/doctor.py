@@ -3,6 +3,7 @@
 import re
 from dataclasses import fields
 
+from holdfast.compose.adapters import missing_grammars
 from holdfast.compose.settings import keep_settings, user_file
 from holdfast.hosts.cli.command import Result, command, opened, present, settings
 from holdfast.hosts.cli.render import page, working
@@ -29,6 +30,8 @@ def doctor_command(*, as_json: bool = False) -> Result:
     try:
         with opened() as memory, working("checking the store"):
             checks = list(examine(memory))
+        if missing := missing_grammars():
+            checks.append(Check("languages", f"the extra holdfast[languages] reads {', '.join(sorted(missing))}, too"))
     except HoldfastError as store_problem:
         problem = store_problem
         checks = [Check(name="store", found=problem.message, fix=problem.hint)]

@@ -7,16 +7,7 @@ from typing import Annotated, Any, Literal
 import click
 
 from holdfast.hosts.cli.command import Result, command
-from holdfast.hosts.cli.render import (
-    BELOW,
-    console,
-    hanging,
-    headed,
-    indented,
-    page,
-    show_list,
-    show_recalled,
-)
+from holdfast.hosts.cli.render import BELOW, console, hanging, headed, indented, page, show_list, show_recalled
 from holdfast.hosts.cli.values import fields_of, from_top, teaching_fields, text_or_stdin
 from holdfast.hosts.to_json import recalled_to_json
 from holdfast.model.errors import Conflict
@@ -157,12 +148,7 @@ def outcome_of(outcome: Outcome) -> Result:
 
 
 def _show_saved(
-    word: str,
-    record: Record,
-    related: tuple[Similar, ...],
-    doubts: tuple[str, ...] = (),
-    *,
-    why: str = "",
+    word: str, record: Record, related: tuple[Similar, ...], doubts: tuple[str, ...] = (), *, why: str = ""
 ) -> None:
     out, id_ = console(), short(record.id)
     hanging(out, headed(record, word), BELOW)

@@ -40,10 +40,7 @@ DECIDABLE = tuple(name for name, sort in SORTS.items() if sort.bulk)  # approved
 NOTHING = "Nothing needs a decision."
 ESCAPE_WAIT = 0.05  # seconds
 Answer = tuple[Item, Choice, Given]
-Sorts = Annotated[
-    tuple[str, ...],
-    Asked("Only this sort.", flag="--sort", choices=tuple(SORTS)),
-]
+Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choices=tuple(SORTS))]
 
 
 @command()

@@ -1,9 +1,8 @@
 """The viewer as a web application: a table of pages and actions, one place that presents errors, and its server."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from socket import socket
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -77,7 +76,10 @@ PAGES: dict[str, Answer] = {
     "/remember": record.remember_page,
 }
 # Where pages of earlier versions are now.
-MOVED = {"/search": "/memories", "/health": "/review"}
+MOVED: dict[str, Answer] = {
+    "/search": lambda ask: RedirectResponse(render.address(ask, "/memories", **ask.given), 301),
+    "/health": lambda ask: RedirectResponse(render.address(ask, "/review", **ask.given), 301),
+}
 ACTS: dict[str, Answer] = {
     "/undo": review.undo_one,
     "/remember": record.remember,
@@ -93,26 +95,21 @@ ACTS: dict[str, Answer] = {
 
 
 def main(reload: Callable[[], Settings], *, token: str, port: int | None, announce: Callable[[str], None]) -> None:
-    """Serve the viewer until stopped; `announce` gets the link that opens it."""
+    """Serve the viewer until stopped; `announce` gets the link that opens it. Without a port it is the default one, or any free one."""
     keys = Keys(token=token)
     with ExitStack() as stack:
-        listener = stack.enter_context(_free(port))
+        try:
+            listener = stack.enter_context(listening(DEFAULT_PORT if port is None else port))
+        except Invalid:
+            if port is not None:
+                raise
+            listener = stack.enter_context(listening(0))
         memory = stack.enter_context(open_memory(reload()))
         if memory.embedder is not None:
             stack.enter_context(keeping_up(memory))
         bound = port_of(listener)
         app = make_app(memory, reload, keys=keys, port=bound)
         serve(app, listener, announce=lambda: announce(f"http://{HOST}:{bound}/?key={keys.link}"))
-
-
-def _free(port: int | None) -> socket:
-    """Listen on the requested port, else on the default one or any free one."""
-    if port is not None:
-        return listening(port)
-    try:
-        return listening(DEFAULT_PORT)
-    except Invalid:
-        return listening(0)
 
 
 def make_app(memory: Memory, reload: Callable[[], Settings], *, keys: Keys, port: int) -> ASGIApp:
@@ -135,13 +132,12 @@ def pages_and_api(watcher: Watcher) -> Starlette:
     return Starlette(
         routes=[
             Mount("/assets", _Assets(directory=render.HERE / "assets")),
-            *(Route(path, _reading(page)) for path, page in PAGES.items()),
+            *(Route(path, _reading(page)) for path, page in (PAGES | MOVED).items()),
             *(Route(path, _acting(act), methods=["POST"]) for path, act in ACTS.items()),
-            *(Route(old, _redirect(new)) for old, new in MOVED.items()),
             Route("/stream", stream),
             *api_routes(ENDPOINTS, COMPONENTS),
         ],
-        exception_handlers={HoldfastError: _refused, HTTPException: _missed, Exception: _failed},
+        exception_handlers=dict.fromkeys((HoldfastError, HTTPException, Exception), _presented),
         lifespan=living,
     )
 
@@ -175,13 +171,6 @@ def _acting(act: Answer) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-def _redirect(path: str) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        return RedirectResponse(f"{path}?{request.url.query}" if request.url.query else path, 301)
-
-    return endpoint
-
-
 async def form_of(request: Request) -> dict[str, list[str]]:
     """Parse a form."""
     body = await request.body()
@@ -191,23 +180,21 @@ async def form_of(request: Request) -> dict[str, list[str]]:
         raise Invalid("The form cannot be read.") from problem
 
 
-async def _refused(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, HoldfastError)
-    status = next((status for kind, status in STATUS if isinstance(problem, kind)), 500)
-    return await _said(request, status, problem.code, problem.message, problem.hint)
-
-
-async def _missed(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, HTTPException)
-    answer = await _said(request, problem.status_code, "http", problem.detail, "")
-    answer.headers.update(problem.headers or {})
+async def _presented(request: Request, problem: Exception) -> Response:
+    """Present a refusal with its reason, or a bug without its internals: as JSON, as text, or on a page."""
+    headers: Mapping[str, str] = {}
+    if isinstance(problem, HoldfastError):
+        status = next((status for kind, status in STATUS if isinstance(problem, kind)), 500)
+        code, message, hint = problem.code, problem.message, problem.hint
+    elif isinstance(problem, HTTPException):
+        status, code, message, hint, headers = problem.status_code, "http", problem.detail, "", problem.headers or {}
+    else:
+        log.error("%s %s failed", request.method, request.url.path, exc_info=problem)
+        status, code, message = 500, "internal", "Something unexpected went wrong."
+        hint = "See the log in the terminal."
+    answer = await _said(request, status, code, message, hint)
+    answer.headers.update(headers)
     return answer
-
-
-async def _failed(request: Request, problem: Exception) -> Response:
-    """Present a bug: log it, and reveal no internals to the client."""
-    log.error("%s %s failed", request.method, request.url.path, exc_info=problem)
-    return await _said(request, 500, "internal", "Something unexpected went wrong.", "See the log in the terminal.")
 
 
 async def _said(request: Request, status: int, code: str, message: str, hint: str) -> Response:
@@ -219,17 +206,13 @@ async def _said(request: Request, status: int, code: str, message: str, hint: st
         ask = asked(request)
     except HoldfastError:
         return PlainTextResponse(f"{message}\n", status)
-    shown: dict[str, Any] = {"title": message, "message": message, "hint": hint, "back": _previous(request)}
+    came = urlsplit(request.headers.get("referer", ""))
+    is_ours = came.netloc == request.headers.get("host") and came.path != request.url.path
+    back = came._replace(scheme="", netloc="", fragment="").geturl() if is_ours else ""
+    shown: dict[str, Any] = {"title": message, "message": message, "hint": hint, "back": back}
     template = "problem.html" if ask.fragment else "error.html"
     answer = await to_thread.run_sync(lambda: render.page(ask, template, status=status, **shown))
     target = request.headers.get("hx-target", "")
     if ask.fragment and target.startswith("item-"):  # next to the buttons of the item that was refused
         answer.headers.update({"hx-retarget": f"#{target} .problem", "hx-reswap": "innerHTML"})
     return answer
-
-
-def _previous(request: Request) -> str:
-    """Return the page of ours that a request came from, for a link back; "" if there is none."""
-    came = urlsplit(request.headers.get("referer", ""))
-    known = came.netloc == request.headers.get("host") and came.path != request.url.path
-    return f"{came.path}?{came.query}" if known and came.query else came.path if known else ""

@@ -248,8 +248,7 @@ def every_project(ask: Ask) -> Json:
 
 
 def _row(entry: Entry) -> Json:
-    made = shapes.row(entry)
-    return {**made, "url": f"/r/{entry.record.id}"}
+    return {**shapes.row(entry), "url": f"/r/{entry.record.id}"}
 
 
 @API.endpoint("/api/search", _FOUND)

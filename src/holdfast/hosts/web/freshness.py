@@ -31,7 +31,6 @@ class Badge:
     """Whether a memory still holds, in one word, and why."""
 
     state: str
-    word: str
     why: str
 
 
@@ -43,7 +42,7 @@ class Cited:
     file: str = ""  # of the current checkout
     state: str = "unknown"
     note: str = ""
-    lines: tuple[tuple[int, str], ...] = ()
+    lines: tuple[tuple[int, Markup], ...] = ()
     difference: Markup | None = None
     problem: str = ""
 
@@ -54,7 +53,7 @@ def badge(judged: Freshness | None) -> Badge | None:
         return None
     age = "" if judged.days is None else f" Checked {judged.days:.0f} days ago."
     why = "; ".join(details(judged)) or _WORDS[judged.state]
-    return Badge(state=judged.state, word=judged.state, why=why + age)
+    return Badge(state=judged.state, why=why + age)
 
 
 def cited_by(memory: Memory, record: Record, judged: Freshness | None = None) -> list[Cited]:
@@ -75,47 +74,36 @@ def _cited(memory: Memory, anchor: str, cited: CodeMark | None, finding: Finding
     if not place.path:
         return Cited(path=anchor, state=state, note=note, problem="It is not a place in a file.")
     now = finding.now if finding else None
-    then = _then(memory, cited)
+    raw = memory.checkout.content(cited.blob) if cited and cited.blob and cited.first else None  # if git still has it
+    was = raw.decode(errors="replace").split("\n")[cited.first - 1 : cited.last][:MOST_READ] if raw and cited else []
+    then = mask_secrets("\n".join(was)).split("\n") if was else []
     try:
         text = read_inside(memory.checkout.top(), place.path, MOST_BYTES).decode(errors="replace")
     except FileNotFoundError:
-        gone = render.differences("\n".join(then[:MOST_LINES]), "") if then else None
+        gone = render.differences("\n".join(then[:MOST_LINES]), "", place.path) if then else None
         return Cited(path=anchor, state=state, note=note, difference=gone, problem="The file no longer exists.")
     except PermissionError:
         return Cited(path=anchor, state=state, note=note, problem="It is outside this checkout.")
     except (OSError, ValueError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else problem
         return Cited(path=anchor, state=state, note=note, problem=f"The file cannot be shown: {why}.")
-    lines = _lines(text, now)
+    first, whole = now.first if now and now.first else 1, text.split("\n")
+    last = min(now.last if now and now.last else len(whole), first + MOST_READ - 1)
+    lines = [line[:300] for line in mask_secrets("\n".join(whole[first - 1 : last])).split("\n")]
+    shown = enumerate(render.coloured("\n".join(lines[:MOST_LINES]), place.path), start=first)
     top = memory.checkout.top().resolve()
     inside = str((top / place.path).resolve().relative_to(top))
-    changed = _changed(then, [line for _, line in lines]) if then and state == "changed" else None
-    return Cited(path=anchor, file=inside, state=state, note=note, lines=lines[:MOST_LINES], difference=changed)
+    changed = _changed(then, lines, place.path) if then and state == "changed" else None
+    return Cited(path=anchor, file=inside, state=state, note=note, lines=tuple(shown), difference=changed)
 
 
-def _changed(then: list[str], now: list[str]) -> Markup:
+def _changed(then: list[str], now: list[str], path: str) -> Markup:
     """Return the lines that changed, with a few around them, as differences."""
     groups = list(SequenceMatcher(None, then, now, autojunk=False).get_grouped_opcodes(NEAR))[:MOST_GROUPS]
     parts = [
-        render.differences("\n".join(then[group[0][1] : group[-1][2]]), "\n".join(now[group[0][3] : group[-1][4]]))
+        render.differences(
+            "\n".join(then[group[0][1] : group[-1][2]]), "\n".join(now[group[0][3] : group[-1][4]]), path
+        )
         for group in groups
     ]
     return Markup("\n…\n").join(parts)
-
-
-def _then(memory: Memory, cited: CodeMark | None) -> list[str]:
-    """Return the cited lines, if git still has them."""
-    raw = memory.checkout.content(cited.blob) if cited and cited.blob and cited.first else None
-    if raw is None or cited is None:
-        return []
-    lines = raw.decode(errors="replace").split("\n")[cited.first - 1 : cited.last][:MOST_READ]
-    return mask_secrets("\n".join(lines)).split("\n")
-
-
-def _lines(text: str, now: CodeMark | None) -> tuple[tuple[int, str], ...]:
-    """Return the current lines of a place, or of the file, numbered."""
-    lines = text.split("\n")
-    first = now.first if now and now.first else 1
-    last = min(now.last if now and now.last else len(lines), first + MOST_READ - 1)
-    shown = mask_secrets("\n".join(lines[first - 1 : last])).split("\n")
-    return tuple((number, line[:300]) for number, line in enumerate(shown, start=first))

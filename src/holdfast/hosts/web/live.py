@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 from anyio import to_thread
@@ -46,10 +47,11 @@ class Watcher:
         place = after or now
         self._waiting += 1
         try:
-            self._start()
+            if self._task is None or self._task.done():
+                self._task = asyncio.create_task(self._watch())
             while not self._closed:
                 news = self._news  # taken before reading: events that arrive while reading must not be missed
-                page = await to_thread.run_sync(_newer, memory, wanted, place)
+                page = await to_thread.run_sync(partial(newer, memory, wanted, after=place))
                 moved, place = page.place != place, page.place or place
                 if page.items:
                     yield page
@@ -61,10 +63,6 @@ class Watcher:
                     yield None
         finally:
             self._waiting -= 1
-
-    def _start(self) -> None:
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
         known = await to_thread.run_sync(head, self._memory)
@@ -78,10 +76,6 @@ class Watcher:
                     known, news, self._news = now, self._news, asyncio.Event()
                     news.set()
             await asyncio.sleep(SECONDS)
-
-
-def _newer(memory: Memory, wanted: Wanted, after: Place) -> Stream:
-    return newer(memory, wanted, after=after)
 
 
 def look(memory: Memory) -> Place:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import date as calendar_date
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
@@ -18,6 +18,9 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
+from pygments.lexers import find_lexer_class_by_name, find_lexer_class_for_filename
+from pygments.token import STANDARD_TYPES, Token
+from pygments.util import ClassNotFound
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from holdfast import __version__
@@ -35,6 +38,8 @@ from holdfast.verbs.upkeep.inbox import SORTS, choices
 HERE = Path(__file__).parent
 LONGEST_SHOWN = 20_000  # characters of a text on one page
 MOST_COMPARED = 16_000_000  # pairs of words compared at most
+MOST_COLOURED = 50_000  # characters of code that is highlighted
+COLOURED = ("c", "k", "s", "m", "na", "nb", "nc", "nd", "nf", "nt")  # the tokens, as Pygments shortens their names
 MOST_ROWS = 20_000  # of a file
 YEAR = 31_536_000  # seconds
 NAV = (
@@ -256,7 +261,8 @@ def asset(name: str) -> str:
 
 @cache
 def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table").disable("image")
+    options = {"html": False, "linkify": False, "highlight": lambda text, name, _: "\n".join(coloured(text, name))}
+    return MarkdownIt("commonmark", options).enable("table").disable("image")
 
 
 def markdown(text: str) -> Markup:
@@ -295,25 +301,55 @@ def bar(share: float, label: str = "", kind: str = "") -> Markup:
     ).format(kind, label or f"{share:.2f}", width)
 
 
-def differences(old: str, new: str) -> Markup:
-    """Return the difference of two texts: deletions are struck out, insertions are marked.
+def coloured(text: str, name: str) -> list[Markup]:
+    """Return the lines of code with the syntax of a language highlighted, which is named, or known by the file's name."""
+    return Markup("".join(html for _, html in _pieces(text, name))).split("\n")  # noqa: S704  each is escaped
+
+
+@lru_cache(maxsize=64)
+def _pieces(text: str, name: str = "") -> list[tuple[str, str]]:
+    """Return the words of a text, or the tokens of code, each with its HTML; none is on two lines."""
+    lexer = _lexer(name) if name and len(text) <= MOST_COLOURED else None
+    tokens = lexer.get_tokens(text.replace("\r", "")) if lexer else ((Token, word) for word in _WORDS.findall(text))
+    pieces = []
+    for sort, token in tokens:
+        css = STANDARD_TYPES.get(sort, "")
+        for part in _PARTS.findall(token):
+            html = f'<span class="h-{css}">{escape(part)}</span>' if css.startswith(COLOURED) else str(escape(part))
+            pieces.append((part, html if part.strip() else part))
+    return pieces
+
+
+_WORDS, _PARTS = re.compile(r"\s+|\S+"), re.compile(r"\n|[^\n]+")
+
+
+@lru_cache(maxsize=64)
+def _lexer(name: str) -> Any:
+    """Return the reader of a language; None if it is unknown."""
+    try:
+        found = find_lexer_class_for_filename(name) or find_lexer_class_by_name(name)
+    except ClassNotFound:
+        return None
+    return found(stripnl=False, ensurenl=False)
+
+
+def differences(old: str, new: str, name: str = "") -> Markup:
+    """Return the difference of two texts, or of two versions of a file: deletions are struck out, insertions are marked.
 
     The common prefix and suffix are skipped first; between them, very long texts are marked as replaced altogether.
     """
-    before, after = _pieces(old), _pieces(new)
+    before, after = _pieces(old[:LONGEST_SHOWN], name), _pieces(new[:LONGEST_SHOWN], name)
     start = _shared(before, after)
     end = _shared(before[start:][::-1], after[start:][::-1])
     one, other = before[start : len(before) - end], after[start : len(after) - end]
-    parts = [escape("".join(before[:start]))]
-    steps = difflib.SequenceMatcher(None, one, other).get_opcodes() if len(one) * len(other) <= MOST_COMPARED else ()
+    matcher = difflib.SequenceMatcher(lambda piece: piece[0].isspace(), one, other)
+    steps = matcher.get_opcodes() if len(one) * len(other) <= MOST_COMPARED else ()
+    parts = [*before[:start]]
     for step, a, b, c, d in steps or (("replace", 0, len(one), 0, len(other)),):
-        gone, come = "".join(one[a:b]), "".join(other[c:d])
-        if step == "equal":
-            parts.append(escape(gone))
-            continue
-        parts.append(Markup("<del>{}</del>").format(gone) if gone else Markup())
-        parts.append(Markup("<ins>{}</ins>").format(come) if come else Markup())
-    return Markup().join([*parts, escape("".join(before[len(before) - end :]))])
+        for tag, some in (("", one[a:b]),) if step == "equal" else (("del", one[a:b]), ("ins", other[c:d])):
+            parts += [("", f"<{tag}>"), *some, ("", f"</{tag}>")] if tag and some else some
+    parts += before[len(before) - end :]
+    return Markup("".join(html for _, html in parts))  # noqa: S704  each is escaped
 
 
 def only_in(text: str, other: str) -> str:
@@ -325,10 +361,6 @@ def only_in(text: str, other: str) -> str:
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
-def _shared(one: list[str], other: list[str]) -> int:
+def _shared(one: Sequence[object], other: Sequence[object]) -> int:
     """Return the length of the common prefix of two lists."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _pieces(text: str) -> list[str]:
-    return re.findall(r"\s+|\S+", text[:LONGEST_SHOWN])

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from typing import Any
+from typing import Any, TypeVar, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from starlette.requests import Request
@@ -37,6 +37,7 @@ FLASH_SECONDS = 120  # for which it waits for that page
 LONGEST_FLASH = 600
 MOST_UNDOS = 200
 Undo = Callable[[Memory], str]
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,16 +213,16 @@ def is_our_form(request: Request, form: Mapping[str, list[str]], keys: Keys) -> 
     return hmac.compare_digest(shown.encode(errors="replace"), keys.form.encode())
 
 
-def cached_until_event(ask: Ask, name: str, find: Callable[[], Any], *given: Any) -> Any:
+def cached_until_event(ask: Ask, name: str, find: Callable[[], Found], *given: Any) -> Found:
     """Return a cached result, computed again only if something happened since, or after a minute; for slow queries.
 
-    `given` is everything besides the project that the result depends on.
+    `given` is everything besides the project and the time zone that the result depends on.
     """
-    key = (name, ask.memory.project, ask.everywhere, given)
+    key = (name, ask.memory.project, ask.everywhere, str(ask.zone), given)
     now = head(ask.memory)
     known = ask.viewer.kept.get(key)
     if known and known[0] == now and time.monotonic() - known[1] < MOST_SECONDS:
-        return known[2]
+        return cast("Found", known[2])
     result = find()
     if len(ask.viewer.kept) > MOST_KEPT:
         ask.viewer.kept.clear()

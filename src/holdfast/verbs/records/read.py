@@ -251,7 +251,12 @@ def filter_of(query: Query, projects: tuple[int, ...] | None, states: Sequence[s
     return Filter(projects=projects, states=tuple(states), **{name: getattr(query, name) for name in _FILTERED})
 
 
-_FILTERED = ("kinds", "scopes", "any_scopes", "without_scopes", "tags", "session", "since", "until", "starters")
+_FILTERED = "kinds scopes any_scopes without_scopes tags author session since until starters".split()
+
+
+def people(memory: Memory, *, everywhere: bool = False) -> list[str]:
+    """Return the names of the people who saved memories, in alphabetical order."""
+    return records.people(memory.store, None if everywhere else memory.here)
 
 
 def projects_of(memory: Memory, query: Query) -> tuple[str, ...] | None:

@@ -523,6 +523,7 @@ def _is_meant(record: Record, asked: _Asked) -> bool:
         and (not chosen.any_scopes or any(_is_in(record, scope) for scope in chosen.any_scopes))
         and not any(_is_in(record, scope) for scope in chosen.without_scopes)
         and set(chosen.tags) <= set(record.tags)
+        and chosen.author in ("", record.by.name if record.by.kind == "user" else "")
         and (not chosen.session or record.by.session == chosen.session)
         and (not chosen.since or record.created_at >= chosen.since)
         and (not chosen.until or record.created_at < chosen.until)

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
+from difflib import get_close_matches
 
 from holdfast.engine.raw import counters, outputs, trail
 from holdfast.engine.raw.counters import Failure
@@ -21,7 +22,7 @@ from holdfast.verbs.sessions.receipts import ids_in, tokens_in
 ROWS = 20
 HEAVY = 3
 RARE = 1  # a scope this rare may be a typo
-NEAR = 2  # characters that may differ
+SHORTEST, ALIKE = 3, 0.8  # the common one is longer than this, and so similar: a character or two differ
 MOST_INJECTIONS, MOST_TIMED = 100_000, 2_000
 USED = ("applied", "corrected", "succeeded")  # outcomes that show that a memory was used
 
@@ -158,16 +159,10 @@ def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
 
 
 def typos_in(scopes: dict[str, int]) -> list[Typo]:
-    """Return the rare scopes that differ by a character or two from a more common one."""
-    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  only here
-
-    typos = []
-    common = [name for name, count in scopes.items() if count > RARE and len(name) > NEAR + 1]
-    for scope in (name for name, count in scopes.items() if count <= RARE):
-        near = [(Levenshtein.distance(scope, name, score_cutoff=NEAR), name) for name in common]
-        if close := [pair for pair in near if 0 < pair[0] <= NEAR]:
-            typos.append(Typo(scope=scope, meant=min(close)[1]))
-    return typos
+    """Return the rare scopes that are spelled almost like a more common one."""
+    common = [name for name, count in scopes.items() if count > RARE and len(name) > SHORTEST]
+    rare = [name for name, count in scopes.items() if count <= RARE]
+    return [Typo(scope=name, meant=meant) for name in rare for meant in get_close_matches(name, common, 1, ALIKE)]
 
 
 # What recalls cost and whether they helped.

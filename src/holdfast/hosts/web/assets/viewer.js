@@ -44,6 +44,7 @@
   const enhance = (within) => {
     for (const button of all("[data-copy], [data-copy-link]", within)) button.hidden = false;
     for (const field of all("[data-titles]", within)) field.addEventListener("input", () => offer(field));
+    for (const field of all("[data-places]", within)) field.addEventListener("input", () => complete(field));
   };
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy], [data-copy-link]");
@@ -58,6 +59,20 @@
     if (text.length < 3 || /^[0-9A-Z]{26}$/.test(text)) return;
     const found = await titles(field.dataset.titles, text);
     field.list.replaceChildren(...found.map((one) => make("option", one.title, { value: one.id })));
+  };
+  // Places in code: what the checkout has for the line at the cursor is offered below the field, and completes that line.
+  const complete = async (field) => {
+    const { value, selectionStart: at } = field;
+    const start = value.lastIndexOf("\n", at - 1) + 1;
+    const end = `${value}\n`.indexOf("\n", at);
+    const text = value.slice(start, end).trim();
+    const found = text.length > 1 ? (await titles(field.dataset.places, text)).filter((one) => one.id !== text) : [];
+    if (field.value !== value) return;
+    const label = field.closest("label");
+    const list = label.nextElementSibling.matches(".offers") ? label.nextElementSibling : make("p", "", { className: "offers", ariaLive: "polite" });
+    const take = (one) => { field.setRangeText(one.id, start, end, "end"); field.focus(); complete(field); };
+    list.replaceChildren(...found.map((one) => make("button", one.title, { type: "button", onclick: () => take(one) })));
+    label.after(list);
   };
   const titles = async (address, text) => {
     const answer = await fetch(`${address}${address.includes("?") ? "&" : "?"}q=${encodeURIComponent(text)}`);

@@ -31,7 +31,7 @@ LIMIT, CHANGES, SESSIONS = 40, 60, 50
 FOLDED = 3  # so many tools, or memories that were not needed, in a row are one line
 NO_SESSION = "-"
 COLUMNS = ("at", "what", "text", "detail", "outcome", "project", "session", "client")
-SESSION_COLUMNS = ("id", "project", "agent", "title", "issue", "started_at", "closed_at")
+SESSION_COLUMNS = "id project agent title issue started_at closed_at"
 LANES = {
     "Prompts": ("prompt", "answer"),
     "Tools": ("tool",),
@@ -113,12 +113,7 @@ def _changes(ask: Ask) -> dict[str, Any]:
     goes_on = found.place and found.items and found.items[-1].at >= start
     return {
         "digest": cached_until_event(
-            ask,
-            "digest",
-            lambda: digest(ask.memory, start, end, everywhere=ask.everywhere),
-            since,
-            until,
-            str(ask.zone),
+            ask, "digest", lambda: digest(ask.memory, start, end, everywhere=ask.everywhere), since, until
         ),
         "since": since or "monday",
         "until": until,
@@ -164,13 +159,13 @@ def lines_of(ask: Ask, items: Sequence[Item], last: tuple[str, str] = ("", "")) 
 
 def folded(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
     """Yield entries one by one, but three or more tools in a row together, and memories that were not needed."""
-    for sort, same in groupby(items, key=lambda item: item.what if item.what == "tool" or _is_ignored(item) else ""):
+
+    def sort_of(item: Item) -> str:
+        return item.what if item.what == "tool" or (item.what, item.outcome) == ("use", "ignored") else ""
+
+    for sort, same in groupby(items, key=sort_of):
         entries = tuple(same)
         yield from [entries] if sort and len(entries) >= FOLDED else [(item,) for item in entries]
-
-
-def _is_ignored(item: Item) -> bool:
-    return item.what == "use" and item.outcome == "ignored"
 
 
 def _day(ask: Ask, item: Item) -> str:
@@ -227,9 +222,7 @@ def _sessions(ask: Ask) -> dict[str, Any]:
 def _session_rows(ask: Ask) -> list[render.Row]:
     found = _listed(ask, render.MOST_ROWS + 1)
     saved = saved_in(ask.memory, [one.id for one in found])
-    return [
-        {name: getattr(one, name) for name in SESSION_COLUMNS} | {"memories": saved.get(one.id, 0)} for one in found
-    ]
+    return [{**row, "memories": saved.get(str(row["id"]), 0)} for row in render.table(found, SESSION_COLUMNS)]
 
 
 def _session(ask: Ask) -> dict[str, Any]:

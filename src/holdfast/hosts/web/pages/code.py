@@ -1,5 +1,6 @@
 """The code: a treemap of the repository coloured by whether what is known still holds, each file, and what is around a memory or file."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -116,14 +117,6 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """Consecutive lines, folded if nothing cites what is near them."""
-
-    folded: bool
-    lines: tuple[Line, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
     """Some neighbours of a memory or file: by which relation, or the file that they cite as well."""
 
@@ -135,8 +128,7 @@ class Branch:
 
 def _known(ask: Ask) -> Knowledge:
     instant = render.end_of_day(ask, ask.text("as_of")[:10])
-    known: Knowledge = cached_until_event(ask, "knowledge", lambda: knowledge(ask.memory, instant), instant)
-    return known
+    return cached_until_event(ask, "knowledge", lambda: knowledge(ask.memory, instant), instant)
 
 
 def tracked(ask: Ask) -> tuple[str, ...]:
@@ -145,6 +137,25 @@ def tracked(ask: Ask) -> tuple[str, ...]:
         cached_until_event(ask, "files", ask.memory.checkout.files) if is_here(ask.memory, ask.memory.project) else None
     )
     return tuple(_known(ask).cited if files is None else files)
+
+
+def anchors(ask: Ask, text: str) -> Iterable[str]:
+    """Return the files of the checkout; after a path and `::`, what seems to be defined in that file."""
+    path, inside, _ = text.partition("::")
+    if not inside:
+        return tracked(ask)
+    try:
+        lines, _ = source_of(ask.memory, path)
+    except NotFound:
+        return ()
+    return dict.fromkeys(f"{path}::{name}" for names in _DEFINED.findall("\n".join(lines)) for name in names if name)
+
+
+_DEFINED = re.compile(  # after a word that defines, before the block of a function, or set at the start of a line
+    r"\b(?:class|const|def|enum|fn|func(?:[ \t]*\([^)\n]*\))?|function|interface|struct|trait|type)[ \t]+(\w+)"
+    r"|\b(?!(?:if|for|while|switch|catch|with)\b)(\w+)[ \t]*\([^;{}()]*\)[ \t]*\{|^(\w+)[ \t]*:?=(?!=)",
+    re.MULTILINE,
+)
 
 
 def _rows(ask: Ask) -> list[render.Row]:
@@ -160,7 +171,13 @@ def _map(ask: Ask) -> dict[str, Any]:
     citations = tuple(one for folder in folders for one in folder.citations)
     here = Folder(path=at, files=sum(folder.files for folder in folders), citations=citations)
     parts = at.split("/") if at else []
-    tiles = list(treemap(folders, size, 0, 0, WIDTH, HEIGHT))
+    tiles = list[Tile]()
+    for tile in treemap(folders, size, 0, 0, WIDTH, HEIGHT):
+        tiles.append(tile)
+        if tile.roomy:  # what is directly inside it is drawn too
+            room = (tile.x + 3, tile.y + HEAD, tile.width - 6, tile.height - HEAD - 3)
+            inside = treemap(folders_in(known, tile.folder.path), size, *room)
+            tiles += (one._replace(inner=True) for one in inside)
     return {
         "known": known,
         "as_of": ask.text("as_of")[:10],
@@ -168,7 +185,7 @@ def _map(ask: Ask) -> dict[str, Any]:
         "parents": [("/".join(parts[: place + 1]), part) for place, part in enumerate(parts)],
         "size": size,
         "sizes": SIZES,
-        "tiles": [one for tile in tiles for one in (tile, *_inside(known, tile, size))],
+        "tiles": tiles,
         "width": WIDTH,
         "height": HEIGHT,
         "legend": LEGEND,
@@ -241,20 +258,18 @@ def treemap(folders: Sequence[Folder], size: str, x: float, y: float, width: flo
     yield from placed(row) if row else ()
 
 
-def _inside(known: Knowledge, tile: Tile, size: str) -> Iterable[Tile]:
-    """Return the tiles of what is directly inside a folder, where there is room."""
-    if not tile.roomy:
-        return ()
-    room = (tile.x + 3, tile.y + HEAD, tile.width - 6, tile.height - HEAD - 3)
-    return (one._replace(inner=True) for one in treemap(folders_in(known, tile.folder.path), size, *room))
-
-
 def _file(ask: Ask) -> dict[str, Any]:
     path = ask.text("path").strip("/")
     cited = citations_of(ask.memory, path)
     lines, problem = source_of(ask.memory, path)
     folder, _, name = path.rpartition("/")
-    shown = {"path": path, "folder": folder, "parts": parts_of(lines, cited), "problem": problem, "cited": cited}
+    shown = {
+        "path": path,
+        "folder": folder,
+        "parts": parts_of(render.coloured("\n".join(lines), path) if lines else [], cited),
+        "problem": problem,
+        "cited": cited,
+    }
     return shown | {"title": name or "File"}
 
 
@@ -281,8 +296,8 @@ def source_of(memory: Memory, path: str) -> tuple[list[str], str]:
     return shown, f"The first {MOST_LINES:,} of {len(lines):,} lines are shown." if len(lines) > MOST_LINES else ""
 
 
-def parts_of(lines: list[str], cited: list[Citation]) -> list[Part]:
-    """Return the lines of a file in parts, those far from everything that is cited folded.
+def parts_of(lines: Sequence[str], cited: list[Citation]) -> list[tuple[Line, ...]]:
+    """Return the lines of a file in parts, those near to what is cited and those far from everything.
 
     Citations of the whole file, or of lines that are gone, begin at the first line.
     """
@@ -305,7 +320,7 @@ def parts_of(lines: list[str], cited: list[Citation]) -> list[Part]:
         )
         for number, text in enumerate(lines, start=1)
     )
-    return [Part(folded=not near, lines=tuple(ones)) for near, ones in groupby(numbered, key=lambda line: line.near)]
+    return [tuple(lines) for _, lines in groupby(numbered, key=lambda line: line.near)]
 
 
 def _near(ask: Ask) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from holdfast.hosts.simulator import OCCASIONS, simulate
@@ -104,14 +105,8 @@ def days_of(ask: Ask) -> int:
 
 def _daily(ask: Ask) -> Days:
     days = days_of(ask)
-    daily: Days = cached_until_event(
-        ask,
-        "days",
-        lambda: day_by_day(ask.memory, days=days, everywhere=ask.everywhere, zone=ask.zone),
-        days,
-        str(ask.zone),
-    )
-    return daily
+    count = partial(day_by_day, ask.memory, days=days, everywhere=ask.everywhere, zone=ask.zone)
+    return cached_until_event(ask, "days", count, days)
 
 
 def _rows(ask: Ask) -> list[render.Row]:
@@ -169,8 +164,7 @@ def _total(counts: Counts) -> Counter[str]:
 
 def _effects(ask: Ask) -> list[Effect]:
     days = ask.number("days", 90, 1, 3_650)
-    found: list[Effect] = cached_until_event(ask, "scars", lambda: effects(ask.memory, days=days), days)
-    return found
+    return cached_until_event(ask, "scars", lambda: effects(ask.memory, days=days), days)
 
 
 def _scars(ask: Ask) -> dict[str, Any]:
@@ -239,11 +233,7 @@ def _simulated(ask: Ask) -> dict[str, Any]:
 
 plots_part = render.Page("insights_plots.html", "Insights", _figures, back="/insights")
 page = render.Page(
-    "insights.html",
-    "Insights",
-    lambda ask: {"days": days_of(ask), "choices": CHOICES},
-    parts=(plots_part,),
-    rows=_rows,
+    "insights.html", "Insights", lambda ask: {"days": days_of(ask), "choices": CHOICES}, parts=(plots_part,), rows=_rows
 )
 scars = render.Page("scars.html", "Scars", _scars, rows=_scar_rows)
 brief = render.Page("brief.html", "Brief", _brief)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, get_args
@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.freshness import badge
-from holdfast.hosts.web.pages.code import tracked
+from holdfast.hosts.web.pages.code import anchors, tracked
 from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
@@ -21,12 +21,12 @@ from holdfast.model.query import Hit, Mode, Order, Query, Recalled
 from holdfast.model.record import Entry, record_to_json
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import vitals_of
-from holdfast.verbs.records.read import browse, facets, known_on, latest, ordered
+from holdfast.verbs.records.read import Page, browse, facets, known_on, latest, ordered, people
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import list_sessions, session_agents
 
 LIMIT, PAGE, TITLES = 30, 40, 8
-MOST_PLACES, MOST_SESSIONS = 4, 500  # of a sort in the palette, and sessions whose titles are compared
+MOST_PLACES, MOST_SESSIONS = 5, 500  # of a sort in the palette, and sessions whose titles are compared
 MOST_SORTED = 500
 COLUMNS = "id kind title body scopes tags anchors state confidence created_at updated_at".split()
 STATES = ("active", "pending", "held", "retired")
@@ -40,8 +40,8 @@ SORTS = {
     "title": "Title",
 }
 ORDERS: dict[str, Order] = {"changed": "changed", "used": "applied", "shown": "shown", "title": "title"}
-FILTERS = ("kind", "scope", "tag", "session", "since", "until", "as_of", "mode", "state")
-ONE_VALUE = ("session",)  # a filter that another value replaces
+FILTERS = ("kind", "scope", "tag", "author", "session", "since", "until", "as_of", "mode", "state")
+ONE_VALUE = ("author", "session")  # a filter that another value replaces
 SAVED, MOST_SAVED, LONGEST_NAME, LONGEST_SEARCH = "holdfast-searches", 12, 40, 240
 PUSH = 0.10  # how far one factor may push
 MEANINGS = {  # what a score is made of; the rest are factors near 1
@@ -63,11 +63,7 @@ def export(ask: Ask) -> Response:
         records = [hit.record for hit in recall(ask.memory, query, surface=False).hits]
     else:
         wanted = replace(query, limit=render.MOST_ROWS)
-        known = (
-            known_on(ask.memory, wanted, query.as_of)
-            if query.as_of
-            else browse(ask.memory, wanted, states=(state,), oldest_first=sort == "oldest")
-        )
+        known = _by_date(ask, wanted, state)
         render.check_rows(known.total)
         entries = ordered(ask.memory, wanted, ORDERS[sort], states=(state,)) if sort in ORDERS else known.entries
         records = [entry.record for entry in entries]
@@ -109,6 +105,7 @@ def query_of(ask: Ask) -> Query:
         kinds=ask.texts("kind"),
         scopes=ask.texts("scope"),
         tags=ask.texts("tag"),
+        author=ask.text("author")[:200],
         session=ask.text("session"),
         since=render.start_of_date(ask, ask.text("since")),
         until=render.start_of_date(ask, ask.text("until")),
@@ -195,21 +192,15 @@ def _facets(recalled: Recalled) -> dict[str, list[tuple[str, int]]]:
 def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
     """List memories: latest first in one project by number, else by date or in the chosen order."""
     place, wanted, note = ask.number("from", 0, 0, 2**53), replace(query, limit=PAGE), ""
-    if query.as_of:
-        page = known_on(ask.memory, wanted, query.as_of, offset=place)
-        entries, after, ended = list(page.entries), place + PAGE, place + PAGE >= page.total
-        note = f"As agents knew it on {ask.text('as_of')[:10]}."
-    elif sort == "oldest":
-        page = browse(ask.memory, wanted, states=(state,), offset=place, oldest_first=True)
-        entries, after, ended = list(page.entries), place + PAGE, place + PAGE >= page.total
+    if query.as_of or sort == "oldest" or (ask.everywhere and not sort):
+        found = _by_date(ask, wanted, state, place)
+        entries, after, ended = list(found.entries), place + PAGE, place + PAGE >= found.total
+        note = f"As agents knew it on {ask.text('as_of')[:10]}." if query.as_of else ""
     elif sort == "trust":
         entries, after, ended, note = _least_trusted(ask, query, state, place)
     elif sort:
         entries = ordered(ask.memory, wanted, ORDERS[sort], states=(state,), offset=place)
         after, ended = place + PAGE, len(entries) < PAGE
-    elif ask.everywhere:
-        entries = list(browse(ask.memory, wanted, states=(state,), offset=place).entries)
-        after, ended = place + len(entries), len(entries) < PAGE
     else:
         entries = latest(ask.memory, wanted, states=(state,), before=place)
         after, ended = entries[-1].number if entries else 0, len(entries) < PAGE
@@ -217,6 +208,13 @@ def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
     judged = freshness(ask.memory, [entry.record for entry in entries])
     shown: dict[str, Any] = {"recalled": None, "badge": badge, "judged": judged, "facets": {}, "note": note}
     return shown | {"listed": vitals_of(ask.memory, entries), "more": more, "continues": bool(place)}
+
+
+def _by_date(ask: Ask, query: Query, state: str, place: int = 0) -> Page:
+    """Return memories as they are, or as they were at a date."""
+    if query.as_of:
+        return known_on(ask.memory, query, query.as_of, offset=place)
+    return browse(ask.memory, query, states=(state,), offset=place, oldest_first=ask.text("sort") == "oldest")
 
 
 def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list[Entry], int, bool, str]:
@@ -233,40 +231,48 @@ def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list
 
 
 def titles(ask: Ask) -> Response:
-    """Return what fits some words best, as titles with ids: memories; for the palette also files, folders, sessions and agents."""
-    text, places = ask.text("q")[:200], ask.text("places").split()
+    """Return what fits some words best, of each sort that is asked for: name, title and address."""
+    text = ask.text("q")[:200]
+    found = []
+    for sort in ask.text("places", "memory").split():
+        found += _titles(ask, text) if sort == "memory" and text else []
+        where, names_of = PLACES.get(sort, ("", lambda *_: ()))
+        pairs = ((one, one) if isinstance(one, str) else one for one in names_of(ask, text))
+        near = sorted((len(title), title, id_) for id_, title in pairs if text.lower() in title.lower())
+        found += [
+            {"id": id_, "kind": sort, "title": title, "url": render.address(ask, where + quote(id_, safe=""))}
+            for _, title, id_ in near[:MOST_PLACES]
+        ]
+    return JSONResponse({"found": found})
+
+
+def _titles(ask: Ask, text: str) -> list[dict[str, str]]:
     query = Query(text=text, everywhere=ask.everywhere, limit=TITLES, words_only=True, mode="exploratory")
-    records = [hit.record for hit in recall(ask.memory, query, surface=False).hits] if query.text else []
-    found = [
+    records = [hit.record for hit in recall(ask.memory, query, surface=False).hits]
+    return [
         {"id": one.id, "kind": one.kind, "title": one.title, "url": render.address(ask, f"/r/{one.id}")}
         for one in records
     ]
-    return JSONResponse({"found": [*(one for sort in places for one in _places(ask, sort, text.lower())), *found]})
 
 
-def _places(ask: Ask, sort: str, text: str) -> list[dict[str, str]]:
-    """Return the files, folders, sessions or agents whose names have a text, the shortest names first."""
-    if sort in ("file", "folder"):
-        files = tracked(ask)
-        names = files if sort == "file" else {str(folder) for file in files for folder in PurePosixPath(file).parents}
-        pairs = [(name, name) for name in names if name != "."]
-    elif sort == "session":
-        sessions = list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
-        pairs = [(one.id, one.title) for one in sessions if one.title]
-    else:
-        pairs = [(name, name) for name in session_agents(ask.memory, everywhere=ask.everywhere)]
-    near = sorted((pair for pair in pairs if text in pair[1].lower()), key=lambda pair: (len(pair[1]), pair))[
-        :MOST_PLACES
-    ]
-    where = {"file": "/file?path=", "folder": "/map?folder=", "session": "/sessions/", "agent": "/sessions?client="}[
-        sort
-    ]
-    return [
-        {"id": id_, "kind": sort, "title": title, "url": render.address(ask, where + quote(id_, safe=""))}
-        for id_, title in near
-    ]
+def _folders(ask: Ask, _: str) -> set[str]:
+    return {str(folder) for file in tracked(ask) for folder in PurePosixPath(file).parents} - {"."}
 
 
+def _sessions(ask: Ask, _: str) -> list[tuple[str, str]]:
+    sessions = list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
+    return [(one.id, one.title) for one in sessions if one.title]
+
+
+# What can be found by name: where it leads, and the names, or ids with titles.
+PLACES: dict[str, tuple[str, Callable[[Ask, str], Iterable[Any]]]] = {
+    "file": ("/file?path=", lambda ask, _: tracked(ask)),
+    "folder": ("/map?folder=", _folders),
+    "anchor": ("/file?path=", anchors),
+    "session": ("/sessions/", _sessions),
+    "agent": ("/sessions?client=", lambda ask, _: session_agents(ask.memory, everywhere=ask.everywhere)),
+    "person": ("/memories?author=", lambda ask, _: people(ask.memory, everywhere=ask.everywhere)),
+}
 facets_part = render.Page(
     "memories_facets.html", "Filters", lambda ask: _counts(ask) | {"add": _adder(ask)}, back="/memories"
 )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.hosts.web import render
@@ -18,22 +19,12 @@ from holdfast.model.record import Record
 from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.memory import find
 from holdfast.verbs.records.lifecycle import Done
-from holdfast.verbs.upkeep.health import Health, health
-from holdfast.verbs.upkeep.inbox import (
-    SORTS,
-    Given,
-    Item,
-    awaited,
-    decide,
-    waiting,
-    waiting_counts,
-)
+from holdfast.verbs.upkeep.health import health
+from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, awaited, decide, waiting, waiting_counts
 
 PAGE, MOST_MARKED = 20, 200
 BULK = {"approve": "kept or approved", "reject": "retired or rejected"}
-
-
-_REMOVED, _WORD = re.compile(r"<del>(.*?)</del>", re.DOTALL), re.compile(r"\w*\d\w*|\w{4,}")
+_WORD = re.compile(r"\w*\d\w*|\w{4,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +74,7 @@ def _rows(ask: Ask) -> list[render.Row]:
 
 
 def _score(ask: Ask) -> dict[str, Any]:
-    report: Health = cached_until_event(ask, "health", lambda: health(ask.memory))
+    report = cached_until_event(ask, "health", lambda: health(ask.memory))
     return {"health": report, "word": word_for(report.score)}
 
 
@@ -100,8 +91,7 @@ def _show(ask: Ask, name: str = "") -> str | None:
 
 
 def _counts(ask: Ask) -> dict[str, int | None]:
-    counts: dict[str, int | None] = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory))
-    return counts
+    return cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory))
 
 
 def _urgent(ask: Ask, counts: Mapping[str, int | None], start: int) -> tuple[Item, ...]:
@@ -123,7 +113,12 @@ def _row(ask: Ask, item: Item) -> Row:
         return Row(item=item, until=until)
     cited = cited_by(home_of(ask, item.record), item.record, item.judged)
     shown = tuple(one for one in cited if one.state in ("changed", "missing"))
-    removed = (word for one in shown for text in _REMOVED.findall(one.difference or "") for word in _WORD.findall(text))
+    removed = (
+        word
+        for one in shown
+        for text in (one.difference or Markup()).split("<del>")[1:]
+        for word in _WORD.findall(text.partition("</del>")[0].striptags())
+    )
     stands = set(_WORD.findall(item.record.text))
     return Row(item=item, cited=shown, gone=tuple(dict.fromkeys(word for word in removed if word in stands)))
 

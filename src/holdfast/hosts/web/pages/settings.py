@@ -75,7 +75,11 @@ def _previewed(ask: Ask, config: Config) -> dict[str, Any]:
 def save(ask: Ask) -> Response:
     """Save changed settings in the user's own file; the viewer uses them at once."""
     now = ask.viewer.memory.config
-    given = {name: _given(ask, name) for name in CHANGEABLE if name in ask.form or f"{name}.there" in ask.form}
+    given = {
+        name: str(ask.field(name) == "true").lower() if isinstance(getattr(now, name), bool) else ask.field(name)
+        for name in CHANGEABLE
+        if name in ask.form or f"{name}.there" in ask.form
+    }
     changed = {name: value for name, value in given.items() if str(value).lower() != str(getattr(now, name)).lower()}
     if not changed:
         return render.moved(ask, "/settings", "Nothing changed.")
@@ -103,11 +107,6 @@ def _use_again(viewer: Viewer) -> None:
     viewer.settings = viewer.reload()
     config = replace(viewer.settings.config, project=viewer.memory.config.project, session="")
     viewer.memory = replace(viewer.memory, config=config)
-
-
-def _given(ask: Ask, name: str) -> Any:
-    default = next(spec.default for spec in fields(Config) if spec.name == name)
-    return "true" if ask.field(name) == "true" else "false" if isinstance(default, bool) else ask.field(name)
 
 
 page = render.Page("settings.html", "Settings", _page)
