@@ -380,10 +380,7 @@ def test_export_lines(place: Place) -> None:
     assert (
         [row["body"] for row in dump["active_memories"]],
         [row["removed_reason"] for row in dump["tombstoned_memories"]],
-    ) == (
-        ["The cache is Valkey."],
-        ["It was never used."],
-    )
+    ) == (["The cache is Valkey."], ["It was never used."])
     place.run("compat bettermemory export -o backup.json")
     assert json.loads((place.folder / "backup.json").read_text())["active_memories"] == dump["active_memories"]
     assert "tombstoned_memories" not in place.json("compat bettermemory export --no-tombstones")

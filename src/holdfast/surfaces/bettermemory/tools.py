@@ -6,14 +6,7 @@ from typing import Any
 from holdfast.model.errors import Invalid
 from holdfast.model.record import Record
 from holdfast.model.text import shorten
-from holdfast.policy.admission.admit import (
-    SAME,
-    Duplicate,
-    PreviouslyRemoved,
-    ScopeMismatch,
-    SecretFound,
-    Transient,
-)
+from holdfast.policy.admission.admit import SAME, Duplicate, PreviouslyRemoved, ScopeMismatch, SecretFound, Transient
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.surfaces.bettermemory import verbs
 from holdfast.surfaces.bettermemory.staleness import STALE_DAYS, verified_parts

@@ -22,18 +22,8 @@ from holdfast.model.query import Hit, Query, Recalled, Related, Search, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
 from holdfast.model.text import counted, tokens_of
+from holdfast.policy.ranking import gate
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
-from holdfast.policy.ranking.gate import (
-    MAY_APPLY,
-    SEVERE,
-    Evidence,
-    applies,
-    chances,
-    current_first,
-    is_severe,
-    labelled,
-    passing,
-)
 from holdfast.policy.ranking.scar_wordings import variant_of
 from holdfast.policy.ranking.weight import WINDOW_DAYS, weigh
 from holdfast.policy.secrets.find import masked
@@ -237,10 +227,10 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     past = asked.question.past
     current = [hit for hit in hits if past or hit.record.id not in superseded]
     replaced = len(hits) - len(current)
-    ordered = spread(current_first(current, past), query.limit)
+    ordered = spread(gate.current_first(current, past), query.limit)
     if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
-        ordered.sort(key=lambda hit: not (is_severe(hit.record) and applies(hit.record, hit.fit)))
-    packed, cut = pack(labelled(ordered), found.idf, limit=query.limit, budget=query.budget)
+        ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
+    packed, cut = pack(gate.labelled(ordered), found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
         gated=max(0, len(candidates) - len(fitting)),
@@ -282,7 +272,7 @@ def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
         if record.id not in data.replaced
     ]
     hits = sorted(_weighed(memory, asked, known, data), key=lambda hit: hit.record.created_at, reverse=True)
-    listed = labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits])
+    listed = gate.labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits])
     packed, cut = pack(listed, {}, limit=query.limit, budget=query.budget)
     left = sum(records.counted(store, each) for each in filters) - len(entries)
     return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
@@ -304,22 +294,22 @@ def _fitting(
     fitting = {candidates[place].number: candidates[place] for place in places}
     if query.least is not None:
         return list(fitting.values())
-    rest, grades = [one for one in candidates if one.number not in fitting], SEVERE[:1]
+    rest, grades = [one for one in candidates if one.number not in fitting], gate.SEVERE[:1]
     if "scar" in query.kinds:
-        grades, plan = SEVERE, object_of(query.text)
+        grades, plan = gate.SEVERE, object_of(query.text)
         rest += search_for(memory, prepare(memory, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
-    maybe = sorted((one for one in rest if one.fit >= MAY_APPLY), key=lambda one: -one.fit)[:MAYBE]
+    maybe = sorted((one for one in rest if one.fit >= gate.MAY_APPLY), key=lambda one: -one.fit)[:MAYBE]
     read = records.by_numbers(memory.store, [one.number for one in maybe]) if maybe else {}
     for one in maybe:
         known, record = fitting.get(one.number), read[one.number]
-        if is_severe(record, grades) and not (known and applies(record, known.fit)):
+        if gate.is_severe(record, grades) and not (known and gate.applies(record, known.fit)):
             fitting[one.number] = one
     return list(fitting.values())
 
 
 def _passing(asked: _Asked, candidates: Sequence[Candidate]) -> list[int]:
     fits, scores, likely = ([getattr(one, name) for one in candidates] for name in ("fit", "score", "chance"))
-    return passing(asked.query, asked.searched_by, fits, scores, likely)
+    return gate.passing(asked.query, asked.searched_by, fits, scores, likely)
 
 
 def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
@@ -353,13 +343,13 @@ def search_for(
 
 def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None:
     """Set the chance of each candidate, given best first."""
-    for candidate, chance in zip(candidates, chances(evidence_for(asked, candidates, found)), strict=True):
+    for candidate, chance in zip(candidates, gate.chances(evidence_for(asked, candidates, found)), strict=True):
         candidate.chance = chance
 
 
-def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> Evidence:
+def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> gate.Evidence:
     """Return what speaks for each candidate."""
-    return Evidence(
+    return gate.Evidence(
         search=asked.searched_by,
         fits=[one.fit for one in candidates],
         coverages=[one.coverage for one in candidates],
@@ -398,7 +388,7 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
     for record in (entry.record for entry in entries if _is_meant(entry.record, asked)):
         score, coverage = fit(words.indexed(record), idf, means) if means is not None else (0.0, 0.0)
         one = Candidate(number=0, words=score, coverage=coverage)
-        if one.fit >= MAY_APPLY:
+        if one.fit >= gate.MAY_APPLY:
             hits.append(Hit(record=record, score=one.score, confidence="weak", why=one.why, fit=one.fit))
     best = collapsed(_ranked(hits))[:SHOWN_HELD]
     came = provenance(memory, [hit.record for hit in best])
@@ -448,7 +438,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     _judge(asked, [one for one, _ in meant], found)
     fitting = [meant[place] for place in _passing(asked, [one for one, _ in meant])]
     data = _ranking_data(memory, asked, [record for _, record in fitting])
-    hits = labelled(_weighed(memory, asked, fitting, data))
+    hits = gate.labelled(_weighed(memory, asked, fitting, data))
     packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
@@ -541,7 +531,7 @@ def _notes(*notes: str) -> tuple[str, ...]:
 def needs_answer(hit: Hit) -> bool:
     """True if a hit is a scar that fits well enough to need a scar answer; starters never need one."""
     record = hit.record
-    return record.source != "starter" and applies(record, hit.fit)
+    return record.source != "starter" and gate.applies(record, hit.fit)
 
 
 def _surface(memory: Memory, query: Query, found: Recalled) -> str:

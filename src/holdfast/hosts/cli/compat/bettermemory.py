@@ -140,9 +140,8 @@ def origin_command(
     if wrong := [route for route in routes if "=" not in route]:
         raise Invalid(f"{wrong[0]!r} is not SCOPE=URL.")
     split = [route.partition("=") for route in routes]
-    pairs = [(check_scopes((scope,))[0], remote(url)) for scope, _, url in split] + (
-        [("", remote(repo))] if repo else []
-    )
+    pairs = [(check_scopes((scope,))[0], remote(url)) for scope, _, url in split]
+    pairs += [("", remote(repo))] if repo else []
     for scope, project in pairs:
         try:
             count = len(move(memory, "", project, scope=scope, dry_run=dry_run).records)
