@@ -77,7 +77,7 @@ def test_every_tool_and_alias(place: Place) -> None:
 
 @promise("every gm-* alias is a slash command of the plugin that names its tool")
 def test_gm_commands() -> None:
-    folder = Path(__file__).parent.parent.parent / "plugin" / "commands"
+    folder = Path(__file__).parent.parent.parent / "plugin-memory" / "commands"
     aliases = {alias: tool for tool, names in NAMES.items() for alias in names.split() if alias.startswith("gm-")}
     assert len(aliases) == 23
     texts = {alias: (folder / f"{alias}.md").read_text() for alias in aliases}
