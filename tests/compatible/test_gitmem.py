@@ -9,38 +9,8 @@ import pytest
 from tests.compatible.conftest import Place, Tools
 
 promise = pytest.mark.promise
-NAMES = {
-    "session_start": "gitmem-ss gm-open",
-    "session_refresh": "gitmem-sr gm-refresh",
-    "session_close": "gitmem-sc gm-close",
-    "recall": "gitmem-r",
-    "confirm_scars": "gitmem-cs gm-confirm",
-    "create_learning": "gitmem-cl gm-scar",
-    "create_decision": "gitmem-cd",
-    "record_scar_usage": "gitmem-rs",
-    "search": "gitmem-search gm-search",
-    "log": "gitmem-log gm-log",
-    "analyze": "gitmem-analyze gm-analyze",
-    "list_threads": "gitmem-lt gm-threads",
-    "create_thread": "gitmem-ct gm-thread-new",
-    "resolve_thread": "gitmem-rt gm-resolve",
-    "promote_suggestion": "gitmem-ps gm-promote",
-    "dismiss_suggestion": "gitmem-ds gm-dismiss",
-    "cleanup_threads": "gitmem-cleanup gm-cleanup",
-    "prepare_context": "gitmem-pc gm-pc",
-    "absorb_observations": "gitmem-ao gm-absorb",
-    "graph_traverse": "gitmem-graph gm-graph",
-    "archive_learning": "gitmem-al gm-archive",
-    "health": "gitmem-health gm-health",
-    "record_scar_usage_batch": "gitmem-rsb",
-    "save_transcript": "gitmem-st",
-    "get_transcript": "gitmem-gt",
-    "search_transcripts": "gitmem-stx gm-stx",
-    "gitmem-cache-status": "gm-cache-s",
-    "gitmem-cache-health": "gm-cache-h",
-    "gitmem-cache-flush": "gm-cache-f",
-    "gitmem-help": "",
-}
+TABLE = Path(__file__).with_name("gitmem_names.txt").read_text().splitlines()[1:]
+NAMES = {tool: aliases for tool, _, aliases in (line.partition(" ") for line in TABLE)}
 OAUTH = {
     "learning_type": "scar",
     "title": "OAuth redirect URI must match exactly",
