@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.engine.languages import spelled_out
 from holdfast.engine.search.lexical import Words, fit
 from holdfast.engine.search.pack import pack
+from holdfast.engine.search.question import object_of
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.queries import RankingData, ranking_data
@@ -22,19 +23,8 @@ from holdfast.model.query import Hit, Query, Recalled, Related, Search, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
 from holdfast.model.text import counted, tokens_of
+from holdfast.policy.ranking import gate
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
-from holdfast.policy.ranking.gate import (
-    APPLIES,
-    LEADERS,
-    MAY_APPLY,
-    UNSURE,
-    Evidence,
-    chances,
-    current_first,
-    is_severe,
-    labelled,
-    passing,
-)
 from holdfast.policy.ranking.scar_wordings import variant_of
 from holdfast.policy.ranking.weight import WINDOW_DAYS, weigh
 from holdfast.policy.secrets.find import masked
@@ -51,7 +41,7 @@ if TYPE_CHECKING:
     from holdfast.engine.search.vectors import Codes, Neighbours
 
 READ = 0.05  # of a score for each unit of the log odds that a candidate answers, by reading
-MAYBE = 10  # candidates below the bar that are checked for critical scars
+MAYBE = 10  # candidates below the bar that are checked for severe scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
 DECISION = 1.1  # factor for decisions if the question asks what was decided
 UNMERGED = 0.7  # factor for records from a branch that is not merged here
@@ -230,20 +220,22 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     store, query = memory.store, asked.query
     allowed = records.numbers(store, asked.chosen) if asked.chosen.narrow else None
     candidates, found = search_for(memory, asked, allowed)
-    fitting = _fitting(memory, asked, candidates)
+    fitting = _fitting(memory, asked, candidates, allowed)
     hits, looked_at, superseded = _varied(memory, asked, fitting)
     if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # one source fills the page: look further
         candidates, found = search_for(memory, asked, allowed, times=LOOKED_AT)
-        fitting = _fitting(memory, asked, candidates)
+        fitting = _fitting(memory, asked, candidates, allowed)
         hits, looked_at, superseded = _varied(memory, asked, fitting)
     past = asked.question.past
     current = [hit for hit in hits if past or hit.record.id not in superseded]
     replaced = len(hits) - len(current)
-    ordered = spread(current_first(current, past), query.limit)
-    packed, cut = pack(labelled(ordered), found.idf, limit=query.limit, budget=query.budget)
+    ordered = spread(gate.current_first(current, past), query.limit)
+    if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
+        ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
+    packed, cut = pack(gate.labelled(ordered), found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
-        gated=len(candidates) - len(fitting),
+        gated=max(0, len(candidates) - len(fitting)),
         cut=cut + len(fitting) - looked_at,
         closest=None if fitting or not candidates else _closest(memory, asked, candidates),
         related=(*_newer(memory, asked, packed), *(_related(memory, packed) if query.related else ())),
@@ -282,7 +274,7 @@ def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
         if record.id not in data.replaced
     ]
     hits = sorted(_weighed(memory, asked, known, data), key=lambda hit: hit.record.created_at, reverse=True)
-    listed = labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits])
+    listed = gate.labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits])
     packed, cut = pack(listed, {}, limit=query.limit, budget=query.budget)
     left = sum(records.counted(store, each) for each in filters) - len(entries)
     return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
@@ -293,21 +285,34 @@ def _newest(record: Record, contradicted: Mapping[str, Sequence[str]]) -> str:
     return max((about for about in contradicted.get(record.id, ()) if about > record.id), default="")
 
 
-def _fitting(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that are answers, and the critical scars that may apply."""
-    places = _passing(asked, candidates)
-    rest = set(range(len(candidates))).difference(places)
-    maybe = [place for place in sorted(rest) if candidates[place].fit >= MAY_APPLY][:MAYBE]
-    if maybe and asked.query.least is None:
-        read = records.by_numbers(memory.store, [candidates[place].number for place in maybe])
-        places += [place for place in maybe if is_severe(read[candidates[place].number])]
-    return [candidates[place] for place in places]
+def _fitting(
+    memory: Memory, asked: _Asked, candidates: Sequence[Candidate], allowed: set[int] | None
+) -> list[Candidate]:
+    """Return the candidates that are answers, and the severe scars that may apply.
+
+    A plan's scars may also fit what it is about: “to the API” makes “add authentication” fit less.
+    """
+    query, places = asked.query, _passing(asked, candidates)
+    fitting = {candidates[place].number: candidates[place] for place in places}
+    if query.least is not None:
+        return list(fitting.values())
+    rest, grades = [one for one in candidates if one.number not in fitting], gate.SEVERE[:1]
+    if "scar" in query.kinds:
+        grades, plan = gate.SEVERE, object_of(query.text)
+        rest += search_for(memory, prepare(memory, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
+    maybe = sorted((one for one in rest if one.fit >= gate.MAY_APPLY), key=lambda one: -one.fit)[:MAYBE]
+    read = records.by_numbers(memory.store, [one.number for one in maybe]) if maybe else {}
+    for one in maybe:
+        known, record = fitting.get(one.number), read[one.number]
+        if gate.is_severe(record, grades) and not (known and gate.applies(record, known.fit)):
+            fitting[one.number] = one
+    return list(fitting.values())
 
 
 def _passing(asked: _Asked, candidates: Sequence[Candidate]) -> list[int]:
     fits, scores, likely = ([getattr(one, name) for one in candidates] for name in ("fit", "score", "chance"))
     basis = "read" if candidates and candidates[0].odds is not None else asked.searched_by
-    return passing(asked.query, basis, fits, scores, likely)
+    return gate.passing(asked.query, basis, fits, scores, likely)
 
 
 def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
@@ -344,7 +349,7 @@ def search_for(
 
 def _read(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> bool:
     """Read the leading candidates if that can change the answer; False if nothing was read."""
-    (low, high), first = UNSURE, candidates[0].chance if candidates else 0.0
+    (low, high), first = gate.UNSURE, candidates[0].chance if candidates else 0.0
     if memory.classifier is None or asked.meaning.encoded is None or not low < first < high:
         return False
     try:
@@ -356,7 +361,7 @@ def _read(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> boo
 
 def read_leaders(memory: Memory, classifier: Classifier, question: str, candidates: Sequence[Candidate]) -> None:
     """Set how likely the leading candidates answer a question, and what that adds to their scores."""
-    leaders = candidates[:LEADERS]
+    leaders = candidates[: gate.LEADERS]
     texts = records.by_numbers(memory.store, [one.number for one in leaders])
     odds = []
     for one in leaders:
@@ -368,18 +373,18 @@ def read_leaders(memory: Memory, classifier: Classifier, question: str, candidat
 
 def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None:
     """Set the chance of each candidate, given best first."""
-    for candidate, chance in zip(candidates, chances(evidence_for(asked, candidates, found)), strict=True):
+    for candidate, chance in zip(candidates, gate.chances(evidence_for(asked, candidates, found)), strict=True):
         candidate.chance = chance
 
 
-def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> Evidence:
+def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> gate.Evidence:
     """Return what speaks for each candidate."""
-    return Evidence(
+    return gate.Evidence(
         search=asked.searched_by,
         fits=[one.fit for one in candidates],
         coverages=[one.coverage for one in candidates],
         words=len(found.idf),
-        reads=[one.odds for one in candidates[:LEADERS] if one.odds is not None],
+        reads=[one.odds for one in candidates[: gate.LEADERS] if one.odds is not None],
     )
 
 
@@ -414,7 +419,7 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
     for record in (entry.record for entry in entries if _is_meant(entry.record, asked)):
         score, coverage = fit(words.indexed(record), idf, means) if means is not None else (0.0, 0.0)
         one = Candidate(number=0, words=score, coverage=coverage)
-        if one.fit >= MAY_APPLY:
+        if one.fit >= gate.MAY_APPLY:
             hits.append(Hit(record=record, score=one.score, confidence="weak", why=one.why, fit=one.fit))
     best = collapsed(_ranked(hits))[:SHOWN_HELD]
     came = provenance(memory, [hit.record for hit in best])
@@ -464,7 +469,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     _judge(asked, [one for one, _ in meant], found)
     fitting = [meant[place] for place in _passing(asked, [one for one, _ in meant])]
     data = _ranking_data(memory, asked, [record for _, record in fitting])
-    hits = labelled(_weighed(memory, asked, fitting, data))
+    hits = gate.labelled(_weighed(memory, asked, fitting, data))
     packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
@@ -555,9 +560,9 @@ def _notes(*notes: str) -> tuple[str, ...]:
 
 
 def needs_answer(hit: Hit) -> bool:
-    """True if a hit is a scar that fits well enough to need a scar answer, or is critical; starters never need one."""
+    """True if a hit is a scar that fits well enough to need a scar answer; starters never need one."""
     record = hit.record
-    return record.kind == "scar" and record.source != "starter" and (hit.fit >= APPLIES or is_severe(record))
+    return record.source != "starter" and gate.applies(record, hit.fit)
 
 
 def _surface(memory: Memory, query: Query, found: Recalled) -> str:
