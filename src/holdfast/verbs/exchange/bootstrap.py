@@ -26,7 +26,7 @@ from holdfast.policy.language.documents import (
     releases,
     sections,
 )
-from holdfast.policy.language.manifests import HOW_TO, LOCKS, MANIFESTS, how_to_work
+from holdfast.policy.manifests import HOW_TO, LOCKS, MANIFESTS, how_to_work
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import hot_set, promote
 from holdfast.verbs.records.write import draft_event, record_of

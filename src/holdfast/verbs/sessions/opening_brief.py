@@ -15,7 +15,7 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.freshness import details, is_about_code, places_of
 from holdfast.policy.language.documents import is_document
-from holdfast.policy.language.manifests import HOW_TO
+from holdfast.policy.manifests import HOW_TO
 from holdfast.policy.ranking.brief_order import USES, Facts, standing
 from holdfast.policy.ranking.diversity import shared_out
 from holdfast.policy.sessions.left_off import LeftOff, fenced
