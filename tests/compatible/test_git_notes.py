@@ -218,7 +218,7 @@ LINES = {
     "sync verify": "✓ views",
     "sync repair": "of 1 memory",
     "validate --verbose": "✓ views",
-    "health --timing": "1 memory meant for reuse",
+    "health --timing": ": 1 memory.",
     "metrics": "1 write",
     "metrics --format json": "{",
     "traces --limit 5": "Use PostgreSQL",
