@@ -86,7 +86,9 @@ def test_the_first_session(ask: Tools) -> None:
     assert "Chose JWT over session cookies" in opened
 
 
-@promise("recall examples of the documents: authentication finds the JWT and bcrypt scars, deployment the deploy scars")
+@promise(
+    "recall examples of the documents: authentication finds the JWT and bcrypt scars, whole and to be answered, deployment the deploy scars"
+)
 def test_the_documented_recalls(place: Place) -> None:
     place.environment["HOLDFAST_EMBEDDER"] = "local"
     ask = place.tools("gitmem")
@@ -109,6 +111,9 @@ def test_the_documented_recalls(place: Place) -> None:
     auth = ask.text("recall", plan="add authentication to the API")
     assert [text in auth for text in ("JWT token expiry", "bcrypt", "2 scars to review", *against)] == [True] * 5
     assert ask.text("recall", plan="rename a CSS class").startswith("No memory fits")
+    ask.text("session_start", force=True)
+    assert ask.text("recall", plan="add authentication to the API") == auth  # the same in every session
+    assert "bcrypt" in ask.text("prepare_context", plan="review authentication middleware", format="compact")
     deploy = ask.text("recall", plan="deploy to production")
     assert ("Done != Deployed" in deploy, "Database migrations" in deploy) == (True, True)
 
