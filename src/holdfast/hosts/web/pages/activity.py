@@ -29,7 +29,6 @@ from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, WHATS, Item, Place, Str
 
 LIMIT, CHANGES, SESSIONS = 40, 60, 50
 FOLDED = 3  # so many tools, or memories that were not needed, in a row are one line
-NO_SESSION = "-"
 COLUMNS = ("at", "what", "text", "detail", "outcome", "project", "session", "client")
 SESSION_COLUMNS = "id project agent title issue started_at closed_at"
 LANES = {
@@ -73,7 +72,7 @@ def _stream(ask: Ask) -> dict[str, Any]:
     try:
         wanted = wanted_of(ask)
     except Ambiguous as unknown:
-        problem, wanted = f"{unknown.message} {unknown.hint}", Wanted(project=ask.project, session=NO_SESSION)
+        problem, wanted = f"{unknown.message} {unknown.hint}", Wanted(project=ask.project, session="-")
     return {
         "wanted": wanted,
         "problem": problem,
