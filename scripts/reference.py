@@ -25,20 +25,12 @@ from holdfast.model.config import PRESETS, Config
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py from the code; changes here are lost. -->"
-TITLES = {
-    "core": "Holdfast's own tools",
-    "gitmem": "GitMem",
-    "claude-mem": "claude-mem",
-    "memory-mcp": "Memory MCP",
-    "bettermemory": "bettermemory",
-}
 
 
 def pages() -> dict[str, str]:
     """Give every page by its file name."""
     made = {"configuration.md": configuration(), "cli.md": command_line()}
-    made |= {"clients.md": clients(), "tools.md": tools_page("core")}
-    made |= {f"tools-{name}.md": tools_page(name) for name in SURFACES if name != "core"}
+    made |= {"clients.md": clients(), "tools.md": tools_page()}
     return {name: "\n".join([MADE, "", *lines, ""]) for name, lines in made.items()} | {"holdfast.1": manual()}
 
 
@@ -59,7 +51,7 @@ def configuration() -> list[str]:
         "",
         "1. the defaults below;",
         "2. `config.toml` in the platform's config folder (Linux: `~/.config/holdfast/`, macOS: `~/Library/Application Support/holdfast/`, Windows: `%LOCALAPPDATA%\\holdfast\\`);",
-        "3. the repository's `.holdfast/config.toml`: only settings marked *project*, within limits. A cloned repository must not choose where memories are kept or sent, nor whose it gets: `project` there names a part of its own remote (`services/api`), never another project. What cannot be used is ignored with one warning;",
+        "3. the repository's `.holdfast/config.toml`: only settings marked *project*. A cloned repository must not choose where memories are kept or sent, nor whose it gets; anything else in the file is ignored with a warning;",
         "4. variables: `HOLDFAST_` and the name in capitals, such as `HOLDFAST_RECALL_LIMIT=5`;",
         "5. flags: `holdfast --set recall_limit=5 …`.",
         "",
@@ -71,7 +63,7 @@ def configuration() -> list[str]:
         "",
         "## Presets",
         "",
-        "`preset` begins with the manners of a system you know; whatever else is set counts more.",
+        "`preset` starts from the defaults of another system; your other settings override it.",
         "",
         "| preset | sets |",
         "| --- | --- |",
@@ -83,25 +75,17 @@ def command_line() -> list[str]:
     """Write down every command."""
     root = click.Context(cli, info_name="holdfast")
     codes = EXIT_CODES.removeprefix("\b\n").splitlines()
-    lines = ["# Command line", "", "`holdfast COMMAND --help` says the same in the terminal.", ""]
-    lines += ["## For every command", "", *_options(cli, root), ""]
-    lines += ["## Exit codes", "", "| code | meaning |", "| --- | --- |"]
-    lines += [f"| {code} | {meaning} |" for code, meaning in (line.split(maxsplit=1) for line in codes[1:])]
-    lines += [
-        "",
-        "`doctor` ends with 5 when something is broken.",
-        "",
-        "## Output",
-        "",
-        "Colours are for terminals only; `NO_COLOR=1`, `TERM=dumb` or `holdfast --plain …` leave no escape code anywhere. `--json` prints one JSON value,",
-        'for errors `{"error", "message", "hint"}`. Pipes get UTF-8 whatever the code page.',
-    ]
+    lines = ["# Command line", "", "`holdfast COMMAND --help` prints the same, with the meaning of every option.", ""]
+    lines += ["## For every command", "", *(f"- `{name}`: {meaning}" for name, meaning in _options(cli, root))]
+    lines += ['- `--json`, after the command: Print one JSON value; for errors `{"error", "message", "hint"}`.', ""]
+    lines += ["## Exit codes", ""]
+    lines += [f"- {code}: {meaning}" for code, meaning in (line.split(maxsplit=1) for line in codes[1:])]
     for heading, entries in {**HEADINGS, "For programs": HIDDEN}.items():
         lines += ["", f"## {heading}"]
         for name in entries:
             command = cli.get_command(root, name)
             assert command is not None
-            lines += _command(command, f"holdfast {name}", root, "###")
+            lines += _command(command, name, root, is_everyday=heading == "Everyday")
     return lines
 
 
@@ -133,25 +117,23 @@ def _roff(text: str) -> str:
     return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"))
 
 
-def _command(command: click.Command, path: str, parent: click.Context, sign: str) -> Iterator[str]:
+def _command(command: click.Command, path: str, parent: click.Context, *, is_everyday: bool) -> Iterator[str]:
+    """Describe a command: an everyday one with the meaning of its options, another with their names."""
     context = click.Context(command, info_name=path.rpartition(" ")[2], parent=parent)
-    yield from (
-        "",
-        f"{sign} {path}",
-        "",
-        "```text",
-        f"{path} {' '.join(command.collect_usage_pieces(context))}",
-        "```",
-        "",
-    )
-    yield from _prose(command.help or "")
+    pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
+    prose, options = list(_prose(command.help or "")), list(_options(command, context))
+    yield from ("", f"{'####' if ' ' in path else '###'} {' '.join([path, *pieces])}".replace("<", "&lt;"), "")
+    yield from prose if is_everyday else prose[:2]
     yield from _prose(command.epilog or "")
-    yield from _options(command, context)
+    if is_everyday:
+        yield from (f"- `{name}`: {meaning}" for name, meaning in options)
+    elif options:
+        yield f"Options: {', '.join(f'`{name}`' for name, _ in options)}."
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             inner = command.get_command(context, name)
             assert inner is not None
-            yield from _command(inner, f"{path} {name}", context, sign + "#")
+            yield from _command(inner, f"{path} {name}", context, is_everyday=False)
 
 
 def _prose(text: str) -> Iterator[str]:
@@ -165,18 +147,17 @@ def _prose(text: str) -> Iterator[str]:
 
 
 _CHOICES = re.compile(r" \[([^\]]+\|[^\]]+)\]")
+_RANGE = re.compile(r"(?:INTEGER|FLOAT) RANGE|INTEGER")
+_EVERYWHERE = ("-h, --help", "--help", "--version", "--json")  # every command has them
 
 
-def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+def _options(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield the options of a command and their meaning."""
     found = [one.get_help_record(context) for one in command.get_params(context) if isinstance(one, click.Option)]
-    listed = [one for one in found if one and not one[0].startswith(("-h, --help", "--help", "--version"))]
-    if not listed:
-        return
-    yield from ("| option | meaning |", "| --- | --- |")
-    for name, meaning in listed:
+    for name, meaning in (one for one in found if one and not one[0].startswith(_EVERYWHERE)):
         choices = _CHOICES.search(name)
         among = f" One of {', '.join(choices[1].split('|'))}." if choices else ""
-        yield f"| `{_CHOICES.sub('', name)}` | {_cell(meaning + among)} |"
+        yield _RANGE.sub("N", _CHOICES.sub("", name)), _prosaic(" ".join((meaning + among).split()))
 
 
 def clients() -> list[str]:
@@ -231,23 +212,20 @@ def _spelled(template: str) -> dict[str, str]:
 _SYSTEMS = {"Linux": "Linux", "Darwin": "macOS", "Windows": "Windows"}
 
 
-def tools_page(surface: str) -> list[str]:
-    """Write down the tools of one surface with their parameters, its resources and prompts."""
-    offer = written_offer(surface)
-    lines = [f"# Tools: {TITLES[surface]}", ""]
-    if surface == "core":
-        lines += [f"What `holdfast mcp` offers: {len(offer.tools)} tools. Other sets: "]
-        lines[-1] += ", ".join(f"[{TITLES[name]}](tools-{name}.md)" for name in SURFACES if name != "core") + "."
-    else:
-        lines += [
-            f"What `holdfast mcp --surface {surface}` offers: {len(offer.tools)} tools. How each differs from the original: [compatibility](../compatibility.md)."
-        ]
-    lines += ["", "Parameters in **bold** are required.", ""]
-    for tool in offer.tools:
-        lines += _tool(tool)
-    if offer.aliases:
-        lines += ["## Short names", "", "| name | tool |", "| --- | --- |"]
-        lines += [f"| `{alias}` | `{tool}` |" for alias, tool in offer.aliases.items()] + [""]
+def tools_page() -> list[str]:
+    """Write down our own tools with their parameters, resources and prompts."""
+    offer = written_offer("core")
+    others = [f"`{name}` ({len(written_offer(name).tools)})" for name in SURFACES if name != "core"]
+    lines = [
+        "# Tools",
+        "",
+        f"What `holdfast mcp` offers: {len(offer.tools)} tools. Parameters in **bold** are required.",
+    ]
+    lines += [
+        f"`--surface NAME` offers the tools of another system with its own names and parameters: {', '.join(others)}; [compatibility](../compatibility.md) has a row for each.",
+        "",
+        *(line for tool in offer.tools for line in _tool(tool)),
+    ]
     if found := [*offer.resources, *offer.templates]:
         lines += ["## Resources", "", "| address | what it holds |", "| --- | --- |"]
         lines += [f"| `{one.get('uri') or one['uriTemplate']}` | {_cell(one['description'])} |" for one in found] + [""]
@@ -268,10 +246,9 @@ def _tool(tool: Json) -> Iterator[str]:
     if not properties:
         return
     required = tool["inputSchema"].get("required", ())
-    yield from ("| parameter | type | meaning |", "| --- | --- | --- |")
     for name, schema in properties.items():
         shown = f"**`{name}`**" if name in required else f"`{name}`"
-        yield f"| {shown} | {_cell(_type(schema))} | {_cell(schema.get('description', ''))} |"
+        yield f"- {shown} ({_type(schema)}): {_prosaic(schema.get('description', ''))}".removesuffix(": ")
     yield ""
 
 

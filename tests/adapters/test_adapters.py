@@ -127,10 +127,7 @@ def test_an_endpoint_is_asked_in_batches_and_answers_are_put_in_order(endpoint: 
     vectors = embedder.embed(["a", *["bb"] * 70])
     assert [
         (path, sent["Authorization"], call["model"], len(call["input"])) for path, sent, call in endpoint.asked
-    ] == [
-        ("/v1/embeddings", "Bearer k", "small", 64),
-        ("/v1/embeddings", "Bearer k", "small", 7),
-    ]
+    ] == [("/v1/embeddings", "Bearer k", "small", 64), ("/v1/embeddings", "Bearer k", "small", 7)]
     assert vectors[0].vector == pytest.approx([0.6, 0.8])
     assert (embedder.name, embedder.size) == ("http:small", 2)
 

@@ -63,10 +63,7 @@ def test_each_api_is_spoken_as_it_wants_to_be(stub: Stub) -> None:
         "messages": [{"role": "user", "content": "<turn/>"}],
     }
     assert (other_path, other_headers["Authorization"]) == ("/v1/chat/completions", "Bearer k-2")
-    assert other_body["messages"] == [
-        {"role": "system", "content": "Watch."},
-        {"role": "user", "content": "<turn/>"},
-    ]
+    assert other_body["messages"] == [{"role": "system", "content": "Watch."}, {"role": "user", "content": "<turn/>"}]
     assert (other_body["model"], other_body["max_tokens"]) == ("small", 77)
 
 

@@ -19,6 +19,7 @@ ADD = ("plugin", "marketplace", "add", str(ROOT))
 STEPS: dict[str, tuple[tuple[str, ...], ...]] = {
     "claude": (
         ("plugin", "validate", str(ROOT / "plugin"), "--strict"),
+        ("plugin", "validate", str(ROOT / "plugin-memory"), "--strict"),
         ("plugin", "validate", str(ROOT), "--strict"),
         ADD,
         ("plugin", "install", "holdfast@holdfast"),

@@ -108,6 +108,17 @@ def test_writes_pass_the_gates(ask: Tools) -> None:
     assert markers["currently"]["override_count"] >= 1
 
 
+@promise("generic questions stay clean: what shares no word and does not mean the same is left out")
+def test_generic_questions(place: Place) -> None:
+    place.environment["HOLDFAST_EMBEDDER"] = "local"
+    ask = place.tools("bettermemory")
+    for text in ("The staging database is reset every Sunday night.", "We use pnpm in this repository."):
+        ask("memory_write", content=text, scopes=["tools"])
+    place.run("store rebuild vectors --missing")
+    questions = ("capital of France", "find and fd", "sourdough baking", "weather tomorrow in Oslo", "package manager")
+    assert [len(ask("memory_search", query=question)) for question in questions] == [0, 0, 0, 0, 1]
+
+
 @promise("a query of stop words finds nothing; expand_top gives a body only for a high hit; default_max_results")
 def test_queries(place: Place) -> None:
     ask = _with(place, HOLDFAST_RECALL_LIMIT="2")
@@ -369,10 +380,7 @@ def test_export_lines(place: Place) -> None:
     assert (
         [row["body"] for row in dump["active_memories"]],
         [row["removed_reason"] for row in dump["tombstoned_memories"]],
-    ) == (
-        ["The cache is Valkey."],
-        ["It was never used."],
-    )
+    ) == (["The cache is Valkey."], ["It was never used."])
     place.run("compat bettermemory export -o backup.json")
     assert json.loads((place.folder / "backup.json").read_text())["active_memories"] == dump["active_memories"]
     assert "tombstoned_memories" not in place.json("compat bettermemory export --no-tombstones")
@@ -393,6 +401,8 @@ def test_migrate_lines(place: Place, tmp_path: Path) -> None:
     assert "github.com/me/bar" in preview.stdout
     here = place.tools("bettermemory")
     assert len(here("memory_list")) == 2
+    assert "Nothing was moved" in place.run("compat bettermemory migrate origin").stdout
+    assert here("memory_show", id=here("memory_list")[0]["id"])["origin"]["repo"] is None
     routes = "--scope-repo projects:bar=git@github.com:me/bar.git --scope-repo projects:baz=git@github.com:me/baz.git"
     assert (
         "Moved 1 memory of projects:bar"

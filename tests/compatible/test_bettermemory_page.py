@@ -115,12 +115,14 @@ def test_observed_use(ask: Tools, place: Place) -> None:
     assert len(ask("memory_health", min_applied=1)["heavily_used"]) == 1
 
 
-@promise("memory_write: a secret is refused; conflicts are named; every documented marker is found")
-def test_writes(ask: Tools) -> None:
+@promise("memory_write: a secret is refused; conflicts are found afterwards; every documented marker is found")
+def test_writes(ask: Tools, place: Place) -> None:
     assert "credentials" in ask.refused("memory_write", content="token ghp_" + "a1B2" * 9, scopes=["tools"])
     first = kept(ask, "The API listens on port 8080.")
     clash = ask("memory_write", content="The API listens on port 9090.", scopes=["tools"])
-    assert [one["id"] for one in clash["conflicts"]] == [first]
+    assert [one["id"] for one in clash["related"]] == [first]
+    place.work()
+    assert "against The API listens on port 8080." in place.run("review").stdout
     for text, marker in (
         ("Today I moved the cache.", "today i"),
         ("We just shipped the page.", "we just"),
@@ -131,7 +133,9 @@ def test_writes(ask: Tools) -> None:
         assert (warned["status"], warned["markers"][0]["marker"]) == ("transient_warning", marker)
 
 
-@promise("pending writes survive a restart; a text that became a duplicate is refused when it is confirmed")
+@promise(
+    "pending writes survive a restart; a duplicate is refused when it is confirmed; a cancelled one leaves nothing"
+)
 def test_pending(ask: Tools) -> None:
     said = {
         "content": "You like short answers without any preamble.",
@@ -143,6 +147,7 @@ def test_pending(ask: Tools) -> None:
     assert ask("memory_write_confirm", pending_id=held[0])["status"] == "committed"
     assert ask("memory_write_confirm", pending_id=held[1])["status"] == "duplicate"
     assert ask("memory_write_cancel", pending_id=held[1])["existed"]
+    assert (ask("memory_list_tombstones"), len(ask("memory_list"))) == ([], 1)
 
 
 @promise("memory_update: a new text passes the checks of a new memory, and was not verified yet")

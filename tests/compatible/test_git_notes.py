@@ -23,9 +23,9 @@ def set_up(place: Place) -> None:
     git(place.folder, "commit", "-qm", "first")
 
 
-@promise("thirteen slash commands in the plugin")
+@promise("thirteen slash commands, as /memory:NAME, in a plugin of their own")
 def test_slash_commands() -> None:
-    texts = {path.stem: path.read_text() for path in (ROOT / "plugin" / "commands").glob("*.md")}
+    texts = {path.stem: path.read_text() for path in (ROOT / "plugin-memory" / "commands").glob("*.md")}
     assert set(COMMANDS) <= set(texts)
     heads = [yaml.safe_load(text.split("---\n")[1]) for text in texts.values()]
     assert all(isinstance(head["description"], str) for head in heads)
@@ -218,7 +218,7 @@ LINES = {
     "sync verify": "✓ views",
     "sync repair": "of 1 memory",
     "validate --verbose": "✓ views",
-    "health --timing": "1 memory meant for reuse",
+    "health --timing": ": 1 memory.",
     "metrics": "1 write",
     "metrics --format json": "{",
     "traces --limit 5": "Use PostgreSQL",

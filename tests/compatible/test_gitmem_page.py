@@ -194,31 +194,6 @@ def test_what_is_left_out(place: Place) -> None:
     assert not {"contribute_feedback", "index_docs", "search_docs"} & ask.names
 
 
-@promise("authentication: critical scars come whole and need an answer, with the same similarity in every session")
-def test_scars_about_authentication(place: Place) -> None:
-    place.environment["HOLDFAST_EMBEDDER"] = "local"
-    ask = place.tools("gitmem")
-    for title, severity in (
-        ("JWT token expiry must be validated server-side, not just client-side", "high"),
-        ("Always hash passwords with bcrypt, not SHA-256", "critical"),
-    ):
-        scar = {**OAUTH, "title": title, "description": f"{title}. A breach came of it.", "severity": severity}
-        ask.text("create_learning", **scar)
-    ask.text(
-        "create_learning", learning_type="win", title="Parallel agents cut review time", description="Three at once."
-    )
-    place.run("store rebuild vectors --missing")
-    shown = []
-    for _ in range(4):
-        ask.text("session_start", force=True)
-        shown.append(ask.text("recall", plan="add authentication to the API"))
-    critical = shown[0].split("[critical scar]")[1]
-    assert ("A breach came of it" in critical, "confirm_scars" in shown[0]) == (True, True), shown[0]
-    assert len({tuple(re.findall(r"similarity ([\d.]+)", text)) for text in shown}) == 1
-    compact = ask.text("prepare_context", plan="review authentication middleware", format="compact")
-    assert "JWT token expiry" in compact
-
-
 @promise("prepare_context gate: a critical scar stops the plan, others let it pass")
 def test_the_gate(ask: Tools) -> None:
     ask.text("create_learning", **OAUTH)

@@ -189,8 +189,11 @@ def test_automatic_approval(ask: Tools) -> None:
 
 
 @promise("mining: a report about a run of a command gives the command")
-def test_a_command_is_mined(ask: Tools) -> None:
-    ask("log_output", content="Now `uv run pytest -q` fails with 2 errors.", session_id="monday")
+@pytest.mark.parametrize(
+    "said", ["Now `uv run pytest -q` fails with 2 errors.", "Ran the tests with `uv run pytest -q` and all passed."]
+)
+def test_a_command_is_mined(ask: Tools, said: str) -> None:
+    ask("log_output", content=said, session_id="monday")
     ask("run_mining")
     assert [one["pattern"] for one in ask("review_candidates")] == ["uv run pytest -q"]
 
@@ -292,7 +295,7 @@ LINES = [
     "bootstrap -f README.md -f ARCHITECTURE.md",
     "bootstrap --no-promote",
     "--json bootstrap",
-    'log-output -c "Some content that is long enough to be mined"',
+    'log-output -c "Some content"',
     "log-output -f FILE",
     "log-output",
     "run-mining --hours 24",
@@ -303,7 +306,7 @@ LINES = [
     "db-rebuild-vectors --clear-only",
     "consolidate",
     "seed OTHER/README.md",
-    '--json log-output -c "Some content that is long enough to be mined"',
+    '--json log-output -c "Some content"',
     "--json run-mining --hours 24",
     "--json seed README.md",
     "--json db-rebuild-vectors",
@@ -325,6 +328,10 @@ def test_command_lines(place: Place, tmp_path: Path, line: str) -> None:
     done = place.run(f"compat memory-mcp {words}", stdin=SAID if line == "log-output" else "")
     if "--json" in line:
         assert json.loads(done.stdout)
+    if "bootstrap" in line and "--json" in line:
+        assert {"files_processed", "memories_created"} <= set(json.loads(done.stdout))
+    if "Some content" in line and "--json" not in line:
+        assert "Logged 12 characters" in done.stdout
 
 
 @promise("memory-mcp-cli status lists the hot cache")
@@ -334,7 +341,7 @@ def test_status_lists_the_hot_cache(ask: Tools, place: Place) -> None:
     assert ask("hot_cache_status")["current_count"] >= 1
 
 
-@promise("import keeps pins, hot flags, access counts, trust and source")
+@promise("import keeps pins, hot flags, access counts, trust, source and links; the statistics count them")
 def test_import_keeps_everything(place: Place, tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     with sqlite3.connect(file) as db:
@@ -347,8 +354,17 @@ def test_import_keeps_everything(place: Place, tmp_path: Path) -> None:
             "insert into memories values (7, 'The API is versioned by path.', 'pattern', 'mined', 1, 1, 13, 0.95, '2026-01-02 10:00:00')"
         )
         db.execute("insert into memory_tags values (7, 'api')")
+        db.execute(
+            "insert into memories values (8, 'Jobs run at night.', 'project', 'manual', 0, 0, 2, 1, '2026-01-01')"
+        )
+        db.execute("create table memory_relationships (from_memory_id int, to_memory_id int, relation_type text)")
+        db.execute("insert into memory_relationships values (7, 8, 'relates_to')")
     place.run(f"store import --from memory-mcp {file}")
-    [memory] = place.tools("memory-mcp")("list_memories")
+    ask = place.tools("memory-mcp")
+    memory, _ = ask("list_memories")
     names = ("memory_type", "source", "is_hot", "is_pinned", "access_count", "trust_score", "tags")
     assert [memory[name] for name in names] == ["pattern", "mined", True, True, 13, 0.95, ["api"]]
-    assert place.tools("memory-mcp")("promote", memory_id=7)["success"]
+    assert ask("promote", memory_id=7)["success"]
+    assert ask("memory_stats")["by_source"] == {"manual": 1, "mined": 1}
+    assert ask("relationship_stats")["by_type"] == {"relates_to": 1}
+    assert ask("hot_cache_status")["effectiveness"]["total_accesses"] == 13

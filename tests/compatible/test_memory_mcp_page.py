@@ -29,7 +29,7 @@ def old_database(file: Path, *, hot: bool = True) -> None:
 
 
 @promise("remember: a duplicate gets the new tags, its text stays; similarity alone makes no link")
-def test_a_duplicate_gets_tags(ask: Tools) -> None:
+def test_a_duplicate_gets_tags(ask: Tools, place: Place) -> None:
     first = ask("remember", content=MINE, tags=["database"])["memory_id"]
     again = ask("remember", content=f"{MINE}!", tags=["sql"])
     assert (again["memory_id"], again["was_duplicate"]) == (first, True)
@@ -40,6 +40,7 @@ def test_a_duplicate_gets_tags(ask: Tools) -> None:
     assert ask("get_contradictions") == []
     assert ask("remember", content="The API listens on port 8080.")["success"]
     assert ask("remember", content="The API listens on port 9090.")["success"]
+    place.work()
     assert ask("relationship_stats")["by_type"] == {"contradicts": 1}
 
 
@@ -171,13 +172,13 @@ def test_a_contradiction(ask: Tools) -> None:
     assert (entry["target_id"], bool(entry["details"])) == (old, True)
 
 
-@promise("contradictions of the review: tabs or spaces, two clouds, one port for all, never or every Friday")
+@promise("contradictions of the review: tabs or spaces, two clouds, two ports, never or every Friday")
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("The code is indented with tabs.", "The code is indented with spaces."),
+        ("Indent code with tabs.", "Indent code with four spaces."),
         ("Production runs on AWS.", "Production runs on Google Cloud."),
-        ("The API listens on port 8080 in every environment.", "The API listens on port 9090 in production."),
+        ("The API listens on port 8080.", "The API listens on port 9090."),
         ("Never deploy on Fridays.", "We deploy every Friday."),
     ],
 )

@@ -166,11 +166,7 @@ GEMINI = Client(
     },
     words=_gemini_words,
     again=lambda prompt, url: _gemini_words(prompt, url, "--resume", "latest"),
-    variables=lambda url: {
-        "GEMINI_API_KEY": KEY,
-        "GOOGLE_GEMINI_BASE_URL": url,
-        "GEMINI_CLI_NO_RELAUNCH": "true",
-    },
+    variables=lambda url: {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_CLI_NO_RELAUNCH": "true"},
     shell=lambda command: Call("run_shell_command", {"command": command, "description": "as scripted"}),
     write=lambda path, text: Call("write_file", {"file_path": path, "content": text}),
     delegate=lambda prompt: (Call("invoke_agent", {"agent_name": "generalist", "prompt": prompt}),),

@@ -110,11 +110,7 @@ def place(prepared: Path, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_can_be_run(
-    ids: dict[str, str],
-    place: Path,
-    line: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    ids: dict[str, str], place: Path, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words, source = words_of(line)
     text = shlex.join(words)

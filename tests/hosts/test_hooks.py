@@ -274,11 +274,7 @@ FIELDS = (
             st.none() | st.booleans() | st.floats() | st.text() | st.sampled_from([text for _, _, text in PLANTED]),
             lambda inner: (
                 st.lists(inner, max_size=4)
-                | st.dictionaries(
-                    st.sampled_from(FIELDS) | st.text(max_size=8),
-                    inner,
-                    max_size=8,
-                )
+                | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=8), inner, max_size=8)
             ),
         ).map(lambda value: json.dumps(value).encode()),
     ),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path, PureWindowsPath
+from types import SimpleNamespace
 from typing import Any
 
 import platformdirs.macos
@@ -15,6 +16,7 @@ import platformdirs.windows
 import pytest
 
 from holdfast.adapters.process import is_alive
+from holdfast.engine.locks import lock_file, try_lock
 from holdfast.hosts.hooks import hook
 from holdfast.hosts.setup import shapes
 from holdfast.hosts.setup.clients import CLIENTS
@@ -31,11 +33,7 @@ WINDOWS = Installation(
 @pytest.mark.parametrize("moved", [False, True], ids=["as usual", "moved by XDG_DATA_HOME"])
 @pytest.mark.parametrize(
     ("system", "folders"),
-    [
-        ("linux", platformdirs.unix.Unix),
-        ("darwin", platformdirs.macos.MacOS),
-        ("win32", platformdirs.windows.Windows),
-    ],
+    [("linux", platformdirs.unix.Unix), ("darwin", platformdirs.macos.MacOS), ("win32", platformdirs.windows.Windows)],
 )
 def test_hooks_and_commands_agree_on_the_folder_of_the_store(
     monkeypatch: pytest.MonkeyPatch, system: str, folders: Callable[..., Any], moved: bool
@@ -82,6 +80,55 @@ def test_nobody_is_asked_by_a_signal_on_windows(monkeypatch: pytest.MonkeyPatch)
         found[kernel.asked] = is_alive(kernel.asked)
     assert found == {11: True, 12: False, 13: True, 14: False}
     assert kernel.closed == [11, 12]
+
+
+# What Windows does not have is taken away, and its locks are played by ours; the standard library is loaded before.
+WITHOUT_POSIX = """
+import asyncio, ctypes, fcntl, getpass, os, platform, signal, socket, subprocess, sys, tempfile, types
+import click, platformdirs, rich.console
+
+locks = fcntl.flock, fcntl.LOCK_EX | fcntl.LOCK_NB
+sys.modules["msvcrt"] = types.SimpleNamespace(locking=lambda handle, mode, size: locks[0](handle, locks[1]), LK_NBLCK=2)
+sys.modules |= dict.fromkeys(("fcntl", "termios", "pwd", "grp", "resource", "tty"))
+for module, names in ((os, "fork geteuid getuid setsid killpg O_NOFOLLOW O_NONBLOCK fchmod statvfs uname"), (signal, "SIGALRM setitimer")):
+    for name in names.split():
+        delattr(module, name)
+os.supports_dir_fd, sys.platform = set(), "win32"
+from holdfast.hosts.cli.main import _run
+for line in sys.argv[1:]:
+    print(_run(line.split()), line, flush=True)
+"""
+
+
+def test_commands_need_nothing_that_only_posix_has(tmp_path: Path, own_home: Path) -> None:
+    (tmp_path / "a.py").write_text("LIMIT = 5\n")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    lines = [
+        "store separate --at .holdfast",
+        "remember --anchor a.py::LIMIT=5 Five.",
+        "recall --words five",
+        "verify --all",
+        "doctor",
+    ]
+    lines += ["work", "brief", "store backup", "init --client codex --yes", "uninstall --yes", "store maintain", "undo"]
+    environment = {**os.environ, "HOME": str(own_home), "LOCALAPPDATA": str(own_home), "HOLDFAST_EMBEDDER": "none"}
+    command = [sys.executable, "-c", WITHOUT_POSIX, *lines]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert [line for line in lines if f"0 {line}\n" not in done.stdout] == [], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_a_lock_of_windows_is_taken_or_another_holds_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_held: bool
+) -> None:
+    def locking(_handle: int, mode: int, size: int) -> None:
+        assert (mode, size) == (2, 1)
+        if is_held:
+            raise PermissionError(13, "locked by another process")
+
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
+    assert try_lock(lock_file(tmp_path / "lock")) is not is_held
 
 
 def test_a_process_is_alive_until_it_ends() -> None:

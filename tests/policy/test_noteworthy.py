@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.labelled import (
-    READER,
-    SPLITS,
-    rows_of,
-)
+from bench.labelled import READER, SPLITS, rows_of
 from holdfast.model.kinds import KINDS as RECORD_KINDS
 from holdfast.policy.language.noteworthy import KINDS, Signal, marked, signals, tier, worth
 from holdfast.policy.language.reading import SentenceReader

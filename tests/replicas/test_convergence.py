@@ -80,12 +80,7 @@ def told(people: Iterable[Seat]) -> list[dict[str, Any]]:
     ]
 
 
-@settings(
-    max_examples=EXAMPLES,
-    derandomize=EXAMPLES < 10,
-    suppress_health_check=list(HealthCheck),
-    phases=PHASES,
-)
+@settings(max_examples=EXAMPLES, derandomize=EXAMPLES < 10, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(steps=STEPS)
 def test_all_clones_converge(tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, int]]) -> None:
     with seating("notes", tmp_path_factory.mktemp("convergence")) as seats:

@@ -28,14 +28,7 @@ from tests.conftest import Time, keep, recorded
 MALLORY = "Mallory <mallory@example.org>"
 FLOOD = 3_000
 EVERYTHING = tuple("* ** *.* **/* */* ?* [a-z]* *e* path:* path:**/** command:* command:&& command:| - . / _*_".split())
-ABUSE = (
-    "../../etc/passwd",
-    "path:src/../../x",
-    "a*" * 50,
-    "path:" + "*a" * 20,
-    "src/" + "x" * 300,
-    "[" * 150,
-)
+ABUSE = ("../../etc/passwd", "path:src/../../x", "a*" * 50, "path:" + "*a" * 20, "src/" + "x" * 300, "[" * 150)
 FINE = ("git push", "src/api/*.py", "command:make release", "path:**/migrations/*.sql", "*.tf", "deploy.sh", ".env*")
 
 

@@ -345,8 +345,7 @@ def test_what_was_recalled_is_not_mined_as_news(memory: Memory) -> None:
 
 
 def test_a_log_is_kept_within_its_length_from_its_end(memory: Memory) -> None:
-    assert log_output(memory, "too short") == 0
-    assert log_output(memory, " \0\ud800 " * 3) == 0
+    assert log_output(memory, " \0 ") == 0
     kept = log_output(memory, f"{TOKEN}\n" + "one line of many lines\n" * 6_000 + "the end")
     assert 99_000 < kept <= 100_000
     body = memory.store.db.query("select body from outputs")[0][0]

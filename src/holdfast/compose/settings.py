@@ -364,7 +364,8 @@ def keep_out_of_git(folder: Path) -> None:
     try:
         known = read_regular(ignored, LARGEST_FILE).decode() if ignored.exists() else ""
         if not known.endswith(block):
-            handle = os.open(ignored, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)  # Windows has no such flag
+            handle = os.open(ignored, flags, 0o644)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(known + "\n" * (bool(known) and not known.endswith("\n")) + block)
     except (OSError, UnicodeDecodeError):

@@ -18,18 +18,21 @@ from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.rows import each
 
 ROOT = Path(__file__).parents[3]
-PLUGIN = ROOT / "plugin"
+PLUGIN, COMPATIBLE = ROOT / "plugin", ROOT / "plugin-memory"
 LAUNCHER = PLUGIN / "bin" / "holdfast-hook"
 FRONT = re.compile(r"\A---\n(.*?)\n---\n(.+)", re.DOTALL)
 
 
 def test_the_marketplace_leads_to_the_plugin() -> None:
     market = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text())
-    [entry] = market["plugins"]
-    assert (ROOT / entry["source"]).resolve() == PLUGIN
-    plugin = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text())
-    assert (plugin["name"], entry["name"], market["name"]) == ("holdfast", "holdfast", "holdfast")
-    assert plugin["version"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    for entry, folder, name in zip(market["plugins"], (PLUGIN, COMPATIBLE), ("holdfast", "memory"), strict=True):
+        assert ((ROOT / entry["source"]).resolve(), entry["name"], market["name"]) == (folder, name, "holdfast")
+        plugin = json.loads((folder / ".claude-plugin" / "plugin.json").read_text())
+        assert (plugin["name"], plugin["version"]) == (name, version)
+    ours = {path.name: path.read_text() for path in PLUGIN.glob("commands/*.md")}
+    assert {name: (COMPATIBLE / "commands" / name).read_text() for name in ours} == ours
+    assert sorted(ours) == [f"{name}.md" for name in "capture health recall search status sync".split()]
 
 
 def test_every_event_has_a_hook_in_shell_form() -> None:
@@ -46,7 +49,7 @@ def test_the_server_is_started_by_name() -> None:
     assert server == {"mcpServers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}}
 
 
-@each("path", sorted([*PLUGIN.glob("commands/*.md"), *PLUGIN.glob("skills/*/SKILL.md")]))
+@each("path", sorted([*COMPATIBLE.glob("commands/*.md"), *PLUGIN.glob("skills/*/SKILL.md")]))
 def test_commands_and_skills_are_described_and_name_what_exists(path: Path) -> None:
     found = FRONT.match(path.read_text())
     assert found

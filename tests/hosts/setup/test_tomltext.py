@@ -48,10 +48,7 @@ def test_only_the_keys_that_change_are_written_again(newline: str) -> None:
     assert mended == after.replace("\n", newline)
 
 
-@each(
-    "text",
-    ["mcp_servers = { ours = { command = 'x' } }\n", "[mcp_servers]\nours = { command = 'x' }\n", "not toml"],
-)
+@each("text", ["mcp_servers = { ours = { command = 'x' } }\n", "[mcp_servers]\nours = { command = 'x' }\n", "not toml"])
 def test_what_is_written_in_another_way_is_left_alone(text: str) -> None:
     with pytest.raises(InvalidFile):
         add_table(text, PATH, VALUE)

@@ -31,6 +31,7 @@ _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 
 _AGO = lazy(rf"\b(\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s? ago\b")
 _PAST = lazy(rf"\b(?:last|past|previous) (\d{{1,3}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s?\b")
 LESSONS = ("learning", "scar", "win", "pattern", "anti_pattern")
+_WHERE = lazy(r"(?<=\w\w) (?:after|at|before|by|for|from|in|into|of|on|to|using|via|with)\b")
 _PLAIN = lazy(r"\w+")
 _TABLES = tables(__file__)
 _PERIODS = [
@@ -201,6 +202,12 @@ def exact_in(text: str) -> tuple[str, ...]:
     whole = [tokens(name)[-1:] for name in _CODE_NAME.findall(text)]
     patterns = dict.fromkeys("".join(f" {word} " for word in words) for words in (*quoted, *whole) if words)
     return tuple(patterns)
+
+
+def object_of(plan: str) -> str:
+    """Return what a plan is about without where or for what it is done: “add authentication” of “… to the API”."""
+    head = _WHERE.split(plan, maxsplit=1)[0]
+    return head if " " in head.strip() else plan
 
 
 def without(text: str, names: Iterable[str]) -> str:

@@ -118,6 +118,7 @@ def init_command(
     new = [client.title for client in known if client.grant and is_new(client, here.level, here.machine, here.made)]
     if approve is None and new and manner.asks:
         approve = click.confirm(f"Let Holdfast's tools run without asking in {', '.join(new)}?", default=True)
+    here = replace(here, made=replace(here.made, surfaces=surfaces))
     choices = Choices(
         clients=known,
         level=here.level,

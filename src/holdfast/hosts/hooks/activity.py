@@ -34,16 +34,7 @@ WRAPPED = ("<untrusted_context>\n", "\n</untrusted_context>")  # how Gemini CLI 
 LONGEST_PATH = 4_096
 LONGEST_SHORT, MOST_SHORT = 2_000, 10  # characters of a text and items of a value whose masking took too long
 LONGEST_LOOKED_AT = LONGEST_TEXT + MARGIN
-RESULTS = (
-    "textResultForLlm",
-    "text_result_for_llm",
-    "stdout",
-    "stderr",
-    "output",
-    "content",
-    "error",
-    "llmContent",
-)
+RESULTS = ("textResultForLlm", "text_result_for_llm", "stdout", "stderr", "output", "content", "error", "llmContent")
 SAID = ("last_assistant_message", "prompt_response", "text", "response")
 # Clients that ignore the context a hook returns before a tool runs, and only use that returned after it.
 LATE = ("gemini",)

@@ -8,14 +8,7 @@ import sys
 import time
 
 from holdfast.hosts.hooks.activity import activity_of, cut_off, is_late, is_private, now, shortened
-from holdfast.hosts.hooks.places import (
-    branch_of,
-    checkout_root,
-    client_note,
-    home_of,
-    private_mark,
-    session_settings,
-)
+from holdfast.hosts.hooks.places import branch_of, checkout_root, client_note, home_of, private_mark, session_settings
 from holdfast.model.files import data_folder
 from holdfast.model.foreign_json import parse_json
 from holdfast.policy.secrets.find import mask_secrets

@@ -264,7 +264,7 @@ CLIENTS = (
                 "{home}/.cline/mcp.json",
                 "{support}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
                 "{home}/.cline/data/settings/cline_mcp_settings.json",
-            ),
+            )
         ),
         guide=Guide(project=("{project}/AGENTS.md",)),
     ),

@@ -16,7 +16,7 @@ from holdfast.policy.language.reading import sentences
 
 NEGATION = lazy(
     r"\b(?:not?|never|none|nor|without|cannot|\w+n['’]?t|nicht|nie(?:mals)?|kein\w*|ohne|ne|pas|jamais|sans|nunca|sin|não|sem|non|mai"
-    r"|senza|niet|geen|nooit|zonder|не|нет|нельзя|никогда|без)\b|ない|ません|禁止|不|没|沒|别|无|안 |않|없|못|금지",
+    r"|senza|niet|geen|nooit|zonder|не|нет|нельзя|никогда|без)\b|ない|ません|禁止|不|没|沒|别|无|안 |않|없|못|금지"
 )
 _NUMBER = lazy(r"\b\w*\d(?:[\w.:,]*\w)?")  # 02:30 and 1.5 are one
 _ORDER = lazy(

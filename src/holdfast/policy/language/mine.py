@@ -44,7 +44,7 @@ _TRIVIAL = lazy(
 _ENDPOINT = lazy(r"\b(GET|POST|PUT|PATCH|DELETE)\s+(/[^\s`\"',;)]*)")
 _ROUTE = lazy(r"\.(get|post|put|patch|delete|route)\(\s*[\"'](/[^\"']*)", re.IGNORECASE)
 _TEXTBOOK = lazy(r"^(\w[\w.+#-]*) (?:is|are) an? ", re.IGNORECASE)
-_FAILING = lazy(r"\b(?:fails?|failed|failing|crash\w*)\b", re.IGNORECASE)
+_ENDED = lazy(r"\b(?:fails?|failed|failing|crash\w*|passed|succeeded)\b", re.IGNORECASE)
 _CODE = lazy(r"`[^`]+`|\b\w+[_/.]\w+|[a-z][A-Z]|\d")
 _ENDING = lazy(r"(?<=\w{3})(?:ing|ed|e?s|e)$")
 _DENIED = lazy(r"\b(?:not|no|never|without|cannot)\b|n['’]t\b", re.IGNORECASE)
@@ -97,7 +97,7 @@ def _judge(passage: Passage) -> Found | None:
         kind, confidence = next((verdict for rule in _KINDS if (verdict := _verdict(rule, text))), ("", 0.0))
     if not kind or find_secrets(text):
         return None
-    if kind == "command" and passage.form == "sentence" and _FAILING.search(text):
+    if kind == "command" and passage.form == "sentence" and _ENDED.search(text):
         text = _command_in(text)  # how one run of it ended does not last
     return Found(kind=kind, text=text, confidence=confidence, span=(passage.start, passage.end))
 

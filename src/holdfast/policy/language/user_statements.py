@@ -12,7 +12,7 @@ from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import KEPT, LONGEST_PROMPT, REFUSED, Sentence, SentenceReader
 from holdfast.policy.secrets.find import find_secrets
 
-Kind = Literal["preference", "fact", "decision"]
+Kind = Literal["preference", "fact", "decision", "learning", "blocker"]
 Objection = Literal["", "doubt", "no"]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
@@ -25,6 +25,11 @@ _REMEMBER = lazy(
     rf"^\W*(?:please |and |also )*(?:{CUES['remember']})(?: this| that| dass| que| di que| dat| che)?\s*[:,，：]?\s+(?=\S)(?! to\b)",
     re.IGNORECASE,
 )
+# Openings that name the kind of what they open, whatever the classifier takes it for.
+_NAMED: dict[Kind, re.Pattern[str]] = {
+    "learning": lazy(rf"^\W*(?:{CUES['learned']})\b[^?]*$", re.IGNORECASE),
+    "blocker": lazy(rf"^\W*(?:{CUES['blocked']})\b[^?]*$", re.IGNORECASE),
+}
 _POINTS_BACK = lazy(rf"^\W*(?:{CUES['keep_it']})\W*$", re.IGNORECASE)
 _DENIES = lazy(rf"^\W*(?:(?:{CUES['no']})(?=[\s,.!:;-])|{CUES['no_cjk']})", re.IGNORECASE)
 _JOINS = lazy(rf"^\W*(?:{CUES['joins']})\b[\s,]+", re.IGNORECASE)
@@ -123,6 +128,9 @@ def _said(
         (judged,) = reader.prompt(text, answer)[:1] or (sentence,)
         kind = max(KEPT, key=lambda name: judged.chances.get(name, 0.0))
         return Said(kind=KINDS[kind], text=text, span=sentence.span) if len(words(text)) >= FEWEST_WORDS else None
+    for named, opening in _NAMED.items():
+        if opening.match(sentence.text) and len(words(sentence.text)) > FEWEST_WORDS:
+            return Said(kind=named, text=sentence.text, span=sentence.span)
     part = _lasting(sentence, answer, reader)
     if part is None:
         return None

@@ -31,8 +31,9 @@ EQUAL = 0.95  # of the best fit: several that fit so equally well may all be rig
 # Share of the best score, or of the best fit, down to which a page is filled.
 CLOSE: Mapping[Mode, float] = {"precision": 0.8, "balanced": 0.45, "exploratory": 0.3}
 ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other signals, such as the session they share
-# The fit of a scar that needs an answer, and of a critical scar or a quarantined record that is shown if it only may apply.
+# The fit of a scar that needs an answer, and of a severe scar or a quarantined record that is shown if it only may apply.
 APPLIES, MAY_APPLY = 0.35, 0.2
+SEVERE: Sequence[str] = ("critical", "high")  # the second counts only for plans
 AS_WELL = 0.7  # share of an older version's fit that a newer one needs to come before it
 
 
@@ -82,7 +83,7 @@ def passing(
         return [place for place, fit in enumerate(fits) if fit >= query.least]
     best = max(fits[:LEADERS], default=0.0)
     equals = [place for place, fit in enumerate(fits[:COMPARED]) if fit >= EQUAL * best]
-    if sum(likely[place] for place in equals) < BARS[search][query.mode]:
+    if best <= 0 or sum(likely[place] for place in equals) < BARS[search][query.mode]:
         return []
     close = CLOSE[query.mode]
     return [
@@ -92,9 +93,14 @@ def passing(
     ]
 
 
-def is_severe(record: Record) -> bool:
-    """True if a record is a scar so grave that it is shown if it only might apply."""
-    return record.kind == "scar" and record.fields.get("severity") == "critical"
+def is_severe(record: Record, grades: Sequence[str] = SEVERE) -> bool:
+    """True if a record is a scar so grave that it is shown if it only may apply."""
+    return record.kind == "scar" and record.fields.get("severity") in grades
+
+
+def applies(record: Record, fit: float) -> bool:
+    """True if a record is a scar that fits well enough to need an answer."""
+    return record.kind == "scar" and fit >= (MAY_APPLY if is_severe(record) else APPLIES)
 
 
 def labelled(hits: Sequence[Hit]) -> list[Hit]:

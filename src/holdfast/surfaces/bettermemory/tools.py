@@ -6,14 +6,7 @@ from typing import Any
 from holdfast.model.errors import Invalid
 from holdfast.model.record import Record
 from holdfast.model.text import shorten
-from holdfast.policy.admission.admit import (
-    SAME,
-    Duplicate,
-    PreviouslyRemoved,
-    ScopeMismatch,
-    SecretFound,
-    Transient,
-)
+from holdfast.policy.admission.admit import SAME, Duplicate, PreviouslyRemoved, ScopeMismatch, SecretFound, Transient
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.surfaces.bettermemory import verbs
 from holdfast.surfaces.bettermemory.staleness import STALE_DAYS, verified_parts
@@ -104,6 +97,7 @@ TERMS = Terms(
     filters={
         "active": lambda records: [record.id for record in records if record.state != "retired"],
         "category": verbs.category_of,
+        "cwd": lambda extra: extra.get("cwd") or (extra.get("origin") or {}).get("cwd"),
         "evidence": lambda scope: scope.split(":")[1],
         "folder": lambda memory: str(memory.checkout.top()),
         "likeness": lambda match: "high" if match.similarity >= SAME else "medium",

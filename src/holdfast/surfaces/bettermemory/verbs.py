@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from holdfast.engine.views import queries, records, usage
 from holdfast.engine.views.records import Filter
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Actor
 from holdfast.model.ids import days_before
 from holdfast.model.kinds import KINDS
@@ -16,6 +16,7 @@ from holdfast.model.record import GLOBAL, Draft, Record, Source
 from holdfast.model.scope import check_scopes
 from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.language.overlap import words
+from holdfast.policy.ranking.gate import APPLIES
 from holdfast.policy.sessions.feedback import SessionFeedback
 from holdfast.surfaces.bettermemory.staleness import (
     Staleness,
@@ -30,9 +31,10 @@ from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, amend
 from holdfast.verbs.records.read import browse, in_use, list_scopes, note_reading
-from holdfast.verbs.records.write import Outcome, write
+from holdfast.verbs.records.write import Outcome, cancel, write
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.truth import verify as truth
+from holdfast.verbs.upkeep.erasing import erase
 from holdfast.verbs.upkeep.health import health
 
 SYSTEM = "bettermemory"
@@ -133,6 +135,8 @@ def search(
     limit = memory.config.recall_limit if max_results is None else max_results
     request = replace(_query(memory, auto_scope, scopes), text=query, limit=min(MOST_RESULTS, max(1, limit)))
     hits = recall(memory, replace(request, without_scopes=tuple(feedback_of(memory).muted))).hits
+    # A question about something else is answered by nothing: what shares no word with it has to mean the same.
+    hits = tuple(hit for hit in hits if hit.fit >= APPLIES or _terms(query, hit.record))
     stale = staleness_of_many(memory, [hit.record for hit in hits])
     rows: list[tuple[Any, ...]] = []
     for hit in hits:
@@ -201,12 +205,26 @@ def listed(memory: Memory, with_bodies: bool, auto_scope: bool, scopes: Sequence
     return [(record, stale.get(record.id) or Staleness(checked=checked(record, now))) for record in found]
 
 
+def drop(memory: Memory, reference: str) -> bool:
+    """Drop a pending memory, text and all: what a user vetoed is kept nowhere. Return whether it was pending."""
+    try:
+        erase(memory, cancel(memory, reference).id)
+    except (NotFound, Conflict):
+        return False
+    return True
+
+
 def tombstones(memory: Memory, auto_scope: bool, scopes: Sequence[str] = ()) -> list[tuple[Record, Plain]]:
     """Return the retired records, latest first: when and in which session each was retired."""
     rows = []
     for entry in browse(memory, _query(memory, auto_scope, scopes), states=("retired",)).entries:
         event = [event for event in memory.store.events_about(entry.record.id) if event.verb == "retired"][-1]
-        rows.append((entry.record, {"at": event.at, "session": event.by.session}))
+        rows.append(
+            (
+                entry.record,
+                {"at": event.at, "session": event.by.session or entry.record.extra.get("removed_session", "")},
+            )
+        )
     return sorted(rows, key=lambda row: (row[1]["at"], row[0].id), reverse=True)
 
 

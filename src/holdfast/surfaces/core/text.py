@@ -20,7 +20,7 @@ from holdfast.model.text import listed as listed_value
 from holdfast.policy.admission.admit import Refused, how_near
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
 from holdfast.policy.freshness import details, freshness_text
-from holdfast.policy.ranking.gate import APPLIES
+from holdfast.policy.ranking.gate import applies
 from holdfast.policy.ranking.health import word_for
 from holdfast.policy.ranking.scar_wordings import variant_of, wording
 from holdfast.policy.sessions.left_off import plain
@@ -146,7 +146,7 @@ def _hit(hit: Hit, who: str, *, whole: bool) -> str:
         hit.alike and f"{hit.alike} similar memories omitted",
         f"why: {why}",
     )
-    lesson = record.kind == "scar" and hit.fit >= APPLIES
+    lesson = applies(record, hit.fit)
     more = (shorten(record.body, 200) if lesson else hit.snippet).removeprefix(record.title).strip()
     doubts = details(hit.freshness) if hit.freshness else ()
     below = filled(

@@ -126,10 +126,7 @@ VERDICT = {
 
 
 @surface.tool("Judge memories")
-def judge(
-    call: Call,
-    judgements: Annotated[list[dict[str, Any]], {"minItems": 1, "items": VERDICT}],
-) -> str:
+def judge(call: Call, judgements: Annotated[list[dict[str, Any]], {"minItems": 1, "items": VERDICT}]) -> str:
     """Report the outcome of memories: so the memory learns what to trust.
 
     To a scar that recall showed: APPLYING (evidence: what was done), N_A (why it does not apply) or REFUTED (which risk is
@@ -220,9 +217,7 @@ SEEN = {
 
 @surface.tool("Absorb what sub-agents saw")
 def absorb(
-    call: Call,
-    observations: Annotated[list[dict[str, Any]], {"minItems": 1, "items": SEEN}],
-    task: str = "",
+    call: Call, observations: Annotated[list[dict[str, Any]], {"minItems": 1, "items": SEEN}], task: str = ""
 ) -> str:
     """Save what sub-agents observed; names what should become a scar."""
     return page("absorbed", absorbed=absorb_all(call.memory, observations, task=task))

@@ -28,7 +28,7 @@ from holdfast.surfaces.phrases import content
 from holdfast.verbs.exchange.bootstrap import confined
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records import hot
-from holdfast.verbs.records.hot import Vitals, vitals_by_id
+from holdfast.verbs.records.hot import vitals_by_id
 from holdfast.verbs.search import predict
 from holdfast.verbs.sessions.session import context
 from holdfast.verbs.upkeep.health import quality
@@ -99,18 +99,6 @@ def guidance(results: Recalled) -> str:
     return f"NO MATCH FOUND: try other words or mode=exploratory; nothing is known about this, so do not guess.{notes}"
 
 
-def accesses(vitals: Vitals) -> int:
-    """Return how often a memory was read or used, here or where it was imported from."""
-    counts = vitals.record.extra.get("counts") if vitals.record.source == "imported" else None
-    there = counts.get("access_count", 0) if isinstance(counts, dict) else 0
-    return max(there, vitals.usage.surfaced + uses_of(vitals.usage))
-
-
-def is_mined(record: Record) -> bool:
-    """True if a memory was mined, here or where it was imported from."""
-    return "mined" in (record.source, record.extra.get("source") if record.source == "imported" else "")
-
-
 def own_tags(record: Record) -> list[str]:
     """Return the tags of a memory without the one that marks its type."""
     return [tag for tag in record.tags if tag != EPISODIC]
@@ -140,13 +128,14 @@ def link_id(memory: Memory, arrow: Arrow) -> int:
 
 TERMS = Terms(
     filters={
-        "accesses": accesses,
+        "accesses": verbs.accesses,
         "before": lambda trust: trust.history[-2].value if len(trust.history) > 1 else trust.base,
         "category": category_of,
         "draft": lambda memory_type: draft_of("", memory_type),
-        "extracted": lambda record: record.created_at if is_mined(record) else None,
+        "extracted": lambda record: record.created_at if verbs.is_mined(record) else None,
         "first_seen": lambda record: record.extra["pattern"].get("first_at", record.created_at),
         "guidance": guidance,
+        "heat": verbs.heat,
         "helpfulness": helpfulness,
         "imported": lambda given: draft_of("", given["memory_type"], tags=given.get("tags") or (), source="imported"),
         "own_tags": own_tags,
@@ -155,7 +144,7 @@ TERMS = Terms(
         "schema": lambda memory: int(memory.store.setting("schema")),
         "seeded": lambda done: str(done) if done.found else "No documents found.",
         "sort": lambda record: str(record.extra["pattern"].get("kind", "")),
-        "source": lambda record: "mined" if is_mined(record) else "manual",
+        "source": lambda record: "mined" if verbs.is_mined(record) else "manual",
         "summary": lambda results: (
             f"{counted(len(results['hits']), 'memory')}, the best: {shorten(results['best'].record.title, 80)}"
             if results["best"]

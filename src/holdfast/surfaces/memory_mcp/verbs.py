@@ -10,10 +10,11 @@ from holdfast.engine.views.links import Arrow
 from holdfast.model.errors import NotFound
 from holdfast.model.ids import days_between
 from holdfast.model.query import Query, Recalled
-from holdfast.model.record import Draft, Record
+from holdfast.model.record import GLOBAL, Draft, Record
 from holdfast.model.session import Session
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.policy.admission.refusals import Remedies
+from holdfast.policy.ranking.hot_set import uses_of
 from holdfast.policy.ranking.salience import importance
 from holdfast.surfaces.memory_mcp.memory_types import (
     EPISODIC,
@@ -143,6 +144,8 @@ def stats(memory: Memory) -> Plain:
     for kind, count in counts.kinds.items():
         by_type[type_of_kind(kind)] += count
     mined = counts.sources.get("mined", 0)
+    if counts.sources.get("imported"):
+        mined = sum(is_mined(entry.record) for entry in browse(memory, Query(text="", limit=counts.total)).entries)
     sources = {"manual": counts.total - mined, "mined": mined}
     return {
         "total_memories": counts.total,
@@ -152,17 +155,34 @@ def stats(memory: Memory) -> Plain:
     }
 
 
+def accesses(vitals: Vitals) -> int:
+    """Return how often a memory was read or used, here or where it was imported from."""
+    counts = vitals.record.extra.get("counts") if vitals.record.source == "imported" else None
+    there = counts.get("access_count", 0) if isinstance(counts, dict) else 0
+    return max(there, vitals.usage.surfaced + uses_of(vitals.usage))
+
+
+def is_mined(record: Record) -> bool:
+    """True if a memory was mined, here or where it was imported from."""
+    return "mined" in (record.source, record.extra.get("source") if record.source == "imported" else "")
+
+
+def heat(vitals: Vitals) -> float:
+    """Return how hot a memory is: how often it was read or used, and how recently it was used."""
+    return vitals.heat - vitals.uses + accesses(vitals)
+
+
 def hot_status(memory: Memory) -> Plain:
     """Return the hot cache and its statistics."""
     items, counts = hot.hot_set(memory), hot.heat_counts(memory)
-    ranked = sorted(items, key=lambda item: (item.uses, item.heat))
+    ranked = sorted(items, key=heat)
     lookups = counts["hits"] + counts["misses"]
     return {
         "items": items,
         "counts": counts,
         "pinned": sum(item.pinned for item in items),
-        "average": sum(item.heat for item in items) / len(items) if items else 0.0,
-        "accesses": sum(item.uses for item in items),
+        "average": sum(map(heat, items)) / len(items) if items else 0.0,
+        "accesses": sum(map(accesses, items)),
         "rate": 100 * counts["hits"] / lookups if lookups else 0.0,
         "most": ranked[-1].number if ranked else None,
         "least": ranked[0].number if ranked else None,
@@ -217,10 +237,11 @@ def related(
 
 
 def relation_counts(memory: Memory) -> Plain:
-    """Count the links of this project."""
-    store, project = memory.store, memory.store.project_number(memory.project)
-    counts = links.counts(store, project)
-    return {"total": sum(counts.values()), "by_relation": counts, "linked": links.linked(store, project)}
+    """Count the links of this project and of global memories."""
+    homes = set(map(memory.store.project_number, (memory.project, GLOBAL)))
+    counts = sum((Counter(links.counts(memory.store, home)) for home in homes), Counter[str]())
+    linked = sum(links.linked(memory.store, home) for home in homes)
+    return {"total": counts.total(), "by_relation": dict(counts), "linked": linked}
 
 
 def trust_steps(memory: Memory, reference: str, limit: int) -> Plain:

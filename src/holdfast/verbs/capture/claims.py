@@ -21,15 +21,7 @@ from holdfast.policy.language.noteworthy import NOVEL, Signal, marked, tier, wor
 from holdfast.policy.language.user_statements import Said, objection, stated
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import claim_of, is_comparable
-from holdfast.verbs.records.write import (
-    Written,
-    WrittenPending,
-    confirm,
-    draft_event,
-    novelty,
-    preview,
-    verdict_on,
-)
+from holdfast.verbs.records.write import Written, WrittenPending, confirm, draft_event, novelty, preview, verdict_on
 
 INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
 MOST_INSTRUCTIONS = 100_000  # bytes of a file with instructions that are compared

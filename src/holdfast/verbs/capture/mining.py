@@ -20,7 +20,7 @@ from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.records.write import Outcome, confirm, draft_event, verdict_on
 
-SHORTEST, LONGEST = 20, 100_000
+LONGEST = 100_000
 MARGIN = 20_000  # characters before that, masked together: half a secret would not be recognized
 READ = 1_000_000  # characters read from the end of a longer log: masking them takes half a second
 MOST_OUTPUTS = 10_000
@@ -76,7 +76,7 @@ def log_output(memory: Memory, text: str, session: str = "") -> int:
     body = str(masked(plain))[-READ:].strip()
     if len(body) > LONGEST:
         body = body[-LONGEST:].partition("\n")[2] or body[-LONGEST:]
-    if len(body) < SHORTEST:
+    if not body:
         return 0
     store, now = memory.store, memory.clock.now()
     oldest, most = days_before(now, memory.config.output_days), memory.config.output_characters

@@ -8,7 +8,7 @@ from holdfast.engine.raw import counters
 from holdfast.engine.search.similar import similar
 from holdfast.engine.views import labels
 from holdfast.model.anchor import check_anchors, snapshot_to_json
-from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor, Event
 from holdfast.model.fold import fold
 from holdfast.model.foreign_json import texts_in
@@ -120,15 +120,6 @@ def cancel(memory: Memory, reference: str) -> Record:
     """Reject a pending record."""
     record, why = _pending(memory, reference), {"reason": "never confirmed"}
     return memory.commit([memory.event("retired", record.id, data=why, after=record.head)])[0].record
-
-
-def drop_pending(memory: Memory, reference: str) -> bool:
-    """Reject a record if it is still pending; return whether it was."""
-    try:
-        cancel(memory, reference)
-    except (NotFound, Conflict):
-        return False
-    return True
 
 
 def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:

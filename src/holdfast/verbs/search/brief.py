@@ -10,18 +10,7 @@ from holdfast.verbs.search.recall import recall
 
 LONGEST_PLAN = 500
 HITS = {"full": 10, "compact": 8, "gate": 20}
-LESSONS = (
-    "scar",
-    "anti_pattern",
-    "win",
-    "pattern",
-    "learning",
-    "decision",
-    "fact",
-    "reference",
-    "preference",
-    "blocker",
-)
+LESSONS = tuple("scar anti_pattern win pattern learning decision fact reference preference blocker".split())
 
 
 def brief(memory: Memory, plan: str, *, form: str = "compact", budget: int = 0) -> Brief:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.engine.languages import spelled_out
 from holdfast.engine.search.lexical import Words, fit
 from holdfast.engine.search.pack import pack
+from holdfast.engine.search.question import object_of
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.views import links, records, vectors, words
 from holdfast.engine.views.queries import RankingData, ranking_data
@@ -21,17 +22,8 @@ from holdfast.model.query import Hit, Query, Recalled, Related, Search, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
 from holdfast.model.text import counted, tokens_of
+from holdfast.policy.ranking import gate
 from holdfast.policy.ranking.diversity import collapsed, is_varied, spread
-from holdfast.policy.ranking.gate import (
-    APPLIES,
-    MAY_APPLY,
-    Evidence,
-    chances,
-    current_first,
-    is_severe,
-    labelled,
-    passing,
-)
 from holdfast.policy.ranking.scar_wordings import variant_of
 from holdfast.policy.ranking.weight import WINDOW_DAYS, weigh
 from holdfast.policy.secrets.find import masked
@@ -47,7 +39,7 @@ from holdfast.verbs.sessions.left_off import left_by_branch
 if TYPE_CHECKING:
     from holdfast.engine.search.vectors import Codes, Neighbours
 
-MAYBE = 10  # candidates below the bar that are checked for critical scars
+MAYBE = 10  # candidates below the bar that are checked for severe scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
 DECISION = 1.1  # factor for decisions if the question asks what was decided
 UNMERGED = 0.7  # factor for records from a branch that is not merged here
@@ -101,7 +93,8 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     else:
         listed = _listed(memory, asked)
         found = _with_spelling(memory, asked, _recall(memory, asked)) if listed is None else listed
-        found = replace(found, hits=_checked(memory, found.hits))
+        judged = freshness(memory, [hit.record for hit in found.hits])
+        found = replace(found, hits=tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in found.hits))
     found = _with_left_off(memory, query, found)
     if not found.hits and not query.everywhere and query.project is None:
         found = replace(found, notes=(*found.notes, *notes_on_nothing(memory)))
@@ -146,12 +139,6 @@ def _with_left_off(memory: Memory, query: Query, found: Recalled) -> Recalled:
     first = replace(first, tokens=tokens_of(text))
     others = [hit for hit in found.hits if hit.record.id != record.id]
     return replace(found, hits=(first, *others[: max(0, query.limit - 1)]))
-
-
-def _checked(memory: Memory, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Add to each hit whether the code it cites is unchanged."""
-    judged = freshness(memory, [hit.record for hit in hits])
-    return tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in hits)
 
 
 def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[str]], *, least: int = 1) -> Recalled:
@@ -226,20 +213,22 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     store, query = memory.store, asked.query
     allowed = records.numbers(store, asked.chosen) if asked.chosen.narrow else None
     candidates, found = search_for(memory, asked, allowed)
-    fitting = _fitting(memory, asked, candidates)
+    fitting = _fitting(memory, asked, candidates, allowed)
     hits, looked_at, superseded = _varied(memory, asked, fitting)
     if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # one source fills the page: look further
         candidates, found = search_for(memory, asked, allowed, times=LOOKED_AT)
-        fitting = _fitting(memory, asked, candidates)
+        fitting = _fitting(memory, asked, candidates, allowed)
         hits, looked_at, superseded = _varied(memory, asked, fitting)
     past = asked.question.past
     current = [hit for hit in hits if past or hit.record.id not in superseded]
     replaced = len(hits) - len(current)
-    ordered = spread(current_first(current, past), query.limit)
-    packed, cut = pack(labelled(ordered), found.idf, limit=query.limit, budget=query.budget)
+    ordered = spread(gate.current_first(current, past), query.limit)
+    if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
+        ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
+    packed, cut = pack(gate.labelled(ordered), found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
-        gated=len(candidates) - len(fitting),
+        gated=max(0, len(candidates) - len(fitting)),
         cut=cut + len(fitting) - looked_at,
         closest=None if fitting or not candidates else _closest(memory, asked, candidates),
         related=(*_newer(memory, asked, packed), *(_related(memory, packed) if query.related else ())),
@@ -278,31 +267,39 @@ def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
         if record.id not in data.replaced
     ]
     hits = sorted(_weighed(memory, asked, known, data), key=lambda hit: hit.record.created_at, reverse=True)
-    listed = labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits])
+    listed = gate.labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits])
     packed, cut = pack(listed, {}, limit=query.limit, budget=query.budget)
     left = sum(records.counted(store, each) for each in filters) - len(entries)
     return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
 
 
-def _newest(record: Record, contradicted: Mapping[str, Sequence[str]]) -> str:
-    """Return the id of the newest record that contradicts an older one; "" if none does."""
-    return max((about for about in contradicted.get(record.id, ()) if about > record.id), default="")
+def _fitting(
+    memory: Memory, asked: _Asked, candidates: Sequence[Candidate], allowed: set[int] | None
+) -> list[Candidate]:
+    """Return the candidates that are answers, and the severe scars that may apply.
 
-
-def _fitting(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that are answers, and the critical scars that may apply."""
-    places = _passing(asked, candidates)
-    rest = set(range(len(candidates))).difference(places)
-    maybe = [place for place in sorted(rest) if candidates[place].fit >= MAY_APPLY][:MAYBE]
-    if maybe and asked.query.least is None:
-        read = records.by_numbers(memory.store, [candidates[place].number for place in maybe])
-        places += [place for place in maybe if is_severe(read[candidates[place].number])]
-    return [candidates[place] for place in places]
+    A plan's scars may also fit what it is about: “to the API” makes “add authentication” fit less.
+    """
+    query, places = asked.query, _passing(asked, candidates)
+    fitting = {candidates[place].number: candidates[place] for place in places}
+    if query.least is not None:
+        return list(fitting.values())
+    rest, grades = [one for one in candidates if one.number not in fitting], gate.SEVERE[:1]
+    if "scar" in query.kinds:
+        grades, plan = gate.SEVERE, object_of(query.text)
+        rest += search_for(memory, prepare(memory, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
+    maybe = sorted((one for one in rest if one.fit >= gate.MAY_APPLY), key=lambda one: -one.fit)[:MAYBE]
+    read = records.by_numbers(memory.store, [one.number for one in maybe]) if maybe else {}
+    for one in maybe:
+        known, record = fitting.get(one.number), read[one.number]
+        if gate.is_severe(record, grades) and not (known and gate.applies(record, known.fit)):
+            fitting[one.number] = one
+    return list(fitting.values())
 
 
 def _passing(asked: _Asked, candidates: Sequence[Candidate]) -> list[int]:
     fits, scores, likely = ([getattr(one, name) for one in candidates] for name in ("fit", "score", "chance"))
-    return passing(asked.query, asked.searched_by, fits, scores, likely)
+    return gate.passing(asked.query, asked.searched_by, fits, scores, likely)
 
 
 def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
@@ -336,13 +333,13 @@ def search_for(
 
 def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None:
     """Set the chance of each candidate, given best first."""
-    for candidate, chance in zip(candidates, chances(evidence_for(asked, candidates, found)), strict=True):
+    for candidate, chance in zip(candidates, gate.chances(evidence_for(asked, candidates, found)), strict=True):
         candidate.chance = chance
 
 
-def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> Evidence:
+def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> gate.Evidence:
     """Return what speaks for each candidate."""
-    return Evidence(
+    return gate.Evidence(
         search=asked.searched_by,
         fits=[one.fit for one in candidates],
         coverages=[one.coverage for one in candidates],
@@ -381,7 +378,7 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
     for record in (entry.record for entry in entries if _is_meant(entry.record, asked)):
         score, coverage = fit(words.indexed(record), idf, means) if means is not None else (0.0, 0.0)
         one = Candidate(number=0, words=score, coverage=coverage)
-        if one.fit >= MAY_APPLY:
+        if one.fit >= gate.MAY_APPLY:
             hits.append(Hit(record=record, score=one.score, confidence="weak", why=one.why, fit=one.fit))
     best = collapsed(_ranked(hits))[:SHOWN_HELD]
     came = provenance(memory, [hit.record for hit in best])
@@ -431,7 +428,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     _judge(asked, [one for one, _ in meant], found)
     fitting = [meant[place] for place in _passing(asked, [one for one, _ in meant])]
     data = _ranking_data(memory, asked, [record for _, record in fitting])
-    hits = labelled(_weighed(memory, asked, fitting, data))
+    hits = gate.labelled(_weighed(memory, asked, fitting, data))
     packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
@@ -485,7 +482,9 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
                 came=came.get(record.id, ""),
                 branch=branch,
                 hot=hot,
-                contradicted_by=_newest(record, data.contradicted),
+                contradicted_by=max(
+                    (id_ for id_ in data.contradicted.get(record.id, ()) if id_ > record.id), default=""
+                ),
             )
         )
     return _ranked(hits)
@@ -522,9 +521,9 @@ def _notes(*notes: str) -> tuple[str, ...]:
 
 
 def needs_answer(hit: Hit) -> bool:
-    """True if a hit is a scar that fits well enough to need a scar answer, or is critical; starters never need one."""
+    """True if a hit is a scar that fits well enough to need a scar answer; starters never need one."""
     record = hit.record
-    return record.kind == "scar" and record.source != "starter" and (hit.fit >= APPLIES or is_severe(record))
+    return record.source != "starter" and gate.applies(record, hit.fit)
 
 
 def _surface(memory: Memory, query: Query, found: Recalled) -> str:

@@ -454,8 +454,7 @@ SORTS: Mapping[str, Sort] = {
         ),
     ),
     "pending": Sort(
-        *("Needs approval", "It is used once you approve it.", _listed(_pending), (APPROVE, REJECT, EDIT)),
-        bulk=True,
+        *("Needs approval", "It is used once you approve it.", _listed(_pending), (APPROVE, REJECT, EDIT)), bulk=True
     ),
     "quarantined": Sort(
         *("From others", "From an author you have not accepted yet; not used until you do."),

@@ -102,8 +102,12 @@ def gitmem_init_command(
 ) -> None:
     """Set up this project: server, hooks, permissions, instructions and .gitignore."""
     from holdfast.compose.settings import name_project
+    from holdfast.hosts.cli.setup import look_around
+    from holdfast.hosts.setup.clients import installed
     from holdfast.hosts.setup.machine import project_root
 
+    if not clients and not installed(look_around().machine):  # its own init writes the files of this client
+        clients = ("claude-code",)
     if project and not dry_run:
         folder = project_root(Path.cwd())
         click.echo(f"{folder} is the project {project} from now on ({name_project(folder, project)}).")
@@ -159,5 +163,5 @@ def _test_secret(words: tuple[str, ...]) -> None:
 
 
 capture_command = passing(lambda words: run(*captured(words)))
-secrets_allowlist_command = passing(lambda _words: click.echo(ALLOWLIST))
+secrets_allowlist_command = passing(lambda words: click.echo(ALLOWLIST))  # noqa: ARG005  click passes words by name
 test_secret_command = passing(_test_secret)

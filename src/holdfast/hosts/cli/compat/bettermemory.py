@@ -49,15 +49,9 @@ def init_command(
     here = look_around()
     entry = Member(path=("mcpServers", NAME), value=stdio(replace(here.made, surfaces=(NAME,))))
     files = {one.name: str(file) for one in CLIENTS if (file := file_of(one.server, "user", here.machine))}
-    lines = [
-        snippet([entry]),
-        *(
-            f"[{'✓' if Path(path).exists() else ' '}] {name}: {path}"
-            for name, path in files.items()
-            if client in (None, name)
-        ),
-        *([instructions((NAME,))] if with_addendum else []),
-    ]
+    there = {name: "✓" if Path(path).exists() else " " for name, path in files.items() if client in (None, name)}
+    lines = [snippet([entry]), *(f"[{sign}] {name}: {files[name]}" for name, sign in there.items())]
+    lines += [instructions((NAME,))] if with_addendum else []
     value = {"snippet": {"mcpServers": {NAME: dict(entry.value)}}, "clients": files}
     return value, lambda: click.echo("\n".join(lines))
 
@@ -130,7 +124,7 @@ def prune_command(memory: Memory, *, days: float, dry_run: bool = False) -> Resu
 def origin_command(
     memory: Memory, *, repo: str | None = None, routes: tuple[str, ...] = (), dry_run: bool = False
 ) -> None:
-    """Move memories without a repository to one: by scope, else all of them with --repo."""
+    """Move memories without a repository to one: by scope, else all of them with --repo; without either nothing."""
 
     def remote(url: str) -> str:
         if project := project_of_remote(url):
@@ -140,11 +134,8 @@ def origin_command(
     if wrong := [route for route in routes if "=" not in route]:
         raise Invalid(f"{wrong[0]!r} is not SCOPE=URL.")
     split = [route.partition("=") for route in routes]
-    pairs = [(check_scopes((scope,))[0], remote(url)) for scope, _, url in split] + (
-        [("", remote(repo))] if repo else []
-    )
-    if not pairs and memory.checkout.in_git():
-        pairs = [("", memory.project)]
+    pairs = [(check_scopes((scope,))[0], remote(url)) for scope, _, url in split]
+    pairs += [("", remote(repo))] if repo else []
     for scope, project in pairs:
         try:
             count = len(move(memory, "", project, scope=scope, dry_run=dry_run).records)
@@ -153,4 +144,4 @@ def origin_command(
         verb, of = "Would move" if dry_run else "Moved", f" of {scope}" if scope else ""
         click.echo(f"{verb} {counted(count, 'memory')}{of} to {project}.")
     if not pairs:
-        click.echo("Nothing to do outside a repository: name one with --repo or --scope-repo.")
+        click.echo("Nothing was moved: global memories come from many projects. Name one with --repo or --scope-repo.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Result, command, opened
 from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import page
 from holdfast.hosts.cli.values import LONGEST_STDIN
@@ -33,12 +33,21 @@ def bootstrap_command(
     tags: tuple[str, ...] = (),
     promote: bool = True,
     quiet: bool = False,
-) -> None:
+) -> Result:
     """Import the documents of a project."""
     if not Path(root).is_dir():
         raise Invalid(f"There is no folder {root}.")
     os.chdir(root)  # the documents of a project belong to that project
-    run("ingest", "bootstrap", "-t", memory_type, file=files, tag=tags, quiet=quiet, promote=promote)
+    asked = {
+        "root_path": ".",
+        "file_patterns": files,
+        "memory_type": memory_type,
+        "tags": tags,
+        "promote_to_hot": promote,
+    }
+    with opened() as memory:
+        done = ROWS["bootstrap_project"].run(memory, asked, TERMS)
+    return done, "" if quiet else done["message"]
 
 
 @command(json=False)
@@ -48,7 +57,7 @@ def log_output_command(memory: Memory, *, content: str | None = None, file: Path
         with open_regular(file) if file else sys.stdin.buffer as source:
             content = source.read(LONGEST_STDIN).decode(errors="replace")
     kept = log_output(memory, content, "")
-    text = f"Logged {kept:,} characters." if kept else "Too short to be worth mining; nothing was logged."
+    text = f"Logged {kept:,} characters." if kept else "The text is empty; nothing was logged."
     return {"success": bool(kept), "characters": kept}, text
 
 
