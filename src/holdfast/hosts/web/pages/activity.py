@@ -230,7 +230,8 @@ def _session(ask: Ask) -> dict[str, Any]:
     session = find_session(ask.memory, ask.parts["id"])
     left = contents_of(ask.memory, session.id)
     activity = older(ask.memory, Wanted(session=session.id), limit=MOST_LOOKED_AT // 2)
-    items = sorted(activity.items[::-1], key=lambda item: (item.at, item.verb != "started"))  # at once: as written
+    items = sorted(activity.items, key=lambda item: (item.at, item.verb != "started"), reverse=True)
+    items.reverse()  # what happened at once stays in the order it was written
     given: dict[tuple[str, tuple[str, ...]], list[Delivery]] = {}
     for one in deliveries_in(ask.memory, session.id):
         given.setdefault((one.at, one.ids), []).append(one)
