@@ -58,17 +58,11 @@ def _items(ask: Ask) -> dict[str, Any]:
 def _rows(ask: Ask) -> list[render.Row]:
     """Return a row for each item that waits for one reason, or for all urgent ones."""
     show = _show(ask)
+    sorts = [show] if show else [name for name, sort in SORTS.items() if sort.urgent]
+    items = [item for sort in sorts for item in waiting(ask.memory, sort, limit=render.MOST_ROWS).items]
+    rows = render.table(items, "why id=record.id kind=record.kind title=record.title")
     return [
-        {
-            "reason": SORTS[item.sort].title,
-            "why": item.why,
-            "id": item.record.id,
-            "kind": item.record.kind,
-            "title": item.record.title,
-            "others": tuple(other.id for other in item.others),
-        }
-        for sort in ([show] if show else [name for name, sort in SORTS.items() if sort.urgent])
-        for item in waiting(ask.memory, sort, limit=render.MOST_ROWS).items
+        {"reason": SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in zip(items, rows, strict=True)
     ]
 
 
