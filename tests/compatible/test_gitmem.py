@@ -451,9 +451,11 @@ def test_init_flags(place: Place) -> None:
 def test_reminders(place: Place) -> None:
     (place.home / ".claude").mkdir()
     place.run("init --surface gitmem --client claude-code --yes")
-    place.tools("gitmem").text("session_start")
-    place.hook("SessionStart", source="startup")
-    place.work()
+    ask = place.tools("gitmem")
+    ask.text("create_learning", **OAUTH)
+    place.run("init --surface gitmem --client claude-code --yes")
+    assert str(OAUTH["title"]) in place.hook("SessionStart", source="startup")  # the first one after init
+    ask.text("session_start")
     push = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
     assert "recall" in place.hook("PreToolUse", **push)
     assert place.hook("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}) == ""

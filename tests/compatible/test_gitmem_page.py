@@ -34,6 +34,7 @@ def test_a_session_has_its_own_folder(ask: Tools) -> None:
     first = ask.text("session_start", issue_description="The gateway listens on the wrong port", issue_title="Bug 7")
     second = ask.text("session_start", force=True, issue_title="Bug 8", issue_labels=["times", "UTC"])
     assert payload_of(first) != payload_of(second)
+    assert payload_of(second).parent.is_dir()
     assert ("Ports" in first, "Zones" in second) == (True, True)
 
 
@@ -47,7 +48,6 @@ def test_a_payload_is_read_once(ask: Tools, place: Place) -> None:
     assert any("what_broke" in error or "reflection" in error for error in refused["errors"]), refused
     assert left.exists()
     payload = payload_of(ask.text("session_start"))
-    payload.parent.mkdir(parents=True, exist_ok=True)
     payload.write_text(json.dumps({"closing_reflection": ANSWERS, "open_threads": ["A new thread"]}))
     closed = ask.text("session_close", close_type="standard")
     assert ("A new thread" in closed, "An old thread" in closed, payload.exists()) == (True, False, False)
