@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -76,21 +76,37 @@ def command_line() -> list[str]:
     root = click.Context(cli, info_name="holdfast")
     codes = EXIT_CODES.removeprefix("\b\n").splitlines()
     lines = ["# Command line", "", "`holdfast COMMAND --help` prints the same, with the meaning of every option.", ""]
-    lines += ["## For every command", "", *(f"- `{name}`: {meaning}" for name, meaning in _options(cli, root))]
+    lines += [
+        "## For every command",
+        "",
+        *(f"- `{name}`: {_prosaic(meaning)}" for name, meaning in _options(cli, root)),
+    ]
     lines += ['- `--json`, after the command: Print one JSON value; for errors `{"error", "message", "hint"}`.', ""]
     lines += ["## Exit codes", ""]
     lines += [f"- {code}: {meaning}" for code, meaning in (line.split(maxsplit=1) for line in codes[1:])]
     for heading, entries in {**HEADINGS, "For programs": HIDDEN}.items():
         lines += ["", f"## {heading}"]
-        for name in entries:
-            command = cli.get_command(root, name)
-            assert command is not None
-            lines += _command(command, name, root, is_everyday=heading == "Everyday")
+        for path, command, context in _commands(entries, cli, root):
+            lines += _command(command, path, context, is_everyday=heading == "Everyday" and " " not in path)
     return lines
 
 
+def _commands(
+    names: Iterable[str], group: click.Group, parent: click.Context, prefix: str = ""
+) -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Yield each command of a group, and of its groups, with its path."""
+    for name in names:
+        command = group.get_command(parent, name)
+        assert command is not None
+        context = click.Context(command, info_name=name, parent=parent)
+        yield f"{prefix}{name}", command, context
+        if isinstance(command, click.Group):
+            yield from _commands(command.list_commands(context), command, context, f"{prefix}{name} ")
+
+
 def manual() -> str:
-    """Write the page of `man holdfast`, which the wheel installs."""
+    """Write the page of `man holdfast`, which the wheel installs: every command with its options."""
+    root = click.Context(cli, info_name="holdfast")
     lines = ['.TH HOLDFAST 1 "" "Holdfast" "User Commands"', ".SH NAME", "holdfast \\- memory for AI coding agents"]
     lines += [
         ".SH SYNOPSIS",
@@ -103,8 +119,18 @@ def manual() -> str:
     ]
     for heading, entries in HEADINGS.items():
         lines += [f".SH {heading.upper()}"]
-        for entry in (inner for outer in entries.values() for inner in (outer, *outer.commands.values())):
-            lines += [".TP", f".B {_roff(f'holdfast {entry.path}')}", _roff(entry.line)]
+        for path, command, context in _commands(entries, cli, root):
+            pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
+            lines += [
+                ".TP",
+                f".B {_roff(' '.join(['holdfast', path, *pieces]))}",
+                _roff(command.get_short_help_str(200)),
+            ]
+            lines += [
+                ".RS",
+                *(f".IP {_roff(json.dumps(name))}\n{_roff(text)}" for name, text in _options(command, context)),
+                ".RE",
+            ]
     codes = [line.split(maxsplit=1) for line in EXIT_CODES.splitlines()[2:]]
     lines += [".SH EXIT STATUS", *(part for code, meaning in codes for part in (".TP", f".B {code}", _roff(meaning)))]
     lines += [".SH ENVIRONMENT", ".TP", ".B HOLDFAST_HOME", "Folder of the store."]
@@ -117,23 +143,17 @@ def _roff(text: str) -> str:
     return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"))
 
 
-def _command(command: click.Command, path: str, parent: click.Context, *, is_everyday: bool) -> Iterator[str]:
+def _command(command: click.Command, path: str, context: click.Context, *, is_everyday: bool) -> Iterator[str]:
     """Describe a command: an everyday one with the meaning of its options, another with their names."""
-    context = click.Context(command, info_name=path.rpartition(" ")[2], parent=parent)
-    pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
+    pieces = [piece for piece in command.collect_usage_pieces(context) if piece not in _OBVIOUS]
     prose, options = list(_prose(command.help or "")), list(_options(command, context))
     yield from ("", f"{'####' if ' ' in path else '###'} {' '.join([path, *pieces])}".replace("<", "&lt;"), "")
     yield from prose if is_everyday else prose[:2]
     yield from _prose(command.epilog or "")
     if is_everyday:
-        yield from (f"- `{name}`: {meaning}" for name, meaning in options)
+        yield from (f"- `{name}`: {_prosaic(meaning)}" for name, meaning in options)
     elif options:
         yield f"Options: {', '.join(f'`{name}`' for name, _ in options)}."
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            inner = command.get_command(context, name)
-            assert inner is not None
-            yield from _command(inner, f"{path} {name}", context, is_everyday=False)
 
 
 def _prose(text: str) -> Iterator[str]:
@@ -148,6 +168,7 @@ def _prose(text: str) -> Iterator[str]:
 
 _CHOICES = re.compile(r" \[([^\]]+\|[^\]]+)\]")
 _RANGE = re.compile(r"(?:INTEGER|FLOAT) RANGE|INTEGER")
+_OBVIOUS = ("[OPTIONS]", "COMMAND [ARGS]...", "[COMMAND] [ARGS]...")
 _EVERYWHERE = ("-h, --help", "--help", "--version", "--json")  # every command has them
 
 
@@ -157,7 +178,7 @@ def _options(command: click.Command, context: click.Context) -> Iterator[tuple[s
     for name, meaning in (one for one in found if one and not one[0].startswith(_EVERYWHERE)):
         choices = _CHOICES.search(name)
         among = f" One of {', '.join(choices[1].split('|'))}." if choices else ""
-        yield _RANGE.sub("N", _CHOICES.sub("", name)), _prosaic(" ".join((meaning + among).split()))
+        yield _RANGE.sub("N", _CHOICES.sub("", name)), " ".join((meaning + among).split())
 
 
 def clients() -> list[str]:
@@ -262,12 +283,10 @@ def _type(schema: Json) -> str:
     kind = " or ".join(kind) if isinstance(kind, list) else str(kind)
     if kind == "array":
         return f"list of {_type(schema['items'])}" if schema.get("items") else "list"
-    bounds = [f"{word} {schema[key]:,}" for word, key in _BOUNDS if key in schema]
-    more = f" ({', '.join(bounds)})" if bounds else ""
-    return f"{kind}{more}" + (f", default `{schema['default']}`" if schema.get("default") not in (None, "") else "")
-
-
-_BOUNDS = (("from", "minimum"), ("to", "maximum"), ("at most", "maxLength"))
+    most = f", at most {schema['maximum']:,}" if "maximum" in schema else ""
+    return f"{kind}{most}" + (
+        f", default `{schema['default']}`" if schema.get("default") not in (None, "", False) else ""
+    )
 
 
 def _default(value: Any) -> str:

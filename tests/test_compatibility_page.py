@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from holdfast.model.config import Config
+from tests.compatible.table import promises
 from tests.rows import each
 
 ROOT = Path(__file__).parent.parent
@@ -77,6 +78,17 @@ def test_every_row_and_paragraph_has_tests(section: str) -> None:
 def test_the_tests_exist(section: str) -> None:
     pairs = [test.split("::") for tests in SHOWN[section].values() for test in tests]
     assert [name for file, name in pairs if name not in sources(file)] == []
+
+
+def test_every_promise_of_the_documents_is_tried_or_differs_for_a_reason() -> None:
+    for (module, section), stated in promises().items():
+        pages = [f"compatible/test_{module}", f"compatible/test_{module}_page"]
+        for promise, names_ in stated.items():
+            for name in names_:
+                file, _, test = name.rpartition("::")
+                files = [file if "/" in file else f"compatible/test_{file}"] if file else pages
+                known = SHOWN[section] if name.startswith("~") else {one for each_ in files for one in sources(each_)}
+                assert name.removeprefix("~") in known or test in known, (section, promise, name)
 
 
 @each("section", TOOLS)

@@ -1,9 +1,25 @@
 """A pytest plugin that prints, for each system, every promise of its document, the script that tries it and the result."""
 
+from collections import Counter, defaultdict
+from pathlib import Path
+
 import pytest
 
 ORDER = ("all", "gitmem", "memory_mcp", "git_notes", "claude_mem", "bettermemory")
 _rows: dict[str, dict[tuple[str, str], str]] = {}
+
+
+def promises() -> dict[tuple[str, str], dict[str, list[str]]]:
+    """Return the promises of each document (its module here, its heading on the page) and the names of what tries each."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for line in Path(__file__).with_name("promises.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            module, _, heading = line[1:].partition("] ")
+            rows = found.setdefault((module, heading), {})
+        elif " | " in line:
+            promise, _, names = line.rpartition(" | ")
+            rows[promise] = [names] if names.startswith("~") else names.split()
+    return found
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,3 +54,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         write("| promise | script | result |\n| --- | --- | --- |")
         for (promise, script), result in sorted(rows.items()):
             write(f"| {promise} | {script} | {result} |")
+    ran = defaultdict[str, set[str]](set)
+    for system, rows in _rows.items():
+        for (_, script), result in rows.items():
+            ran[f"{system}::{script.partition('[')[0]}"].add(result)
+    for (module, heading), stated in promises().items():
+        counts = Counter[str]()
+        for names in stated.values():
+            here = [
+                ran.get(name if "::" in name else f"{module}::{name}", {"not run"}) for name in names if "/" not in name
+            ]
+            worst = "differ for a reason on the page" if names[0].startswith("~") else "work"
+            if worst == "work" and any(result != {"kept"} for result in here):
+                worst = "broken" if any(result - {"kept", "not run"} for result in here) else "not run"
+            counts[worst] += 1
+        write(
+            f"{heading}: {counts.total()} promises: " + ", ".join(f"{count} {what}" for what, count in counts.items())
+        )

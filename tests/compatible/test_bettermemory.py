@@ -32,7 +32,8 @@ def test_init_writes_no_hooks_and_removes_earlier_ones(place: Place) -> None:
     place.run("init --client claude-code --yes")
     settings = place.home / ".claude" / "settings.json"
     assert json.loads(settings.read_text())["hooks"]
-    place.run("init --surface bettermemory --client claude-code --yes")
+    said = place.run("init --surface bettermemory --client claude-code --yes").stdout
+    assert "begin" not in said  # nothing is injected
     assert "hooks" not in json.loads(settings.read_text())
     assert "bettermemory" in (place.home / ".claude.json").read_text()
     assert place.hook("UserPromptSubmit", prompt="what's the difference between find and fd?") == ""
@@ -141,13 +142,9 @@ def test_drift(ask: Tools, place: Place, monkeypatch: pytest.MonkeyPatch) -> Non
     git(place.folder, "add", "."), git(place.folder, "commit", "-qm", "first")
     kept = ask("memory_write", content="The retry policy lives in `retry.py`.", scopes=["projects:foo"])
     head = git(place.folder, "rev-parse", "HEAD").strip()
-    ask(
-        "memory_verify",
-        id=kept["id"],
-        verified_paths=["retry.py"],
-        verified_commits=[head],
-        verified_versions=["1.2.0"],
-    )
+    assert ask("memory_search", query="where does the retry policy live")[0]["path_drift_checked"] == 1
+    checked = {"verified_paths": ["retry.py"], "verified_commits": [head], "verified_versions": ["1.2.0"]}
+    ask("memory_verify", id=kept["id"], **checked)
     for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):  # later than the check, which is of this second
         monkeypatch.setenv(name, "2035-01-01T00:00:00Z")
     git(place.folder, "rm", "-q", "retry.py"), git(place.folder, "commit", "-qm", "gone")
@@ -450,7 +447,15 @@ def test_the_original_reads_what_it_wrote(place: Place, tmp_path: Path) -> None:
     gone = there("memory_write", content="Deploys go out on Tuesdays.", scopes=["infrastructure"])
     there("memory_remove", id=gone["id"], reason="They go out daily.")
     shown = {one["id"]: there("memory_show", id=one["id"]) for one in (kept, checked)}
-    place.run(f"store import --from bettermemory {tmp_path / 'before'}")
+    [removed] = there("memory_list_tombstones")
+    newer = next((tmp_path / "before").glob("*zero.md")).read_text().replace("schema_version: 1", "schema_version: 2")
+    (tmp_path / "before" / "newer.md").write_text(newer)
+    assert (
+        "newer bettermemory" in place.run(f"store import --from bettermemory {tmp_path / 'before'}", code=None).stdout
+    )
+    here = place.tools("bettermemory")
+    assert here("memory_list_tombstones")[0]["removed_session"] == removed["removed_session"]
+    assert here("memory_show", id=kept["id"])["origin"]["cwd"] == shown[kept["id"]]["origin"]["cwd"]
     place.run(f"store export --as bettermemory {tmp_path / 'after'}")
     back = _original(place, tmp_path / "after")
     rows = {row["body"]: row for row in back("memory_list", with_bodies=True, auto_scope=False)}

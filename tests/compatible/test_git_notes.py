@@ -218,7 +218,7 @@ LINES = {
     "sync verify": "✓ views",
     "sync repair": "of 1 memory",
     "validate --verbose": "✓ views",
-    "health --timing": "1 memory meant for reuse",
+    "health --timing": ": 1 memory.",
     "metrics": "1 write",
     "metrics --format json": "{",
     "traces --limit 5": "Use PostgreSQL",
@@ -289,23 +289,8 @@ CAPTURED = [
     ("learnings", "Hooks run at the end of a session", "The transcript is read once.", ["hooks", "capture"]),
     ("patterns", "Rehearse migrations", "On a copy.", []),
 ]
-CAPTURE = """
-import json, sys
-from git_notes_memory.capture import CaptureService
-from git_notes_memory.git_ops import GitOps
-service = CaptureService(git_ops=GitOps("."))
-for namespace, summary, content, tags in json.loads(sys.stdin.read()):
-    assert service.capture(namespace, summary, content, spec="auth", tags=tags).success
-"""
-COLLECT = """
-import json
-import subprocess
-from pathlib import Path
-from git_notes_memory.sync import SyncService
-names = ("namespace", "commit_sha", "summary", "body", "spec", "tags", "status")
-rows = [{name: getattr(note, name) for name in names} for note in SyncService(Path(".")).collect_notes()]
-print(json.dumps(sorted(rows, key=lambda row: row["namespace"])))
-"""
+CAPTURE = Path(__file__).with_name("git_notes_capture.txt").read_text()
+COLLECT = Path(__file__).with_name("git_notes_collect.txt").read_text()
 
 
 @promise(

@@ -86,7 +86,9 @@ def test_the_first_session(ask: Tools) -> None:
     assert "Chose JWT over session cookies" in opened
 
 
-@promise("recall examples of the documents: authentication finds the JWT and bcrypt scars, deployment the deploy scars")
+@promise(
+    "recall examples of the documents: authentication finds the JWT and bcrypt scars, whole and to be answered, deployment the deploy scars"
+)
 def test_the_documented_recalls(place: Place) -> None:
     place.environment["HOLDFAST_EMBEDDER"] = "local"
     ask = place.tools("gitmem")
@@ -109,6 +111,9 @@ def test_the_documented_recalls(place: Place) -> None:
     auth = ask.text("recall", plan="add authentication to the API")
     assert [text in auth for text in ("JWT token expiry", "bcrypt", "2 scars to review", *against)] == [True] * 5
     assert ask.text("recall", plan="rename a CSS class").startswith("No memory fits")
+    ask.text("session_start", force=True)
+    assert ask.text("recall", plan="add authentication to the API") == auth  # the same in every session
+    assert "bcrypt" in ask.text("prepare_context", plan="review authentication middleware", format="compact")
     deploy = ask.text("recall", plan="deploy to production")
     assert ("Done != Deployed" in deploy, "Database migrations" in deploy) == (True, True)
 
@@ -446,9 +451,11 @@ def test_init_flags(place: Place) -> None:
 def test_reminders(place: Place) -> None:
     (place.home / ".claude").mkdir()
     place.run("init --surface gitmem --client claude-code --yes")
-    place.tools("gitmem").text("session_start")
-    place.hook("SessionStart", source="startup")
-    place.work()
+    ask = place.tools("gitmem")
+    ask.text("create_learning", **OAUTH)
+    place.run("init --surface gitmem --client claude-code --yes")
+    assert str(OAUTH["title"]) in place.hook("SessionStart", source="startup")  # the first one after init
+    ask.text("session_start")
     push = {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
     assert "recall" in place.hook("PreToolUse", **push)
     assert place.hook("PreToolUse", tool_name="Bash", tool_input={"command": "ls"}) == ""

@@ -345,20 +345,7 @@ def test_status_lists_the_hot_cache(ask: Tools, place: Place) -> None:
 def test_import_keeps_everything(place: Place, tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     with sqlite3.connect(file) as db:
-        db.execute(
-            "create table memories (id integer primary key, content text, memory_type text, source text, is_hot int, is_pinned int, "
-            "access_count int, trust_score real, created_at text)"
-        )
-        db.execute("create table memory_tags (memory_id int, tag text)")
-        db.execute(
-            "insert into memories values (7, 'The API is versioned by path.', 'pattern', 'mined', 1, 1, 13, 0.95, '2026-01-02 10:00:00')"
-        )
-        db.execute("insert into memory_tags values (7, 'api')")
-        db.execute(
-            "insert into memories values (8, 'Jobs run at night.', 'project', 'manual', 0, 0, 2, 1, '2026-01-01')"
-        )
-        db.execute("create table memory_relationships (from_memory_id int, to_memory_id int, relation_type text)")
-        db.execute("insert into memory_relationships values (7, 8, 'relates_to')")
+        db.executescript(Path(__file__).with_name("memory_mcp.sql").read_text())
     place.run(f"store import --from memory-mcp {file}")
     ask = place.tools("memory-mcp")
     memory, _ = ask("list_memories")

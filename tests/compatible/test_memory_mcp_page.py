@@ -14,20 +14,6 @@ promise = pytest.mark.promise
 MINE = "This project uses PostgreSQL with pgvector"
 
 
-def old_database(file: Path, *, hot: bool = True) -> None:
-    """Write a database of Memory MCP with one memory that was hot a year ago."""
-    with sqlite3.connect(file) as db:
-        db.execute(
-            "create table memories (id integer primary key, content text, memory_type text, source text, is_hot int, "
-            "is_pinned int, access_count int, trust_score real, created_at text, last_accessed_at text)"
-        )
-        db.execute(
-            "insert into memories values (7, 'The API is versioned by path.', 'pattern', 'manual', ?, 0, 13, 0.95, "
-            "'2025-01-02 10:00:00', '2025-01-02 10:00:00')",
-            (hot,),
-        )
-
-
 @promise("remember: a duplicate gets the new tags, its text stays; similarity alone makes no link")
 def test_a_duplicate_gets_tags(ask: Tools, place: Place) -> None:
     first = ask("remember", content=MINE, tags=["database"])["memory_id"]
@@ -228,7 +214,8 @@ def test_counters(ask: Tools) -> None:
     [({}, 1), ({"MEMORY_MCP_AUTO_DEMOTE": "false"}, 0), ({"MEMORY_MCP_DEMOTION_DAYS": "9999"}, 0)],
 )
 def test_demotion(place: Place, tmp_path: Path, variables: dict[str, str], demoted: int) -> None:
-    old_database(tmp_path / "memory.db")
+    with sqlite3.connect(tmp_path / "memory.db") as db:  # a memory that was hot a year ago
+        db.executescript(Path(__file__).with_name("memory_mcp_old.sql").read_text())
     place.run(f"store import --from memory-mcp {tmp_path / 'memory.db'}")
     place.environment |= variables
     ask = place.tools("memory-mcp")

@@ -130,7 +130,7 @@ def test_a_fresh_clone_finds_a_broken_memory_without_set_up(team: Team) -> None:
     assert done.returncode == 1, done.stderr
     said = " ".join(done.stdout.split())
     assert "The limit is five. pay.py::LIMIT=5 changed (it is 7 now" in said
-    assert said.endswith("1 memory of the team was true at origin/main and no longer (2 team memories checked).")
+    assert said.endswith("The changes since origin/main make 1 team memory untrue (2 team memories checked).")
     assert git(place, "status", "--porcelain") == ""
     assert not list(place.parent.rglob("holdfast.db"))
 
@@ -157,14 +157,14 @@ def test_the_base_is_what_the_ci_system_names(team: Team) -> None:
         ("CI_MERGE_REQUEST_DIFF_BASE_SHA", base),
     ):
         done = run(place, "check", **{name: value})
-        assert (done.returncode, f"true at {value}" in done.flat) == (1, True)
+        assert (done.returncode, f"since {value} make" in done.flat) == (1, True)
 
 
 def test_a_change_that_breaks_nothing_passes(team: Team) -> None:
     done = run(team.branch("other", f"{CODE}\n# a comment\n"), "check")
     assert (done.returncode, done.flat) == (
         0,
-        "No team memory is made untrue by the changes since main (2 team memories checked).",
+        "The changes since main make no team memory untrue (2 team memories checked).",
     )
 
 
@@ -321,7 +321,9 @@ def test_reports_of_a_change_that_breaks_nothing_are_complete(team: Team) -> Non
     check_sarif(sarif)
     assert json.loads(sarif)["runs"][0]["results"] == []
     assert ET.fromstring(run(place, "check", "--format", "junit").stdout).get("tests") == "2"
-    assert run(place, "check", "--format", "github").stdout.startswith("No team memory")
+    assert run(place, "check", "--format", "github").stdout.startswith(
+        "The changes since main make no team memory untrue"
+    )
 
 
 def test_a_title_cannot_forge_a_workflow_command(team: Team) -> None:

@@ -50,7 +50,7 @@ def test_near_duplicates_are_shown_merged_and_split(run: Run) -> None:
 
 def test_output_is_logged_mined_and_decided_on(run: Run) -> None:
     other = "We chose FastAPI over Flask because of the type checks."
-    assert "Too short" in run("ingest", "mine", "log", "hm").stdout
+    assert "Nothing to store" in run("ingest", "mine", "log", " ").stdout
     logged = run("ingest", "mine", "log", "-", "--session", "s1", stdin=f"{PLAIN}\n\n{other}\n")
     assert logged.stdout == f"Stored {len(PLAIN) + 2 + len(other)} characters.\n"
     assert "1 not mined yet, last mined never" in run("ingest", "mine", "status").stdout

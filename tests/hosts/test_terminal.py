@@ -60,6 +60,18 @@ def test_an_empty_list_distinguishes_no_memories_from_no_match(run: Run) -> None
     assert "Nothing matches." in run("recall", "staging", "--kind", "scar").stdout
 
 
+def test_a_list_has_knowledge_and_counts_what_is_noted_about_sessions(run: Run) -> None:
+    for kind in ("observation", "fact", "summary"):
+        run("remember", "--kind", kind, f"The parser is a {kind}.")
+    lines = run("list").stdout.splitlines()
+    hint = "Not listed: 2 notes about sessions. `holdfast list --logs` lists them too."
+    assert ("a fact." in lines[0], lines[1:]) == (True, [hint])
+    assert [len(run(*words).stdout.splitlines()) for words in (("list", "--logs"), ("list", "--kind", "summary"))] == [
+        3,
+        1,
+    ]
+
+
 def test_errors_name_a_memory_as_lists_do(run: Run) -> None:
     one = kept(run, "The staging database is reset every night.")
     run("forget", one, "--reason", "it moved")

@@ -267,6 +267,8 @@ def test_a_new_id_is_short_in_lists() -> None:
     letters = int("01011" * 16, 2)  # eighty bits that spell BBBBBBBBBBBBBBBB
     made = Clock(lambda: 1_700_000_000.0, lambda _: letters).tick()
     assert (made[-8:-1], made[-1].isdigit(), len(short(made))) == ("BBBBBBB", True, 8)
+    theirs = "7736211e-1111-4222-8333-e3dd0bcb38d0", "0199a213-81c0-7800-8aa0-e3dd0bcb38d0"
+    assert [*map(short, theirs), short("run-7")] == ["7736211e", "0199a213-81c0", "run-7"]
 
 
 def test_a_pattern_is_compiled_at_its_first_use() -> None:

@@ -52,10 +52,7 @@ def viewer_of(seen: Memory, folder: Path) -> Iterator[Site]:
         return load_settings(flags={"home": str(folder / "store"), "project": seen.project, "embedder": "none"})
 
     app = make_app(seen, reload, keys=keys, port=PORT)
-    with (
-        TestClient(app, base_url=ORIGIN) as browser,
-        TestClient(app, base_url=ORIGIN) as stranger,
-    ):
+    with TestClient(app, base_url=ORIGIN) as browser, TestClient(app, base_url=ORIGIN) as stranger:
         browser.get(f"/?key={keys.link}")
         yield Site(memory=agent, keys=keys, browser=browser, stranger=stranger)
     seen.close()

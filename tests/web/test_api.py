@@ -30,12 +30,7 @@ from tests.rows import each, sampled
 from tests.web.conftest import Site
 from tests.web.running import Viewer
 
-CHECKS = (
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-)
+CHECKS = (not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)
 
 
 def ask(site: Site, path: str, status: int = 200) -> Any:

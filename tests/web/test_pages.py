@@ -262,6 +262,7 @@ def test_an_action_nobody_knows_and_a_state_that_does_not_allow_one_are_said(sit
     site.post(f"/r/{record.id}/share", 400, visibility="everybody")
     site.post("/r/01ARZ3NDEKTSV4RRFFQ69G5FAV/verify", 404)
     assert "There is no memory" in site.get("/r/01ARZ3NDEKTSV4RRFFQ69G5FAV", 404)
+    assert "is not an id" in site.get("/r/zzz", 404)
 
 
 def test_a_session_is_told_from_its_first_question_to_its_end(site: Site) -> None:
@@ -315,6 +316,7 @@ def test_contradictions_stand_side_by_side_and_are_resolved(site: Site, time: Ti
     said = site.get("/review")
     assert "port 8080" in said
     assert "port 9090" in said
+    assert 'class="primary"' not in said  # neither is known to be right
     site.post(f"/review/{newer.id}/approve", **{"sort": "contradiction", "with": older.id})
     assert get(site.memory, older.id).superseded_by == newer.id
     assert "Nothing needs your decision here." in site.get("/review/items?show=contradiction")
@@ -328,7 +330,9 @@ def test_what_waits_for_a_yes_gets_one_or_a_no(site: Site) -> None:
     ids = [one.record.id for one in held if isinstance(one, WrittenPending)]
     assert len(ids) == 2
     assert "Mira likes small commits." in site.get("/review")
+    assert site.get("/review").count("offered until") == 2
     site.post(f"/review/{ids[0]}/approve")
+    assert "is active, not pending" in site.post(f"/review/{ids[0]}/approve", 409, sort="pending")
     site.post(f"/review/{ids[1]}/reject")
     assert [get(site.memory, one).record.state for one in ids] == ["active", "retired"]
 
@@ -881,7 +885,7 @@ def test_what_hooks_deliver_counts_as_shown_and_a_session_says_why(site: Site, t
     site.memory.commit([site.memory.event("used", scar.id, data={"outcome": "ignored"})])
     assert "<strong>1</strong> times shown" in site.get("/scars")
     page = site.get(f"/sessions/{session}")
-    assert page.index("Pushing") < page.index("warned at an action")
+    assert re.findall(r'class="event w-(\w+)', page) == ["session", "record", "warning", "use"]
     assert "not needed" in page
     assert "<dt>shown</dt><dd>1</dd>" in site.get(f"/r/{scar.id}")
     assert "warned at an action" in site.get(f"/r/{scar.id}/shown")

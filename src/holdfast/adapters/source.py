@@ -122,8 +122,10 @@ def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
 def _inside(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
     match anchor.kind:
         case "symbol" if extension_of(anchor.path) in missing_grammars():  # only the cited text itself can be found
+            if anchor.name.rpartition(".")[2] not in text:
+                return GONE
             moved = moved_lines(text, anchor.path, cited.hash, cited.size) if cited and cited.hash else None
-            return _mark(anchor, text, moved) if moved else CodeMark(there=anchor.name.rpartition(".")[2] in text)
+            return _mark(anchor, text, moved) if moved else UNKNOWN if cited and cited.hash else CodeMark()
         case "symbol":  # the definition with the cited text, else the first one in its fullest extent
             found = GONE
             for span in symbol_spans(anchor.path, text, anchor.name):

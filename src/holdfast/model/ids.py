@@ -16,7 +16,7 @@ ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _PART = re.compile(r"[0-9A-HJKMNP-TV-Z]{4,26}")
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 TAIL = 6  # characters at the end of an id that are looked up; a short form has at least SHORT of them
-SHORT = 8
+SHORT, TIME = 8, 13  # characters of an id that are shown
 LAST = 253_402_214_400.0  # the last day with a four-digit year
 # A replica whose clock runs further ahead than this does not drag ours along.
 MAX_DRIFT_MS = 24 * 3600 * 1000
@@ -115,12 +115,12 @@ def short(id_: str, others: Collection[str] = ()) -> str:
     """Return the form of an id to show: its random end, because ids of one moment begin alike.
 
     It has a digit, so that it is not taken for a word, and is long enough to fit none of the `others`. Eight
-    characters are 40 bits: of 100,000 ids, two end alike in one store of two hundred. An id of a client's own is
-    returned whole.
+    characters are 40 bits: of 100,000 ids, two end alike in one store of two hundred. A client's UUID is shown by its
+    beginning, as the client shows it: with the whole time if it begins with one (version 7). Other ids are returned whole.
     """
-    if not (ULID.fullmatch(id_) or UUID.fullmatch(id_)):
-        return id_
-    for end in (id_[-length:] for length in range(SHORT, len(id_))):
+    if UUID.fullmatch(id_):
+        return id_[: TIME if id_[14] == "7" else SHORT]
+    for end in (id_[-length:] for length in range(SHORT, len(id_))) if ULID.fullmatch(id_) else ():
         if not end.isalpha() and not any(other.endswith(end) for other in others if other != id_):
             return end
     return id_

@@ -17,7 +17,7 @@ from holdfast.model.access import Role
 from holdfast.model.config import Config
 from holdfast.model.errors import Ambiguous, Forbidden, Invalid, NotFound, StoreFull, StoreUnwritable
 from holdfast.model.event import Actor, Event, Verb
-from holdfast.model.ids import UUID, Clock, check_part, days_between, is_part, short
+from holdfast.model.ids import UUID, Clock, check_part, days_before, is_part, short
 from holdfast.model.ports import Checkout, Classifier, Embedder
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.session import Host
@@ -322,14 +322,17 @@ def find(memory: Memory, reference: str) -> Entry:
     return found[0]
 
 
-def lapsed(memory: Memory, record: Record) -> bool:
-    """True if a record has been pending too long; for a mined pattern the time counts from when it was last seen."""
-    if record.state != "pending":
-        return False
+def expires(memory: Memory, record: Record) -> str:
+    """Return until when a pending record can be approved; for a mined pattern the time counts from when it was last seen."""
     pattern = record.extra.get("pattern")
     seen = pattern.get("last_at") if isinstance(pattern, dict) else None
     since, days = (seen, memory.config.mined_days) if seen else (record.created_at, memory.config.pending_days)
-    return days_between(since, memory.clock.now()) > days
+    return days_before(str(since), -days)
+
+
+def lapsed(memory: Memory, record: Record) -> bool:
+    """True if a record has been pending too long."""
+    return record.state == "pending" and expires(memory, record) < memory.clock.now()
 
 
 def untagged(reference: str) -> str:

@@ -353,6 +353,19 @@ def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, Entry]:
     return {entry.record.id: entry for entry in entries}
 
 
+def changes(
+    store: Journal, verbs: Sequence[str], since: str, until: str, chosen: Filter, *, limit: int
+) -> list[tuple[str, str, str, str, str]]:
+    """Return what was done to the records that match a filter between two instants, the latest first: verb, id, kind, time, by whom."""
+    where, params = _where(chosen)
+    sql = f"""select verb, records.id, kind, at, coalesce(nullif(name, ''), actor) as who
+    from events join records on records.id = about
+    where verb in (select value from json_each(:verbs)) and at >= :start and at < :stop and {where}
+    order by seq desc limit :limit"""
+    given = {"verbs": list(verbs), "start": since, "stop": until, "limit": limit}
+    return [tuple(row) for row in store.db.query(sql, {**params, **given})]
+
+
 def counted(store: Journal, chosen: Filter) -> int:
     """Count the records that match a filter."""
     where, params = _where(chosen)

@@ -12,15 +12,17 @@ from holdfast.hosts.cli.values import fields_of, from_top, teaching_fields, text
 from holdfast.hosts.to_json import recalled_to_json
 from holdfast.model.errors import Conflict
 from holdfast.model.ids import short
+from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, Record, record_to_json
 from holdfast.model.request import Fields
+from holdfast.model.text import counted
 from holdfast.policy.admission.admit import Refused, Similar, Waivers, how_near
 from holdfast.policy.admission.refusals import Remedies, explain
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.verbs.exchange.replicas import unsent
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.read import Hydrated, Level, get, hydrate, list_records, list_scopes
+from holdfast.verbs.records.read import Hydrated, Level, browse, get, hydrate, list_records, list_scopes
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.recall import recall
@@ -37,6 +39,7 @@ REMEDIES = Remedies(
     reject="`holdfast review reject {id}`",
 )
 LABELS = "project everywhere kinds scopes tags session starters since until"
+LOGS = ("summary", "observation", "progress", "retrospective")  # what is noted about sessions, not knowledge
 SAVED = "kind title fields anchors triggers scopes tags links project confidence source at"
 
 
@@ -110,6 +113,7 @@ def list_command(
     *,
     states: tuple[Literal["active", "pending", "retired"], ...] = (),
     only_scopes: bool = False,
+    logs: bool = False,
     limit: int = 20,
     offset: int = 0,
     **asked: Annotated[Any, Fields(Query, LABELS)],
@@ -119,10 +123,14 @@ def list_command(
         counts = list_scopes(memory, everywhere=asked["everywhere"])
         lines = [f"{count:6}  {scope}" for scope, count in counts.items()]
         return counts, "\n".join(lines) or 'No memory has a scope. Give one: holdfast remember --scope tools "…"'
-    page = list_records(memory, Query.of(limit=limit, **asked), states=states or ("active",), offset=offset)
-    filtered = bool(states) or any(asked.values())
-    return {"total": page.total, "records": page.records}, lambda: show_list(
-        page.records, total=page.total, filtered=filtered, notes=page.notes
+    filtered, wanted, hidden = bool(states) or any(asked.values()), states or ("active",), 0
+    if not logs and not asked["kinds"]:
+        hidden = browse(memory, Query.of(limit=1, **{**asked, "kinds": LOGS}), states=wanted).total
+        asked["kinds"] = tuple(kind for kind in KINDS if kind not in (*LOGS, *SEPARATE)) if hidden else ()
+    page = list_records(memory, Query.of(limit=limit, **asked), states=wanted, offset=offset)
+    notes = (f"Not listed: {counted(hidden, 'note')} about sessions. `holdfast list --logs` lists them too.",)
+    return {"total": page.total, "hidden": hidden, "records": page.records}, lambda: show_list(
+        page.records, total=page.total, filtered=filtered, notes=notes if hidden else page.notes
     )
 
 

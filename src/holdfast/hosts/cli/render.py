@@ -297,6 +297,8 @@ def show_list(records: Iterable[Record], *, total: int, filtered: bool = False, 
         out.print(Text(legend.replace("\xa0", " "), style="dim"))
     if total > len(rows):
         out.print(f"[dim]{len(rows)} of {total:,}; --limit and --offset show more.[/]")
+    for line in notes:
+        out.print(Text(line, style="dim"))
 
 
 def fitting(out: Console, title: str, taken: int) -> str:

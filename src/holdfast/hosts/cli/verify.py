@@ -127,10 +127,8 @@ def _base_commit(memory: Memory, name: str) -> str:
 
 def _summary(change: CheckedChange, base: str) -> str:
     checked, count = f"{counted(len(change.checked), 'team memory')} checked", len(change.broken)
-    if not count:
-        return f"No team memory is made untrue by the changes since {base} ({checked})."
-    were = "was" if count == 1 else "were"
-    return f"{counted(count, 'memory')} of the team {were} true at {base} and no longer ({checked})."
+    broken = counted(count, "team memory") if count else "no team memory"
+    return f"The changes since {base} make {broken} untrue ({checked})."
 
 
 def _message(item: Falsified) -> str:

@@ -13,6 +13,7 @@ from holdfast.hosts.to_json import plain, recalled_to_json
 from holdfast.hosts.web.api import Api, Json
 from holdfast.hosts.web.live import sent
 from holdfast.hosts.web.pages.activity import wanted_of
+from holdfast.hosts.web.render import table
 from holdfast.hosts.web.viewer import Ask, asked
 from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Invalid
@@ -202,19 +203,10 @@ def threads(ask: Ask) -> Json:
 @API.endpoint("/api/scars", {"scars": [_EFFECT]}, selects_project=True)
 def scars(ask: Ask, days: Days = 30) -> Json:
     """List the effect of each scar shown recently."""
-    return {
-        "scars": [
-            {
-                "record": cited(effect.scar),
-                "shown": effect.shown,
-                "outcomes": dict(effect.outcomes),
-                "heeded": effect.heeded,
-                "weight": effect.multiplier,
-                "blind_spot": effect.is_blind_spot,
-            }
-            for effect in effects(ask.memory, days=days)
-        ]
-    }
+    found = effects(ask.memory, days=days)
+    rows = table(found, "shown heeded weight=multiplier blind_spot=is_blind_spot")
+    own = ({"record": cited(one.scar), "outcomes": dict(one.outcomes)} for one in found)
+    return {"scars": [{**one, **row} for one, row in zip(own, rows, strict=True)]}
 
 
 @API.endpoint("/api/health", _HEALTH, selects_project=True)
@@ -269,20 +261,10 @@ def search(
     format: Annotated[Literal["json", "index"], "json: rows; index: also a table to read."] = "json",
 ) -> Json:
     """Search as claude-mem's users do: observations and session summaries as rows."""
-    filters = {
-        "query": query,
-        "limit": limit,
-        "offset": offset,
-        "type_": type,
-        "obs_type": obs_type,
-        "concepts": concepts,
-        "files": files,
-        "platform_source": platformSource,
-        "date_start": dateStart,
-        "date_end": dateEnd,
-        "order_by": orderBy,
-    }
-    wanted = shapes.wanted(filters, everywhere=not project)
+    page = {"query": query, "limit": limit, "offset": offset, "order_by": orderBy}
+    about = {"type_": type, "obs_type": obs_type, "concepts": concepts, "files": files}
+    when = {"platform_source": platformSource, "date_start": dateStart, "date_end": dateEnd}
+    wanted = shapes.wanted(page | about | when, everywhere=not project)
     hits = search_observations(_memory(ask, project), wanted)
     hits = replace(hits, entries=called(ask.viewer.memory, hits.entries))
     rows = shapes.index_rows(hits, wanted)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from holdfast.model.anchor import parse_anchor
 from holdfast.model.ids import days_between
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Record
+from holdfast.policy.mentions import anchors_in
 from holdfast.verbs.memory import Memory
 
 STALE_DAYS = 30
@@ -147,7 +149,9 @@ def staleness_of_many(memory: Memory, records: Sequence[Record]) -> dict[str, St
 
 def _measured(memory: Memory, record: Record, commits: int | None) -> Staleness:
     attested = verified_parts(record.anchors)["verified_paths"]
-    paths = tuple(dict.fromkeys((*cited_paths(record.body), *attested)))
+    is_here = record.project == memory.project  # a relative path means a file of this checkout
+    relative = [parse_anchor(place).path for place in anchors_in(record.body)] if is_here else []
+    paths = tuple(dict.fromkeys((*cited_paths(record.body), *relative, *attested)))
     can_look = not isinstance(memory.checkout, RemoteCheckout)
     missing = tuple(path for path in paths if not _is_there(memory, path)) if can_look else ()
     return Staleness(

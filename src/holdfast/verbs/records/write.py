@@ -266,8 +266,8 @@ def _pending(memory: Memory, reference: str) -> Record:
     record = find(memory, reference).record
     if record.state != "pending":
         hint = "`holdfast list --state pending` shows what is."
-        raise Conflict(f"{record.id} is {record.state}, not pending.", hint=hint)
+        raise Conflict(f"“{record.title}” is {record.state}, not pending.", hint=hint)
     if lapsed(memory, record):
         days = memory.config.mined_days if "pattern" in record.extra else memory.config.pending_days
-        raise Conflict(f"{record.id} waited longer than {days} days.", hint="Write it again.")
+        raise Conflict(f"“{record.title}” waited longer than {days} days.", hint="Write it again.")
     return record

@@ -95,7 +95,8 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     else:
         listed = _listed(memory, asked)
         found = _with_spelling(memory, asked, _recall(memory, asked)) if listed is None else listed
-        found = replace(found, hits=_checked(memory, found.hits))
+        judged = freshness(memory, [hit.record for hit in found.hits])
+        found = replace(found, hits=tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in found.hits))
     found = _with_left_off(memory, query, found)
     if not found.hits and not query.everywhere and query.project is None:
         found = replace(found, notes=(*found.notes, *notes_on_nothing(memory)))
@@ -140,12 +141,6 @@ def _with_left_off(memory: Memory, query: Query, found: Recalled) -> Recalled:
     first = replace(first, tokens=tokens_of(text))
     others = [hit for hit in found.hits if hit.record.id != record.id]
     return replace(found, hits=(first, *others[: max(0, query.limit - 1)]))
-
-
-def _checked(memory: Memory, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Add to each hit whether the code it cites is unchanged."""
-    judged = freshness(memory, [hit.record for hit in hits])
-    return tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in hits)
 
 
 def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[str]], *, least: int = 1) -> Recalled:
@@ -278,11 +273,6 @@ def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
     packed, cut = pack(listed, {}, limit=query.limit, budget=query.budget)
     left = sum(records.counted(store, each) for each in filters) - len(entries)
     return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
-
-
-def _newest(record: Record, contradicted: Mapping[str, Sequence[str]]) -> str:
-    """Return the id of the newest record that contradicts an older one; "" if none does."""
-    return max((about for about in contradicted.get(record.id, ()) if about > record.id), default="")
 
 
 def _fitting(
@@ -523,7 +513,9 @@ def _weighed(memory: Memory, asked: _Asked, found: Found, data: RankingData) -> 
                 came=came.get(record.id, ""),
                 branch=branch,
                 hot=hot,
-                contradicted_by=_newest(record, data.contradicted),
+                contradicted_by=max(
+                    (id_ for id_ in data.contradicted.get(record.id, ()) if id_ > record.id), default=""
+                ),
             )
         )
     return _ranked(hits)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.engine.views import records, sessions, usage
+from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import days_before, short
 from holdfast.model.record import Record
@@ -24,17 +25,10 @@ MOST_DAYS = 3_660  # that are counted one by one
 MOST_ANSWERS = 30
 MOST_TOPICS = 10
 COMMON = 0.5  # share of the compared records from which a word is too common
-MOST_READ = 20_000  # events of a range, the latest
+MOST_READ, MOST_LISTED = 20_000, 200  # events of a range, and memories of a section, the latest
 MOST_IN_TEXT = 40  # memories of a section
 PASSING = ("observation", "summary")  # kinds that describe one moment
-SECTIONS = {
-    "Learned": "saved and in use",
-    "Changed": "the text or its parts",
-    "Went stale": "the code they cite changed",
-    "Confirmed": "checked and still true",
-    "Retired": "no longer used",
-    "Contradicted": "reported as wrong",
-}
+SECTIONS = ("Learned", "Changed", "Went stale", "Confirmed", "Retired", "Contradicted")
 _VERBS = {"recorded": "Learned", "revised": "Changed", "verified": "Confirmed", "retired": "Retired"}
 
 
@@ -247,8 +241,10 @@ class Digest:
 
     since: str
     until: str
-    sections: Mapping[str, tuple[Note, ...]]
+    sections: Mapping[str, tuple[Note, ...]]  # the latest of each
+    totals: Mapping[str, int]  # how many each section has
     by: Counter[str]  # changes by person or agent
+    cut: bool = False  # more changed than is read at once
     injections: int = 0
     delivered: int = 0  # memories injected, each once for a session
     outcomes: Counter[str] | None = None  # of what was injected, reported or seen by rules
@@ -258,10 +254,10 @@ class Digest:
         """The digest to paste into a message."""
         lines = [f"{self.since[:10]} to {self.until[:10]}"]
         for name, notes in self.sections.items():
-            lines += [f"\n{name} ({len(notes)})"] if notes else []
+            lines += [f"\n{name} ({self.totals[name]})"] if notes else []
             shown = notes[:MOST_IN_TEXT]
             lines += [f"- {shorten(note.record.title, 120)} ({short(note.record.id)}, {note.by})" for note in shown]
-            lines += [f"- and {len(notes) - len(shown):,} more"] if len(notes) > len(shown) else []
+            lines += [f"- and {left:,} more"] if (left := self.totals[name] - len(shown)) else []
         followed = ", ".join(f"{number} {name}" for name, number in (self.outcomes or {}).items())
         got = f"Injected {counted(self.injections, 'time')}, {counted(self.delivered, 'memory')}"
         return "\n".join([*lines, f"\n{got}{': ' + followed if followed else ''}"])
@@ -269,40 +265,48 @@ class Digest:
 
 def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) -> Digest:
     """Return the digest of a project, or of all, from an instant to another."""
-    verbs = (*_VERBS, "used", "injected")
-    events = [event for event in memory.store.happened(verbs, since, MOST_READ) if event.at < until]
-    named = {event.id: ids_in(event) if event.verb == "injected" else (event.about,) for event in events}
-    known = memory.known(id_ for ids in named.values() for id_ in ids)
-    there = {id_: record for id_, record in known.items() if record.state != "erased"}
+    homes = None if everywhere else (*memory.store.homes(memory.project), *memory.store.homes(""))
+    chosen = Filter(projects=homes, states=("active", "pending", "held", "retired"), starters=True, separate=True)
+    changes = records.changes(memory.store, tuple(_VERBS), since, until, chosen, limit=MOST_READ)
+    injected = [event for event in memory.store.happened(("injected",), since, MOST_READ) if event.at < until]
+    uses = [use for use in usage.all_since(memory.store, since) if use.at < until]
+    wrong = [use for use in uses if use.outcome in ("contradicted", "refuted")]
+    got = memory.known(id_ for ids in (*map(ids_in, injected), (use.id for use in wrong)) for id_ in ids)
+    there = {id_: one for id_, one in got.items() if one.state != "erased"}
     ours = {id_: one for id_, one in there.items() if everywhere or one.project in (memory.project, "")}
-    sections: dict[str, dict[str, Note]] = {name: {} for name in SECTIONS}
+    noted: dict[str, dict[str, tuple[str, str]]] = {name: {} for name in SECTIONS}
     by: Counter[str] = Counter()
-    pairs, injections = set[tuple[str, str]](), 0
-    for event in events:
-        if event.verb == "injected":
-            own = {(event.about, id_) for id_ in named[event.id] if id_ in ours}
-            pairs, injections = pairs | own, injections + bool(own)
-        elif event.about in ours and ours[event.about].kind not in PASSING:
-            is_wrong = event.data.get("outcome") in ("contradicted", "refuted")
-            if section := _VERBS.get(event.verb) or ("Contradicted" if is_wrong else ""):  # other uses confirm
-                author = event.by.name or event.by.kind
-                sections[section].setdefault(event.about, Note(record=ours[event.about], at=event.at, by=author))
-                by[author] += 1
-    sections["Went stale"] = {note.record.id: note for note in _gone_stale(memory) if since <= note.at < until}
-    uses = [use for use in usage.all_since(memory.store, since) if (use.session, use.id) in pairs and use.at < until]
-    latest = {(use.session, use.id): use.outcome for use in uses}
-    noted, outcomes = {name: tuple(notes.values()) for name, notes in sections.items()}, Counter(latest.values())
+    said = memory.store.events_with(use.event for use in wrong if use.id in ours).values()
+    reports = [("", one.about, ours[one.about].kind, one.at, one.by.name or one.by.kind) for one in said]
+    for verb, id_, kind, at, author in (*changes, *reports):
+        if kind not in PASSING:
+            noted[_VERBS.get(verb, "Contradicted")].setdefault(id_, (at, author))
+            by[author] += 1
+    noted["Went stale"] = {id_: note for id_, note in _gone_stale(memory).items() if since <= note[0] < until}
+    latest = {name: list(some.items())[:MOST_LISTED] for name, some in noted.items()}
+    known = memory.known(id_ for some in latest.values() for id_, _ in some)
+    pairs = {(event.about, id_) for event in injected for id_ in ids_in(event) if id_ in ours}
+    outcomes = {(use.session, use.id): use.outcome for use in uses if (use.session, use.id) in pairs}
     return Digest(
-        since=since, until=until, sections=noted, by=by, injections=injections, delivered=len(pairs), outcomes=outcomes
+        since=since,
+        until=until,
+        sections={
+            name: tuple(Note(record=known[id_], at=at, by=who) for id_, (at, who) in some if id_ in known)
+            for name, some in latest.items()
+        },
+        totals={name: len(some) for name, some in noted.items()},
+        by=by,
+        cut=len(changes) == MOST_READ,
+        injections=len([event for event in injected if not ours.keys().isdisjoint(ids_in(event))]),
+        delivered=len(pairs),
+        outcomes=Counter(outcomes.values()),
     )
 
 
-def _gone_stale(memory: Memory) -> list[Note]:
-    """Return the memories whose cited code changed, each with the last commit that did it, the latest first."""
-    stale = drifted(memory, citing(memory)[0]).values()
-    last = [
-        (record, max((one.last for one in verdict.problems if one.last), key=lambda touch: touch.at, default=None))
-        for record, verdict in stale
-    ]
-    notes = [Note(record=record, at=touch.at, by=touch.author) for record, touch in last if touch]
-    return sorted(notes, key=lambda note: note.at, reverse=True)
+def _gone_stale(memory: Memory) -> dict[str, tuple[str, str]]:
+    """Return the memories whose cited code changed: when the last commit did it and who made it, the latest first."""
+    last = {
+        record.id: max(((one.last.at, one.last.author) for one in verdict.problems if one.last), default=("", ""))
+        for record, verdict in drifted(memory, citing(memory)[0]).values()
+    }
+    return dict(sorted(last.items(), key=lambda pair: pair[1], reverse=True))

@@ -52,6 +52,8 @@ class Receipt:
     def result(self) -> str:
         """The outcome in words, as agents declared it or a rule saw it; "" if nothing is known yet."""
         counts = Counter(IN_WORDS.get(outcome, outcome) for outcome in (*self.outcomes, *self.observed))
+        if set(counts) == {IN_WORDS["ignored"]}:
+            return "none needed"
         return ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
 
 

@@ -223,7 +223,7 @@ def _quarantined(memory: Memory) -> Iterator[Item]:
 _SOURCES = {
     "inferred": "an agent concluded it",
     "observed": "it was observed, not stated",
-    "mined": "it recurred in your work",
+    "mined": "it was found in the git history",
     "imported": "it was imported",
     "explicit": "every memory needs approval here (setting `confirm_writes`)",
 }

@@ -49,15 +49,9 @@ def init_command(
     here = look_around()
     entry = Member(path=("mcpServers", NAME), value=stdio(replace(here.made, surfaces=(NAME,))))
     files = {one.name: str(file) for one in CLIENTS if (file := file_of(one.server, "user", here.machine))}
-    lines = [
-        snippet([entry]),
-        *(
-            f"[{'✓' if Path(path).exists() else ' '}] {name}: {path}"
-            for name, path in files.items()
-            if client in (None, name)
-        ),
-        *([instructions((NAME,))] if with_addendum else []),
-    ]
+    there = {name: "✓" if Path(path).exists() else " " for name, path in files.items() if client in (None, name)}
+    lines = [snippet([entry]), *(f"[{sign}] {name}: {files[name]}" for name, sign in there.items())]
+    lines += [instructions((NAME,))] if with_addendum else []
     value = {"snippet": {"mcpServers": {NAME: dict(entry.value)}}, "clients": files}
     return value, lambda: click.echo("\n".join(lines))
 

@@ -29,7 +29,6 @@ from holdfast.verbs.upkeep.stream import MOST_LOOKED_AT, WHATS, Item, Place, Str
 
 LIMIT, CHANGES, SESSIONS = 40, 60, 50
 FOLDED = 3  # so many tools, or memories that were not needed, in a row are one line
-NO_SESSION = "-"
 COLUMNS = ("at", "what", "text", "detail", "outcome", "project", "session", "client")
 SESSION_COLUMNS = "id project agent title issue started_at closed_at"
 LANES = {
@@ -73,7 +72,7 @@ def _stream(ask: Ask) -> dict[str, Any]:
     try:
         wanted = wanted_of(ask)
     except Ambiguous as unknown:
-        problem, wanted = f"{unknown.message} {unknown.hint}", Wanted(project=ask.project, session=NO_SESSION)
+        problem, wanted = f"{unknown.message} {unknown.hint}", Wanted(project=ask.project, session="-")
     return {
         "wanted": wanted,
         "problem": problem,
@@ -231,7 +230,8 @@ def _session(ask: Ask) -> dict[str, Any]:
     session = find_session(ask.memory, ask.parts["id"])
     left = contents_of(ask.memory, session.id)
     activity = older(ask.memory, Wanted(session=session.id), limit=MOST_LOOKED_AT // 2)
-    items = sorted(activity.items, key=lambda item: (item.at, item.verb != "started"))
+    items = sorted(activity.items, key=lambda item: (item.at, item.verb != "started"), reverse=True)
+    items.reverse()  # what happened at once stays in the order it was written
     given: dict[tuple[str, tuple[str, ...]], list[Delivery]] = {}
     for one in deliveries_in(ask.memory, session.id):
         given.setdefault((one.at, one.ids), []).append(one)

@@ -237,7 +237,11 @@ def titles(ask: Ask) -> Response:
     text = ask.text("q")[:200]
     found = []
     for sort in ask.text("places", "memory").split():
-        found += _titles(ask, text) if sort == "memory" and text else []
+        if sort == "memory" and text:
+            query = Query(text=text, everywhere=ask.everywhere, limit=TITLES, words_only=True, mode="exploratory")
+            hits = recall(ask.memory, query, surface=False)
+            rows = render.table(hits, "id=record.id kind=record.kind title=record.title")
+            found += [{**row, "url": render.address(ask, f"/r/{row['id']}")} for row in rows]
         where, names_of = PLACES.get(sort, ("", lambda *_: ()))
         pairs = ((one, one) if isinstance(one, str) else one for one in names_of(ask, text))
         near = sorted((len(title), title, id_) for id_, title in pairs if text.lower() in title.lower())
@@ -246,15 +250,6 @@ def titles(ask: Ask) -> Response:
             for _, title, id_ in near[:MOST_PLACES]
         ]
     return JSONResponse({"found": found})
-
-
-def _titles(ask: Ask, text: str) -> list[dict[str, str]]:
-    query = Query(text=text, everywhere=ask.everywhere, limit=TITLES, words_only=True, mode="exploratory")
-    records = [hit.record for hit in recall(ask.memory, query, surface=False).hits]
-    return [
-        {"id": one.id, "kind": one.kind, "title": one.title, "url": render.address(ask, f"/r/{one.id}")}
-        for one in records
-    ]
 
 
 def _folders(ask: Ask, _: str) -> set[str]:

@@ -14,10 +14,9 @@ from holdfast.hosts.web.pages.record import home_of
 from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Event
-from holdfast.model.ids import days_before
 from holdfast.model.record import Record
 from holdfast.policy.ranking.health import word_for
-from holdfast.verbs.memory import find
+from holdfast.verbs.memory import expires, find
 from holdfast.verbs.records.lifecycle import Done
 from holdfast.verbs.upkeep.health import health
 from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, awaited, decide, waiting, waiting_counts
@@ -59,17 +58,11 @@ def _items(ask: Ask) -> dict[str, Any]:
 def _rows(ask: Ask) -> list[render.Row]:
     """Return a row for each item that waits for one reason, or for all urgent ones."""
     show = _show(ask)
+    sorts = [show] if show else [name for name, sort in SORTS.items() if sort.urgent]
+    items = [item for sort in sorts for item in waiting(ask.memory, sort, limit=render.MOST_ROWS).items]
+    rows = render.table(items, "why id=record.id kind=record.kind title=record.title")
     return [
-        {
-            "reason": SORTS[item.sort].title,
-            "why": item.why,
-            "id": item.record.id,
-            "kind": item.record.kind,
-            "title": item.record.title,
-            "others": tuple(other.id for other in item.others),
-        }
-        for sort in ([show] if show else [name for name, sort in SORTS.items() if sort.urgent])
-        for item in waiting(ask.memory, sort, limit=render.MOST_ROWS).items
+        {"reason": SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in zip(items, rows, strict=True)
     ]
 
 
@@ -108,9 +101,7 @@ def _urgent(ask: Ask, counts: Mapping[str, int | None], start: int) -> tuple[Ite
 
 def _row(ask: Ask, item: Item) -> Row:
     if item.judged is None or not item.judged.problems:
-        waits = item.record.state == "pending" and item.sort == "pending"
-        until = days_before(item.record.created_at, -ask.memory.config.pending_days) if waits else ""
-        return Row(item=item, until=until)
+        return Row(item=item, until=expires(ask.memory, item.record) if item.sort in ("pending", "mined") else "")
     cited = cited_by(home_of(ask, item.record), item.record, item.judged)
     shown = tuple(one for one in cited if one.state in ("changed", "missing"))
     removed = (
