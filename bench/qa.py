@@ -34,7 +34,7 @@ DATA = Path(__file__).parent.parent / "classifier" / "data"
 TOGETHER = 100  # teams in one store
 STRANGERS = 3  # questions of other teams that each team is asked
 LABELS = ("strong", "fair", "weak")
-FOLDS, RIDGE = 5, 2.0
+FOLDS, RIDGE, STEPS = 5, 1e-4, 3_000
 SIZES = (8, 30, 100, 500, 2_500)  # of the stores drawn from labelled sets
 STRANGE = 10  # questions of each other set that they are asked
 SHARES = {"a team a store": 3.0, "teams in one store": 3.0}  # how much a kind of question counts in the fit; others 1
@@ -69,6 +69,7 @@ class Row:
     asked: Asked
     place: int
     features: Mapping[str, float]
+    odds: float | None  # by reading
     is_right: bool
 
 
@@ -139,7 +140,13 @@ def _rows(memory: Memory, asked: Asked, basis: Basis, reader: Path | None) -> li
     others = [one for one in candidates if docs[one.number] != asked.exclude]
     each = features(evidence_for(prepared, others, found))
     return [
-        Row(asked=asked, place=place, features=each[place], is_right=docs[others[place].number] in asked.right)
+        Row(
+            asked=asked,
+            place=place,
+            features=each[place],
+            odds=others[place].odds,
+            is_right=docs[others[place].number] in asked.right,
+        )
         for place in range(min(LEADERS, len(others)))
     ]
 
@@ -181,13 +188,16 @@ def _show_fit(basis: Basis, rows: Sequence[Row]) -> None:
     counts = {group: int((groups == group).sum()) for group in set(groups)}
     shares = np.array([SHARES.get(group, 1.0) / counts[group] for group in groups])
     shares *= len(rows) / shares.sum()
+    odds = np.array([[1.0, 0.0 if row.odds is None else row.odds] for row in rows]) if basis == "read" else None
     predicted = np.zeros(len(rows))
     for fold in range(FOLDS):
-        others = folds != fold
-        weights = _logistic(values[others], right[others], shares[others])
-        predicted[~others] = 1 / (1 + np.exp(-values[~others] @ weights))
-    fitted = _logistic(values, right, shares)
-    print(f'"{basis}": {json.dumps(dict(zip(names, np.round(fitted, 2).tolist(), strict=True)))},')
+        kept, left = folds != fold, folds == fold
+        near, read = _fitted(values[kept], None if odds is None else odds[kept], right[kept], shares[kept])
+        predicted[left] = _share_of(values[left] @ near) * (1.0 if odds is None else _share_of(odds[left] @ read))
+    near, read = _fitted(values, odds, right, shares)
+    print(
+        f'"{basis}": {json.dumps(dict(zip(names, np.round(near, 2).tolist(), strict=True)))}, READ = {np.round(read, 2)}'
+    )
     steps = (0.0, 0.05, 0.1, 0.15, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.01)
     shown = []
     for group in sorted(counts):
@@ -198,15 +208,24 @@ def _show_fit(basis: Basis, rows: Sequence[Row]) -> None:
     table(title, ("questions", *map(str, steps[:-1])), shown)
 
 
-def _logistic(values: Any, right: Any, shares: Any) -> Any:
-    """Return the weights of a logistic regression with a small ridge, by Newton's method."""
-    weights = np.zeros(values.shape[1])
-    for _ in range(30):
-        chance = 1 / (1 + np.exp(-values @ weights))
-        slope = values.T @ (shares * (chance - right)) + RIDGE * weights
-        curve = (values * (shares * chance * (1 - chance))[:, None]).T @ values + RIDGE * np.eye(len(weights))
-        weights -= np.linalg.solve(curve, slope)
-    return weights
+def _fitted(values: Any, odds: Any, right: Any, shares: Any) -> tuple[Any, Any]:
+    """Return the weights of a logistic regression, or of the product of two, by gradient descent with momentum (Adam)."""
+    read = np.zeros((len(values), 0)) if odds is None else odds
+    weights, split = np.zeros(values.shape[1] + read.shape[1]), values.shape[1]
+    mean, spread = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, STEPS + 1):
+        near = _share_of(values @ weights[:split])
+        answers = _share_of(read @ weights[split:]) if read.size else np.ones(len(values))
+        chance = np.clip(near * answers, 1e-6, 1 - 1e-6)
+        error = shares * (chance - right) / (1 - chance) / len(values)
+        slope = np.concatenate([values.T @ (error * (1 - near)), read.T @ (error * (1 - answers))]) + RIDGE * weights
+        mean, spread = 0.9 * mean + 0.1 * slope, 0.999 * spread + 0.001 * slope**2
+        weights -= 0.03 * mean / (1 - 0.9**step) / (np.sqrt(spread / (1 - 0.999**step)) + 1e-8)
+    return weights[:split], weights[split:]
+
+
+def _share_of(odds: Any) -> Any:
+    return 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
 
 
 def _teams(files: Sequence[Path]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ ASKED = Query(text="how do I run a migration on the orders table?")
 
 def likely(fits: Sequence[float], coverages: Sequence[float] = (), *, words: int = 6) -> list[float]:
     whole = [*coverages, *(0.5 for _ in fits[len(coverages) :])]
-    return chances(Evidence(search="hybrid", fits=fits, coverages=whole, words=words))
+    return chances(Evidence(basis="hybrid", fits=fits, coverages=whole, words=words))
 
 
 def test_who_stands_out_from_the_others_is_likelier_right() -> None:
@@ -31,6 +31,15 @@ def test_a_store_of_any_size_is_judged_alike() -> None:
 
 def test_who_has_every_word_of_the_question_is_likelier_right() -> None:
     assert likely([0.6, 0.3], [1.0])[0] > likely([0.6, 0.3], [0.9])[0]
+
+
+def test_what_is_about_the_same_thing_answers_only_as_it_reads() -> None:
+    def read(*odds: float) -> list[float]:
+        return chances(Evidence(basis="read", fits=[0.7, 0.6, 0.5], coverages=[0.5] * 3, words=6, odds=odds))
+
+    unread, yes, no = read(), read(3.0, -3.0), read(-6.0, -6.0)
+    assert unread[0] > yes[0] > 0.8 * unread[0] > 0.2 > no[0]
+    assert yes[2] == pytest.approx(read(3.0, -3.0, -3.0)[2])  # not read: as the worst that was
 
 
 def test_a_record_is_no_answer_only_because_its_session_has_one() -> None:
@@ -54,7 +63,7 @@ def test_several_that_fit_equally_well_share_one_chance() -> None:
 @each(("chance", "expected"), [(0.98, ["strong", "fair"]), (0.7, ["fair", "fair"]), (0.2, ["weak", "weak"])])
 def test_labels_say_how_likely_right_a_hit_is_and_only_the_first_is_strong(chance: float, expected: list[str]) -> None:
     hits = [replace(made(place, 1.0, "2026-01-01"), chance=chance) for place in range(2)]
-    assert [hit.confidence for hit in labelled(hits)] == expected
+    assert [hit.confidence for hit in labelled(hits, "read")] == expected
 
 
 def made(

@@ -101,6 +101,9 @@ class Classifier(Protocol):
 
     name: str
 
+    def load(self) -> None:
+        """Load it now, or raise EmbedderError."""
+
     def chances(self, task: Task, first: str, second: str = "") -> Mapping[str, float]:
         """Return the probability of each class of a task, or raise EmbedderError."""
 

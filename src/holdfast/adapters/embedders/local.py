@@ -88,10 +88,14 @@ class LocalEmbedder:
 class LocalClassifier:
     """Loads at the first use; one thread, so that an agent's own work keeps its cores."""
 
-    name = "holdfast-classifier-2"  # changes with the weights: what was judged by another is judged again
+    name = "holdfast-classifier-3"  # changes with the weights: what was judged by another is judged again
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
+
+    def load(self) -> None:
+        """Load it now, or raise EmbedderError."""
+        _ = self._loaded
 
     def chances(self, task: Task, first: str, second: str = "") -> Mapping[str, float]:
         """Return the probability of each class of a task."""

@@ -1,8 +1,8 @@
 """Decide whether a question is answered at all, how far its page is filled, and how likely each answer is right.
 
 A similarity says little by itself: what counts is how far a candidate stands out from the other candidates of the same
-question in this store. A logistic regression makes a probability of that. Where it stays unsure, the classifier reads the
-question and the leading candidates together: only that tells what answers a question from what is about the same thing.
+question in this store. A logistic regression makes a probability of that. What is about the same thing need not answer,
+so the classifier reads the question and each leading candidate together, and both probabilities are multiplied.
 `python3 dev.py bench fit` fits the weights.
 """
 
@@ -17,21 +17,21 @@ from holdfast.policy.ranking.brief_order import is_from_user
 
 Basis = Search | Literal["read"]  # what a chance is based on: what was searched, or also reading question and record
 
-# By what they are based on. The weights of the evidence in the log odds of being right, as `bench fit` prints them, and how
-# likely the best must be right, so that a question is answered.
+# By what chances are based on: the weights of the evidence in the log odds, as `bench fit` prints them, how likely the
+# best must be right so that a question is answered, and from which chance on a hit is fair, and the first strong.
 WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
     "hybrid": {"always": -4.22, "fit": 4.84, "lead": 4.92, "background": -1.79, "length": 0.27, "full": 0.57},
     "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
-    "read": {"always": -3.0, "fit": 3.0, "lead": 3.0, "background": -1.0, "length": 0.3, "full": 0.3, "read": 0.7},
+    "read": {"always": -2.23, "fit": 6.18, "lead": 7.25, "background": -5.02, "length": -0.15, "full": -0.34},
 }
+READ = (1.27, 0.53)  # what the log odds of an answer begin with, and the weight of the odds that reading gives
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.12, "exploratory": 0.05},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
-    "read": {"precision": 0.6, "balanced": 0.15, "exploratory": 0.05},
+    "read": {"precision": 0.6, "balanced": 0.14, "exploratory": 0.05},
 }
-FAIR, STRONG = 0.6, 0.97  # as measured, 0.70 and 0.89 of the first hits so labelled are right (`bench fit`)
+LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.6, 0.93)}
 LEADERS = 3  # candidates that may decide whether a question is answered, and that are read
-UNSURE = (0.03, 0.95)  # the chance of the first, between which reading pays
 COMPARED = 20  # of the best candidates make up the background
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
 EXPECTED, AS_MANY = 0.05, 3  # the background of a store without candidates, and how many candidates that counts for
@@ -49,20 +49,25 @@ AS_WELL = 0.7  # share of an older version's fit that a newer one needs to come 
 class Evidence:
     """What speaks for candidates, given best first: how well each fits, and which share of the question's words it has."""
 
-    search: Search
+    basis: Basis
     fits: Sequence[float]
     coverages: Sequence[float]
     words: int  # of the question
-    reads: Sequence[float] = ()  # the log odds that the first ones answer the question, by reading both
+    odds: Sequence[float] = ()  # the log odds that the leading ones answer the question, by reading both
 
 
 def chances(evidence: Evidence) -> list[float]:
-    """Return the probability that each candidate answers the question."""
-    chances = []
-    for each in features(evidence):
-        weights = WEIGHTS["read" if "read" in each else evidence.search]
-        chances.append(1 / (1 + math.exp(-sum(weights[name] * value for name, value in each.items()))))
-    return chances
+    """Return the probability that each candidate answers the question; those that were not read count as the worst read."""
+    weights, odds = WEIGHTS[evidence.basis], list(evidence.odds)
+    near = [_share(sum(weights[name] * value for name, value in each.items())) for each in features(evidence)]
+    if not odds:
+        return near
+    odds += [min(odds)] * (len(near) - len(odds))
+    return [chance * _share(READ[0] + READ[1] * each) for chance, each in zip(near, odds, strict=True)]
+
+
+def _share(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))
 
 
 def features(evidence: Evidence) -> list[dict[str, float]]:
@@ -71,7 +76,6 @@ def features(evidence: Evidence) -> list[dict[str, float]]:
     first, second = (*sorted(best, reverse=True)[:2], EXPECTED, EXPECTED)[:2]
     total, count = sum(best) + AS_MANY * EXPECTED, len(best) + AS_MANY
     common = {"always": 1.0, "length": math.log(1 + evidence.words)}
-    reads = [{"read": each} for each in evidence.reads] + [{}] * (len(evidence.fits) - len(evidence.reads))
     return [
         {
             **common,
@@ -79,9 +83,8 @@ def features(evidence: Evidence) -> list[dict[str, float]]:
             "lead": fit - (second if fit == first else first),
             "background": (total - fit) / (count - 1),
             "full": float(coverage > WHOLE and evidence.words >= FEWEST_WORDS),
-            **read,
         }
-        for fit, coverage, read in zip(evidence.fits, evidence.coverages, reads, strict=True)
+        for fit, coverage in zip(evidence.fits, evidence.coverages, strict=True)
     ]
 
 
@@ -115,9 +118,9 @@ def applies(record: Record, fit: float) -> bool:
     return record.kind == "scar" and fit >= (MAY_APPLY if is_severe(record) else APPLIES)
 
 
-def labelled(hits: Sequence[Hit]) -> list[Hit]:
+def labelled(hits: Sequence[Hit], basis: Basis) -> list[Hit]:
     """Return ranked hits with how sure each is; only the first can be strong."""
-    return [replace(hit, confidence=_confidence(hit, is_first=not place)) for place, hit in enumerate(hits)]
+    return [replace(hit, confidence=_confidence(hit, basis, is_first=not place)) for place, hit in enumerate(hits)]
 
 
 def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:
@@ -157,7 +160,8 @@ def _versions(hits: Sequence[Hit]) -> list[list[int]]:
     return [sorted(group) for place, group in group_of.items() if len(group) > 1 and place == min(group)]
 
 
-def _confidence(hit: Hit, *, is_first: bool) -> Confidence:
-    if is_first and hit.chance >= STRONG and not hit.contradicted_by:
+def _confidence(hit: Hit, basis: Basis, *, is_first: bool) -> Confidence:
+    fair, strong = LABELS[basis]
+    if is_first and hit.chance >= strong and not hit.contradicted_by:
         return "strong"
-    return "fair" if hit.chance >= FAIR else "weak"
+    return "fair" if hit.chance >= fair else "weak"

@@ -19,7 +19,7 @@ from holdfast.model.fold import as_of
 from holdfast.model.ids import ULID, days_before
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.ports import Classifier, Encoded
-from holdfast.model.query import Hit, Query, Recalled, Related, Search, Usage
+from holdfast.model.query import Hit, Query, Recalled, Related, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
 from holdfast.model.text import counted, tokens_of
@@ -40,7 +40,7 @@ from holdfast.verbs.sessions.left_off import left_by_branch
 if TYPE_CHECKING:
     from holdfast.engine.search.vectors import Codes, Neighbours
 
-READ = 0.05  # of a score for each unit of the log odds that a candidate answers, by reading
+READ = 0.03  # of a score for each unit of the log odds that a candidate answers, by reading
 MAYBE = 10  # candidates below the bar that are checked for severe scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
 DECISION = 1.1  # factor for decisions if the question asks what was decided
@@ -64,6 +64,7 @@ class _Meaning:
 
     encoded: Encoded | None = None
     codes: "Codes | Neighbours | None" = None
+    reader: Classifier | None = None  # reads the question and the leading records together
     behind: bool = False  # True if some records had no vectors when the question was asked
     note: str = ""
 
@@ -82,9 +83,9 @@ class _Asked:
     now: str
 
     @property
-    def searched_by(self) -> Search:
-        """What is searched by."""
-        return "words" if self.meaning.encoded is None else "hybrid"
+    def basis(self) -> gate.Basis:
+        """What the chances of answers are based on."""
+        return "words" if self.meaning.encoded is None else "hybrid" if self.meaning.reader is None else "read"
 
 
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
@@ -208,7 +209,16 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     # An endpoint may serve another model under the same name; its vector size is known only from a response.
     if (embedder.name, embedder.size) != asked and (changed := usable(memory)):
         return _Meaning(note=changed)
-    return _Meaning(encoded=encoded, codes=memory.codes, behind=waiting > 0)
+    return _Meaning(encoded=encoded, codes=memory.codes, reader=_reader(memory), behind=waiting > 0)
+
+
+def _reader(memory: Memory) -> Classifier | None:
+    try:
+        if memory.classifier is not None:
+            memory.classifier.load()
+    except EmbedderError:  # `doctor` reports it
+        return None
+    return memory.classifier
 
 
 def _recall(memory: Memory, asked: _Asked) -> Recalled:
@@ -227,7 +237,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     ordered = spread(gate.current_first(current, past), query.limit)
     if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
         ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
-    packed, cut = pack(gate.labelled(ordered), found.idf, limit=query.limit, budget=query.budget)
+    packed, cut = pack(gate.labelled(ordered, asked.basis), found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
         gated=max(0, len(candidates) - len(fitting)),
@@ -269,7 +279,7 @@ def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
         if record.id not in data.replaced
     ]
     hits = sorted(_weighed(memory, asked, known, data), key=lambda hit: hit.record.created_at, reverse=True)
-    listed = gate.labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits])
+    listed = gate.labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits], asked.basis)
     packed, cut = pack(listed, {}, limit=query.limit, budget=query.budget)
     left = sum(records.counted(store, each) for each in filters) - len(entries)
     return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
@@ -301,8 +311,7 @@ def _fitting(
 
 def _passing(asked: _Asked, candidates: Sequence[Candidate]) -> list[int]:
     fits, scores, likely = ([getattr(one, name) for one in candidates] for name in ("fit", "score", "chance"))
-    basis = "read" if candidates and candidates[0].odds is not None else asked.searched_by
-    return gate.passing(asked.query, basis, fits, scores, likely)
+    return gate.passing(asked.query, asked.basis, fits, scores, likely)
 
 
 def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
@@ -331,32 +340,20 @@ def search_for(
     if ULID.fullmatch(asked.query.text.strip()):  # only a memory that names this very id is about it
         candidates = [one for one in candidates if one.coverage >= 1]
     _judge(asked, candidates, found)
-    if _read(memory, asked, candidates):
+    bar = gate.BARS["read"][asked.query.mode]
+    if asked.meaning.reader and any(one.chance >= bar for one in candidates[: gate.LEADERS]):
+        read_leaders(memory, asked.meaning.reader, asked.query.text, candidates)
         candidates.sort(key=lambda one: -one.score)
         _judge(asked, candidates, found)
     return candidates, found
 
 
-def _read(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> bool:
-    """Read the leading candidates if that can change the answer; False if nothing was read."""
-    (low, high), first = gate.UNSURE, candidates[0].chance if candidates else 0.0
-    if memory.classifier is None or asked.meaning.encoded is None or not low < first < high:
-        return False
-    try:
-        read_leaders(memory, memory.classifier, asked.query.text, candidates)
-    except EmbedderError:  # `doctor` reports it
-        return False
-    return True
-
-
-def read_leaders(memory: Memory, classifier: Classifier, question: str, candidates: Sequence[Candidate]) -> None:
+def read_leaders(memory: Memory, reader: Classifier, question: str, candidates: Sequence[Candidate]) -> None:
     """Set how likely the leading candidates answer a question, and what that adds to their scores."""
     leaders = candidates[: gate.LEADERS]
     texts = records.by_numbers(memory.store, [one.number for one in leaders])
-    odds = []
-    for one in leaders:
-        chance = classifier.chances("answers", question, texts[one.number].text)["yes"]
-        odds.append(math.log(chance / (1 - chance)))
+    read = [reader.chances("answers", question, texts[one.number].text)["yes"] for one in leaders]
+    odds = [math.log(chance / (1 - chance)) for chance in read]
     for one, each in zip(leaders, odds, strict=True):
         one.odds, one.read = each, READ * (each - min(odds))
 
@@ -370,11 +367,11 @@ def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None
 def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> gate.Evidence:
     """Return what speaks for each candidate."""
     return gate.Evidence(
-        search=asked.searched_by,
+        basis=asked.basis,
         fits=[one.fit for one in candidates],
         coverages=[one.coverage for one in candidates],
         words=len(found.idf),
-        reads=[one.odds for one in candidates[: gate.LEADERS] if one.odds is not None],
+        odds=[one.odds for one in candidates[: gate.LEADERS] if one.odds is not None],
     )
 
 
@@ -459,7 +456,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     _judge(asked, [one for one, _ in meant], found)
     fitting = [meant[place] for place in _passing(asked, [one for one, _ in meant])]
     data = _ranking_data(memory, asked, [record for _, record in fitting])
-    hits = gate.labelled(_weighed(memory, asked, fitting, data))
+    hits = gate.labelled(_weighed(memory, asked, fitting, data), asked.basis)
     packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
