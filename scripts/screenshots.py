@@ -15,12 +15,9 @@ from playwright.sync_api import Browser, Page
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.model.query import Query
 from holdfast.model.record import Draft
-from holdfast.verbs.exchange.demo import load_demo
-from holdfast.verbs.records.read import browse
 from holdfast.verbs.records.write import write
-from tests.web.running import HEIGHT, WIDTH, Viewer, checkout, chromium, hook
+from tests.web.running import HEIGHT, WIDTH, Viewer, chromium, hook
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "docs" / "screenshots"
@@ -47,9 +44,9 @@ def main() -> None:
     OUT.mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="holdfast-screenshots-"))
     try:
-        home, code = folder / "store", checkout(folder / "storefront", PROJECT)
-        with open_memory(load_settings(flags={"home": str(home), "project": PROJECT})) as memory:
-            load_demo(memory, memory.clock.now())
+        home = folder / "demo"
+        code = home / "storefront"
+        subprocess.run([sys.executable, "-m", "holdfast", "demo", str(home)], check=True, capture_output=True)
         _files(home, code)
         _work(home, code)
         _story(home, code)
@@ -112,19 +109,13 @@ def _save(page: Page, name: str) -> None:
 
 
 def _files(home: Path, code: Path) -> None:
-    """Let the files be there that memories cite, and let some have changed since."""
+    """Let a file of the demo's code be known, and change afterwards."""
     settings = load_settings(flags={"home": str(home), "project": PROJECT, "embedder": "none"})
-    with open_memory(settings, folder=code) as memory:
-        found = browse(memory, Query(text="", limit=5_000)).entries
-    paths = {anchor.partition("::")[0] for entry in found for anchor in entry.record.anchors}
-    for path in sorted({*paths, "services/orders/totals.py"}):
-        file = code / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f'"""{file.stem.replace("_", " ").capitalize()} of the shop."""\n', encoding="utf-8")
     totals = code / "services/orders/totals.py"
     before = '"""Totals of orders."""\n\nRETRIES = 3\nROUNDING = "half-even"\n\n\ndef total(lines):\n    """Add the lines, and round once."""\n    return round(sum(line.price * line.count for line in lines), 2)\n'
+    totals.parent.mkdir(parents=True, exist_ok=True)
     totals.write_text(before, encoding="utf-8")
-    _commit(code, "the shop")
+    _commit(code, "orders: totals")
     with open_memory(settings, folder=code) as memory:
         for text, anchor in (
             ("Booking an order is tried 3 times.", "services/orders/totals.py::RETRIES=3"),

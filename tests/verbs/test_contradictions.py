@@ -144,13 +144,13 @@ def test_what_was_settled_is_not_asked_about_again(memory: Memory, time: Time) -
     assert found(memory) == []
 
 
-def test_moments_arguments_and_parts_of_a_document_are_not_compared(memory: Memory) -> None:
+def test_moments_arguments_and_parts_of_documents_are_not_compared(memory: Memory) -> None:
     fields = {"severity": "high", "counter_arguments": ["Deploys do not need a dry run.", "There is a backup."]}
     keep(memory, "Deploys need a dry run of the migrations.", kind="scar", fields=fields)
     keep(memory, "The cleanup job runs on the blue cluster.", kind="observation")
     keep(memory, "The cleanup job does not run on the blue cluster.", kind="observation")
-    for body in (OLD, NEW):
-        keep(memory, body, extra={"document": "README.md"})
+    for body, name in ((OLD, "README.md"), (NEW, "docs/api.md")):
+        keep(memory, body, extra={"document": name})
     assert found(memory) == []
 
 

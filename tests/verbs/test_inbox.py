@@ -29,6 +29,7 @@ from holdfast.verbs.records.lifecycle import (
     undo_last,
     version_at,
 )
+from holdfast.verbs.records.project import move
 from holdfast.verbs.records.read import history, uses_of
 from holdfast.verbs.records.write import WrittenPending, draft_event, write
 from holdfast.verbs.truth.compare import compare
@@ -260,6 +261,8 @@ def test_the_last_actions_are_undone_one_after_the_other(memory: Memory) -> None
     done = act(memory, lambda acting: ("Saved.", keep(acting, "Staging is reset at two.")))
     act_on(memory, done.result.id, "retire", {"reason": "wrong"})
     assert undo_last(memory)[0].state == "active"
+    act(memory, lambda acting: ("Moved.", move(acting, ".", "github.com/acme/new")))
+    assert undo_last(memory)[0].project == memory.project
     assert undo_last(memory, done.result.id)[0].state == "retired"
     with pytest.raises(NotFound, match="nothing to undo"):
         undo_last(memory)

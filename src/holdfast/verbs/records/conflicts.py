@@ -25,12 +25,14 @@ DAYS, MOST = 30.0, 5_000  # of edits that are looked at
 
 
 def is_comparable(record: Record, other: Record) -> bool:
-    """True if both records make lasting claims about what may be the same project, and are not parts of one document."""
+    """True if both records make lasting claims about what may be the same project, and not both are parts of documents.
+
+    What two files of a repository say is settled there; rules would take tables and headings for claims.
+    """
     lasting = not {record.kind, other.kind} & MOMENTARY
     own = record.source != "starter" and other.source != "starter"
     one_project = record.project == other.project or not record.project or not other.project
-    document = record.extra.get("document")
-    return lasting and own and one_project and not (document and document == other.extra.get("document"))
+    return lasting and own and one_project and not (record.extra.get("document") and other.extra.get("document"))
 
 
 def in_order(record: Record, other: Record) -> tuple[Record, Record]:

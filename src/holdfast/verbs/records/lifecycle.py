@@ -265,7 +265,7 @@ def undo(memory: Memory, events: Sequence[Event]) -> list[Record]:
 
     Raises Conflict, and changes nothing, if a record was changed again in the meantime.
     """
-    abouts = dict.fromkeys(event.about for event in reversed(events))
+    abouts = dict.fromkeys(event.about for event in reversed(events) if event.verb not in ("started", "closed"))
     with memory.store.transaction():
         for about in abouts:
             mine = [event for event in events if event.about == about]
@@ -313,7 +313,9 @@ def _take_back(memory: Memory, about: str, events: Sequence[Event]) -> None:
     if before is None:
         commit_about(memory, "retired", now, {"reason": UNDONE})
     else:
-        revert(memory, before)
+        now = revert(memory, before)
+        if before.project != now.project and any("project" in event.data for event in events):
+            commit_about(memory, "revised", now, {"project": before.project})
 
 
 def _unused(memory: Memory, event: Event, _: Sequence[Event]) -> Json:
