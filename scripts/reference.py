@@ -145,7 +145,7 @@ def _roff(text: str) -> str:
 
 def _command(command: click.Command, path: str, context: click.Context, *, is_everyday: bool) -> Iterator[str]:
     """Describe a command: an everyday one with the meaning of its options, another with their names."""
-    pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
+    pieces = [piece for piece in command.collect_usage_pieces(context) if piece not in _OBVIOUS]
     prose, options = list(_prose(command.help or "")), list(_options(command, context))
     yield from ("", f"{'####' if ' ' in path else '###'} {' '.join([path, *pieces])}".replace("<", "&lt;"), "")
     yield from prose if is_everyday else prose[:2]
@@ -168,6 +168,7 @@ def _prose(text: str) -> Iterator[str]:
 
 _CHOICES = re.compile(r" \[([^\]]+\|[^\]]+)\]")
 _RANGE = re.compile(r"(?:INTEGER|FLOAT) RANGE|INTEGER")
+_OBVIOUS = ("[OPTIONS]", "COMMAND [ARGS]...", "[COMMAND] [ARGS]...")
 _EVERYWHERE = ("-h, --help", "--help", "--version", "--json")  # every command has them
 
 
