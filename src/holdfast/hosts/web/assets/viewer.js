@@ -284,6 +284,7 @@
         if (other) choose(other);
       }
       if (event.key === "Enter" && at) { event.preventDefault(); at.click(); }
+      if (event.key === "Escape") { event.preventDefault(); palette.close(); } // a search field would only forget what was typed
     });
     palette.addEventListener("click", (event) => { if (event.target === palette) palette.close(); });
   }
