@@ -114,9 +114,7 @@ class Memory:
     checkout: Checkout
     embedder: Embedder | None
     context: Context
-    classifier: Classifier | None = (
-        None  # judges for captures and comparisons, never in the path of a write or a recall
-    )
+    classifier: Classifier | None = None  # judges in the worker, and reads a recall's leading answers; never in a write
     # Created on demand: a misconfigured observer must not prevent the memory from opening.
     observing: "Callable[[], Observing | None]" = lambda: None
     # Commits events that erase something, and removes the text from every copy on this machine (`upkeep/erasing.py`).

@@ -30,12 +30,12 @@ BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
     "read": {"precision": 0.6, "balanced": 0.14, "exploratory": 0.05},
 }
-LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.6, 0.93)}
+LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.6, 0.94)}
 LEADERS = 3  # candidates that may decide whether a question is answered, and that are read
 COMPARED = 20  # of the best candidates make up the background
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
 EXPECTED, AS_MANY = 0.05, 3  # the background of a store without candidates, and how many candidates that counts for
-EQUAL = 0.95  # of the best fit: several that fit so equally well may all be right, and share one chance between them
+EQUAL = 0.95  # of the best fit: several that fit so equally well and were not read share one chance between them
 # Share of the best score, or of the best fit, down to which a page is filled.
 CLOSE: Mapping[Mode, float] = {"precision": 0.8, "balanced": 0.45, "exploratory": 0.3}
 ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other signals, such as the session they share
@@ -98,7 +98,8 @@ def passing(
         return [place for place, fit in enumerate(fits) if fit >= query.least]
     best = max(fits[:LEADERS], default=0.0)
     equals = [place for place, fit in enumerate(fits[:COMPARED]) if fit >= EQUAL * best]
-    if best <= 0 or sum(likely[place] for place in equals) < BARS[basis][query.mode]:
+    chance = likely[0] if basis == "read" and likely else sum(likely[place] for place in equals)
+    if best <= 0 or chance < BARS[basis][query.mode]:
         return []
     close = CLOSE[query.mode]
     return [
