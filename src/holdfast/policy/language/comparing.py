@@ -13,6 +13,7 @@ from itertools import product
 from holdfast.model.patterns import lazy
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import sentences
+from holdfast.policy.language.user_statements import needs_subject
 
 NEGATION = lazy(
     r"\b(?:not?|never|none|nor|without|cannot|\w+n['’]?t|nicht|nie(?:mals)?|kein\w*|ohne|ne|pas|jamais|sans|nunca|sin|não|sem|non|mai"
@@ -29,7 +30,7 @@ _REMARK = lazy(
     re.DOTALL | re.IGNORECASE,
 )
 SHORTEST = 3  # words of a statement without its remark
-MOST_SENTENCES = 12  # of each text
+MOST_SENTENCES, MOST_WORDS = 12, 40  # of each text, and of a sentence about “it”
 COVERED = 0.75  # share of a sentence's words from which it adds nothing
 ALIKE = 0.8  # of two spellings of one word
 
@@ -75,8 +76,12 @@ def _is_spelling(word: str, other: str) -> bool:
 
 
 def facing(first: str, second: str, most: int = 1) -> list[tuple[str, str]]:
-    """Return pairs of sentences, one of each text, that have most words in common; each sentence is in one pair."""
-    left, right = ([text for text, *_ in sentences(side)][:MOST_SENTENCES] or [side] for side in (first, second))
+    """Return pairs of sentences, one of each text, that have most words in common; each sentence is in one pair.
+
+    A sentence about “it” says nothing by itself: it is left out if there are others.
+    """
+    own = ([text for text, *_ in sentences(side)][:MOST_SENTENCES] or [side] for side in (first, second))
+    left, right = ([text for text in texts if not needs_subject(text, MOST_WORDS)] or texts for texts in own)
 
     def shared(pair: tuple[str, str]) -> float:
         own, other = map(words, pair)

@@ -21,6 +21,7 @@ from holdfast.model.event import Actor
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before
 from holdfast.model.kinds import SEPARATE
+from holdfast.model.ports import Embedder
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.language.comparing import facing, other_numbers, same_words, statement_of
 from holdfast.policy.language.overlap import words
@@ -32,7 +33,7 @@ from holdfast.verbs.records.lifecycle import link, unlink
 log = logging.getLogger(__name__)
 BY = Actor(kind="rule", name="comparison")
 # Measured on pairs of another hand (`python3 dev.py bench classifier`): from here on two memories conflict, or say the same.
-CONFLICT, MAYBE, SAME = 0.7, 0.4, 0.5
+CONFLICT, LIKELY, MAYBE, SAME = 0.68, 0.6, 0.4, 0.5
 BY_WORDS, LEAST_SHARE, BY_MEANING, LEAST_COSINE = 5, 0.15, 6, 0.5  # what is compared: the nearest of each sort
 MOST_CONFLICTS = 3  # of one memory: if more seem to conflict, they are numbered alike, and all hold
 MOST_FACED = 3  # pairs of sentences of two memories that are judged: those that share most words
@@ -116,9 +117,21 @@ def judged(memory: Memory, entry: Entry) -> Iterator[Judged]:
         faced = facing(older, newer, MOST_FACED)
         chances = [relation(memory.reader, *pair) for pair in faced]
         clash, shown = max(((each.get("conflict", 0.0), pair) for each, pair in zip(chances, faced, strict=True)))
+        if clash >= LIKELY and (likeness := _likeness(memory.embedder, *shown)) is not None:
+            clash = (clash + likeness) / 2  # of sentences about one thing: most of those nearby are about others
         alike = len(faced) == 1 or _overlap(older, newer) >= ALIKE
         same = max(map(_sameness, chances, faced)) if alike else 0.0
         yield Judged(record=record, conflict=clash, same=same, older=shown[0], newer=shown[1])
+
+
+def _likeness(embedder: Embedder | None, older: str, newer: str) -> float | None:
+    """Return how like the words of each sentence are those of the other; None if the encoder cannot tell."""
+    first, second = embedder.embed([older, newer]) if embedder else (None, None)
+    if first is None or second is None or first.tokens is None or second.tokens is None:
+        return None
+    like = first.tokens.astype(float) @ second.tokens.T.astype(float) / 127**2
+    sides = ((like.max(axis=1), first.weights), (like.max(axis=0), second.weights))
+    return min(float(best @ weights / weights.sum()) for best, weights in sides)
 
 
 def relation(reader: SentenceReader, older: str, newer: str) -> Mapping[str, float]:
