@@ -81,14 +81,16 @@ def load_settings(
             sources[name] = source
     if preset in PRESETS and "preset" not in values:
         values["preset"], sources["preset"] = preset, "surface"
-    system = _preset(values.get("preset", ""))
+    if (named := values.get("preset", "")) and named not in PRESETS:
+        raise InvalidConfig(f"There is no preset {named!r}.", hint=f"Use one of {', '.join(PRESETS)}.")
+    system = preset_of(named)
     files = (str(user_file()), repository.file)
     for source, name, value in _foreign_settings(system, environment, here):
         if name not in values or sources[name] in files:
             values[name], sources[name] = _checked(source, name, value), source
     added = {name: value for name, value in system.settings.items() if name not in values}
     values |= added
-    sources |= dict.fromkeys(added, f"preset {values.get('preset', '')}")
+    sources |= dict.fromkeys(added, f"preset {named}")
     config = Config(**values)
     for name, choices in CHOICES.items():
         if (chosen := getattr(config, name)) not in choices:
@@ -237,12 +239,6 @@ def _user_settings(file: Path, start: Path) -> dict[str, Any]:
     folders = {Path(folder).expanduser().resolve(): name for folder, name in named.items()}
     nearest = next((parent for parent in (start.resolve(), *start.resolve().parents) if parent in folders), None)
     return values | ({"project": folders[nearest]} if nearest else {})
-
-
-def _preset(name: str) -> Preset:
-    if name and name not in PRESETS:
-        raise InvalidConfig(f"There is no preset {name!r}.", hint=f"Use one of {', '.join(PRESETS)}.")
-    return preset_of(name)
 
 
 def _foreign_settings(preset: Preset, environment: Mapping[str, str], folder: Path) -> Iterator[tuple[str, str, Any]]:

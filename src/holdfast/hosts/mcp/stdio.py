@@ -27,7 +27,8 @@ def serve(server: protocol.Server, source: IO[bytes], sink: IO[bytes]) -> None:
         while line := source.readline(protocol.LONGEST_MESSAGE + 1):
             if len(line) > protocol.LONGEST_MESSAGE:
                 host.refuse(protocol.PARSE_ERROR, f"A message is longer than {protocol.LONGEST_MESSAGE:,} bytes")
-                _skip_line(source)
+                while line and not line.endswith(b"\n"):  # skip the rest of it
+                    line = source.readline(protocol.LONGEST_MESSAGE)
             elif line.strip():
                 host.receive(line)
     finally:
@@ -139,11 +140,6 @@ def _id_of(line: bytes) -> Any:
 def _key(request: Any) -> str:
     """Return a key that keeps 1 and "1" apart: both may be ids."""
     return json.dumps(request)
-
-
-def _skip_line(source: IO[bytes]) -> None:
-    while (rest := source.readline(protocol.LONGEST_MESSAGE)) and not rest.endswith(b"\n"):
-        pass
 
 
 def main(server: protocol.Server) -> None:
