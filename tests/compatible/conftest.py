@@ -134,8 +134,10 @@ class Place:
         return "\n".join(answer.get("additionalContext", "") for answer in answers)
 
     def work(self) -> None:
-        """Process what hooks stored, as the worker does."""
-        self.run("work", code=None)
+        """Process what hooks stored, as the worker does; one that a hook started may be at it first."""
+        for _ in range(200):
+            if "holds the lock" not in self.run("work", code=None).stdout:
+                return
 
     def _run(self, words: list[str], stdin: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
