@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.engine import sqlite
-from holdfast.engine import store as store_module
+from holdfast.engine import journal, sqlite
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Store, open_store
@@ -155,7 +154,7 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(database: Callable
 def test_the_journal_is_read_in_order_of_arrival_and_from_any_point(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "PAGE", 3)
+    monkeypatch.setattr(journal, "PAGE", 3)
     events = some_history(2, 10)
     store.commit(events)
     assert [event for _, event in store.journal()] != []

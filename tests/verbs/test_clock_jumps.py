@@ -15,18 +15,8 @@ from holdfast.model.record import Draft
 from holdfast.policy.admission.sharing import with_team
 from holdfast.verbs.exchange.incoming import keep_events, passed
 from holdfast.verbs.memory import Memory
+from holdfast.verbs.records import lifecycle
 from holdfast.verbs.records.hot import change_trust, demote, hot_set, pin, promote, trust_of, unpin
-from holdfast.verbs.records.lifecycle import (
-    Revision,
-    link,
-    record_use,
-    restore,
-    retire,
-    revert,
-    revise,
-    unlink,
-    version_at,
-)
 from holdfast.verbs.records.quarantine import accept, reject
 from holdfast.verbs.records.write import confirm, draft_event
 from holdfast.verbs.search.recall import recall
@@ -76,7 +66,7 @@ def _pending(memory: Memory, ids: dict[str, str]) -> None:
 
 def _undo(memory: Memory, ids: dict[str, str]) -> None:
     history = memory.store.events_about(ids["orders"])
-    revert(memory, version_at(memory, ids["orders"], history[0].id))
+    lifecycle.revert(memory, lifecycle.version_at(memory, ids["orders"], history[0].id))
 
 
 def _thread(memory: Memory, ids: dict[str, str]) -> None:
@@ -88,16 +78,18 @@ def _thread(memory: Memory, ids: dict[str, str]) -> None:
 STEPS: tuple[Step, ...] = (
     _keep("orders", ORDERS, kind="decision", visibility="team"),
     _keep("refunds", REFUNDS),
-    lambda memory, ids: revise(memory, ids["orders"], Revision(body="Orders live in two databases now.")),
+    lambda memory, ids: lifecycle.revise(
+        memory, ids["orders"], lifecycle.Revision(body="Orders live in two databases now.")
+    ),
     lambda memory, ids: verify(memory, ids["orders"]),
     _undo,
-    lambda memory, ids: revise(memory, ids["orders"], Revision(tags=("storage",))),
-    lambda memory, ids: retire(memory, ids["refunds"], "no"),
-    lambda memory, ids: restore(memory, ids["refunds"]),
-    lambda memory, ids: retire(memory, ids["refunds"], "yes"),
-    lambda memory, ids: restore(memory, ids["refunds"]),
-    lambda memory, ids: link(memory, ids["orders"], "relates_to", ids["refunds"]),
-    lambda memory, ids: unlink(memory, ids["orders"], "relates_to", ids["refunds"]),
+    lambda memory, ids: lifecycle.revise(memory, ids["orders"], lifecycle.Revision(tags=("storage",))),
+    lambda memory, ids: lifecycle.retire(memory, ids["refunds"], "no"),
+    lambda memory, ids: lifecycle.restore(memory, ids["refunds"]),
+    lambda memory, ids: lifecycle.retire(memory, ids["refunds"], "yes"),
+    lambda memory, ids: lifecycle.restore(memory, ids["refunds"]),
+    lambda memory, ids: lifecycle.link(memory, ids["orders"], "relates_to", ids["refunds"]),
+    lambda memory, ids: lifecycle.unlink(memory, ids["orders"], "relates_to", ids["refunds"]),
     lambda memory, ids: promote(memory, ids["orders"]),
     lambda memory, ids: pin(memory, ids["orders"]),
     lambda memory, ids: unpin(memory, ids["orders"]),
@@ -120,7 +112,7 @@ STEPS: tuple[Step, ...] = (
     _keep("secret", "The vault code is on the whiteboard."),
     lambda memory, ids: erase(memory, ids["secret"]),
     lambda memory, _: recall(memory, Query(text="where do orders live")),
-    lambda memory, ids: record_use(memory, [ids["orders"]], "applied"),
+    lambda memory, ids: lifecycle.record_use(memory, [ids["orders"]], "applied"),
 )
 
 

@@ -10,17 +10,8 @@ from holdfast.model.errors import Conflict
 from holdfast.model.ids import instant
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import Duplicate, Transient, Waivers
+from holdfast.surfaces.bettermemory import verbs
 from holdfast.surfaces.bettermemory.staleness import staleness_of, staleness_of_many
-from holdfast.surfaces.bettermemory.verbs import (
-    chores,
-    curated,
-    drop_answered,
-    feedback_of,
-    mute,
-    next_turn,
-    shown,
-    unmute,
-)
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, amend, retire
 from holdfast.verbs.truth.verify import verify
@@ -71,8 +62,8 @@ def test_nobody_could_ask_is_not_zero(memory: Memory) -> None:
     record = verify(memory, keep(memory, "The app listens on port 80.").id)
     assert staleness_of(memory, record).commits is None
     assert staleness_of_many(memory, [record])[record.id].commits is None
-    assert chores(memory, FACTS)["drifted"] is None
-    assert curated(memory, FACTS)["drifted"] is None
+    assert verbs.chores(memory, FACTS)["drifted"] is None
+    assert verbs.curated(memory, FACTS)["drifted"] is None
 
 
 def test_paths_that_are_gone_are_told(memory: Memory, tmp_path: Path) -> None:
@@ -85,35 +76,35 @@ def test_paths_that_are_gone_are_told(memory: Memory, tmp_path: Path) -> None:
 
 def test_use_nobody_spoke_of_is_observed_and_earns_nothing(memory: Memory) -> None:
     record = keep(memory, "The app listens on port 80.")
-    next_turn(memory)
-    shown(memory, record.id)
-    next_turn(memory)
+    verbs.next_turn(memory)
+    verbs.shown(memory, record.id)
+    verbs.next_turn(memory)
     assert quality(memory).observed == {}
-    next_turn(memory)
+    verbs.next_turn(memory)
     assert (quality(memory).declared, quality(memory).observed) == ({}, {"applied": 1})
     assert usage.of(memory.store, [record.id]) == {}
-    next_turn(memory)
+    verbs.next_turn(memory)
     assert quality(memory).observed == {"applied": 1}
 
 
 def test_a_word_or_time_settles_a_showing(memory: Memory, time: Time) -> None:
     record = keep(memory, "The app listens on port 80.")
-    shown(memory, record.id)
-    drop_answered(memory, [record.id])
-    first = shown(memory, record.id)
-    assert shown(memory, record.id) != first
-    assert len(feedback_of(memory).impressions) == 1
+    verbs.shown(memory, record.id)
+    verbs.drop_answered(memory, [record.id])
+    first = verbs.shown(memory, record.id)
+    assert verbs.shown(memory, record.id) != first
+    assert len(verbs.feedback_of(memory).impressions) == 1
     time.now += 1_801
     for _ in range(3):
-        next_turn(memory)
-    assert (quality(memory).observed, feedback_of(memory).impressions) == ({}, {})
+        verbs.next_turn(memory)
+    assert (quality(memory).observed, verbs.feedback_of(memory).impressions) == ({}, {})
 
 
 def test_each_session_has_feedback_of_its_own(memory: Memory) -> None:
-    assert mute(memory, "tools") == ["tools"]
-    assert mute(memory, "learning-style") == ["tools", "learning-style"]
-    assert list(feedback_of(memory.acting_in("s2")).muted) == []
-    assert unmute(memory, "tools") == ["learning-style"]
+    assert verbs.mute(memory, "tools") == ["tools"]
+    assert verbs.mute(memory, "learning-style") == ["tools", "learning-style"]
+    assert list(verbs.feedback_of(memory.acting_in("s2")).muted) == []
+    assert verbs.unmute(memory, "tools") == ["learning-style"]
 
 
 def test_a_new_text_passes_the_gates_of_a_new_memory(memory: Memory) -> None:
@@ -137,8 +128,8 @@ def test_a_curator_sees_what_is_of_no_use(memory: Memory, time: Time) -> None:
     assert time.now == START
     record = keep(memory, "The worker reads its jobs from Redis.", scopes=("tools",))
     time.pass_days(31)
-    found = curated(memory, FACTS)
+    found = verbs.curated(memory, FACTS)
     assert [record.id for record, *_ in found["cold"]] == [record.id]
     expected = (1, {"never": 1, "stale": 0, "fresh": 0}, ["tools"])
     assert (found["total"], found["checks"], [one["scope"] for one in found["scopes"]]) == expected
-    assert chores(memory, FACTS)["cold"] == 1
+    assert verbs.chores(memory, FACTS)["cold"] == 1

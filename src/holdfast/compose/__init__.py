@@ -74,8 +74,12 @@ def open_memory(
             is_alive=is_alive,
         ),
     )
-    doubt = "" if config.project else memory.checkout.doubt()
-    memory = replace(memory, notices=tuple(filter(None, (apart, doubt, _followed(memory)))))
+    notices = [apart, "" if config.project else memory.checkout.doubt()]
+    if any(each.certain for each in memory.checkout.earlier()):
+        from holdfast.verbs.records.project import follow_address
+
+        notices.append(follow_address(memory))
+    memory = replace(memory, notices=tuple(filter(None, notices)))
     if config.database and not apart and any((home / "erasing").glob("*.json")):
         from holdfast.verbs.upkeep.erasing import finish
 
@@ -87,14 +91,6 @@ def _erased(memory: Memory, events: Sequence[Event]) -> "tuple[list[Entry], Eras
     from holdfast.verbs.upkeep.erasing import commit
 
     return commit(memory, events)
-
-
-def _followed(memory: Memory) -> str:
-    if not any(each.certain for each in memory.checkout.earlier()):
-        return ""
-    from holdfast.verbs.records.project import follow_address
-
-    return follow_address(memory)
 
 
 def _store(config: Config, home: Path, progress: Progress | None, role: str) -> tuple[Store, str]:

@@ -9,24 +9,14 @@ from typing import Any
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import git_text
+from holdfast.model import files
 from holdfast.model.config import PRESETS, Config, Preset, preset_of
 from holdfast.model.errors import Conflict, InvalidConfig
-from holdfast.model.files import (
-    FILE,
-    FOLDER,
-    check_own,
-    data_folder,
-    home_of,
-    list_store,
-    listed_stores,
-    read_regular,
-    write_whole,
-)
 
 COPY = "team.db"  # local copy of a team's database, for when that is unreachable
 # Files of a store that must not be committed; the rest of its folder (settings, team memories) may be.
 PRIVATE = f"""
-{FILE}* {COPY}* http-token* setup.json spool prepared changes deriving seen sessions hooks.log* work.lock erase.lock erasing stores.json
+{files.FILE}* {COPY}* http-token* setup.json spool prepared changes deriving seen sessions hooks.log* work.lock erase.lock erasing stores.json
 checkouts.json replicas markdown backups damaged-*
 """.split()
 # Settings with a fixed set of values.
@@ -81,14 +71,16 @@ def load_settings(
             sources[name] = source
     if preset in PRESETS and "preset" not in values:
         values["preset"], sources["preset"] = preset, "surface"
-    system = _preset(values.get("preset", ""))
-    files = (str(user_file()), repository.file)
+    if (named := values.get("preset", "")) and named not in PRESETS:
+        raise InvalidConfig(f"There is no preset {named!r}.", hint=f"Use one of {', '.join(PRESETS)}.")
+    system = preset_of(named)
+    from_files = (str(user_file()), repository.file)
     for source, name, value in _foreign_settings(system, environment, here):
-        if name not in values or sources[name] in files:
+        if name not in values or sources[name] in from_files:
             values[name], sources[name] = _checked(source, name, value), source
     added = {name: value for name, value in system.settings.items() if name not in values}
     values |= added
-    sources |= dict.fromkeys(added, f"preset {values.get('preset', '')}")
+    sources |= dict.fromkeys(added, f"preset {named}")
     config = Config(**values)
     for name, choices in CHOICES.items():
         if (chosen := getattr(config, name)) not in choices:
@@ -110,7 +102,7 @@ def user_file() -> Path:
 
 def settings_files(folder: Path) -> list[str]:
     """Return the files that the settings of a folder come from, whether they exist or not."""
-    nearest = _nearest(folder) or folder / FOLDER
+    nearest = _nearest(folder) or folder / files.FOLDER
     return [str(user_file()), str(nearest / "config.toml")]
 
 
@@ -128,7 +120,7 @@ def name_project(folder: Path, name: str) -> Path:
 def put_settings_back(before: bytes | None, after: bytes) -> None:
     """Return the user's own file from one content to an earlier one; raise Conflict if it has another by now."""
     file = user_file()
-    if not file.exists() or read_regular(file, LARGEST_FILE) != after:
+    if not file.exists() or files.read_regular(file, LARGEST_FILE) != after:
         raise Conflict(f"{file} was changed again in the meantime.")
     if before is None:
         file.unlink()
@@ -144,7 +136,7 @@ def _save(values: Mapping[str, Any]) -> Path:
 
 def _write(file: Path, content: bytes) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_whole(file, content)
+    files.write_whole(file, content)
 
 
 def _edited(file: Path, values: Mapping[str, Any]) -> str:
@@ -153,7 +145,7 @@ def _edited(file: Path, values: Mapping[str, Any]) -> str:
     from tomlkit.exceptions import TOMLKitError
 
     before = _read(file)
-    text = read_regular(file, LARGEST_FILE).decode() if before or file.exists() else ""
+    text = files.read_regular(file, LARGEST_FILE).decode() if before or file.exists() else ""
     newline = "\r\n" if "\r\n" in text else "\n"
     try:
         document = tomlkit.parse(text.replace("\r\n", "\n"))
@@ -175,17 +167,17 @@ def store_folder(config: Config, folder: Path) -> Path:
     if config.home:
         return Path(config.home).expanduser()
     try:
-        return Path(home_of(str(folder)))
+        return Path(files.home_of(str(folder)))
     except PermissionError as problem:
         hint = "Run: chmod -R go-w on that folder, or `holdfast store detach` to use the usual store here."
         raise InvalidConfig(f"The store of this folder is not used: {problem}.", hint=hint) from problem
     except (OSError, ValueError) as problem:
-        raise InvalidConfig(f"The list of stores in {data_folder()} cannot be read: {problem}.") from problem
+        raise InvalidConfig(f"The list of stores in {files.data_folder()} cannot be read: {problem}.") from problem
 
 
 def user_folder(config: Config) -> Path:
     """Return the folder of the store outside any project: as set, else the platform's data folder."""
-    return Path(config.home or data_folder()).expanduser()
+    return Path(config.home or files.data_folder()).expanduser()
 
 
 def make_store(folder: Path, at: Path | None = None) -> Path:
@@ -194,22 +186,26 @@ def make_store(folder: Path, at: Path | None = None) -> Path:
     Raises Conflict if it is not this user's alone, or came with a repository.
     """
     name = f"{folder.resolve().name}-{blake2b(bytes(folder.resolve()), digest_size=4).hexdigest()}"
-    store = (at or Path(data_folder()) / "stores" / name).resolve()
+    store = (at or Path(files.data_folder()) / "stores" / name).resolve()
     store.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if git_text(store, "ls-files", "--error-unmatch", "--", f":(top,icase,glob)**/{FILE}") is not None:
+    if git_text(store, "ls-files", "--error-unmatch", "--", f":(top,icase,glob)**/{files.FILE}") is not None:
         raise Conflict(f"{store} came with the repository: git tracks a store there.", hint="Choose another folder.")
     try:
-        check_own(str(store))
+        files.check_own(str(store))
     except PermissionError as problem:
         raise Conflict(f"{store} cannot be your store: {problem}.", hint="Choose another folder.") from problem
-    list_store(str(folder), str(store))
+    files.list_store(str(folder), str(store))
     return store
 
 
 def _unlisted_store(config: Config, folder: Path) -> tuple[str, ...]:
     """Return a warning about a store nearby that is not on the user's list: it may be someone else's."""
     nearest = None if config.home or config.database else _nearest(folder)
-    if nearest is None or not (nearest / FILE).exists() or str(nearest.resolve()) in listed_stores().values():
+    if (
+        nearest is None
+        or not (nearest / files.FILE).exists()
+        or str(nearest.resolve()) in files.listed_stores().values()
+    ):
         return ()
     why = f"{nearest} holds a store that is not on your list, so it is not used: it may have come with the repository."
     return (f"{why} If you made it: holdfast store separate {nearest.parent} --at {nearest}",)
@@ -239,12 +235,6 @@ def _user_settings(file: Path, start: Path) -> dict[str, Any]:
     return values | ({"project": folders[nearest]} if nearest else {})
 
 
-def _preset(name: str) -> Preset:
-    if name and name not in PRESETS:
-        raise InvalidConfig(f"There is no preset {name!r}.", hint=f"Use one of {', '.join(PRESETS)}.")
-    return preset_of(name)
-
-
 def _foreign_settings(preset: Preset, environment: Mapping[str, str], folder: Path) -> Iterator[tuple[str, str, Any]]:
     """Yield what the variables of another system set here."""
     for variable, setting in preset.variables.items():
@@ -268,7 +258,7 @@ def _without_counterpart(preset: Preset, environment: Mapping[str, str]) -> tupl
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = read_regular(path, LARGEST_FILE).decode()
+        text = files.read_regular(path, LARGEST_FILE).decode()
         import tomllib  # takes five milliseconds: only if there is a file
 
         return tomllib.loads(text)
@@ -350,7 +340,7 @@ _WORDS_FOR_BOOL = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkey
 
 
 def _nearest(start: Path) -> Path | None:
-    return next((path for folder in (start, *start.parents) if (path := folder / FOLDER).is_dir()), None)
+    return next((path for folder in (start, *start.parents) if (path := folder / files.FOLDER).is_dir()), None)
 
 
 def keep_out_of_git(folder: Path) -> None:
@@ -358,11 +348,11 @@ def keep_out_of_git(folder: Path) -> None:
 
     The lines stand last, where they win over any that came with the repository.
     """
-    if folder.name != FOLDER:
+    if folder.name != files.FOLDER:
         return
     ignored, block = folder / ".gitignore", "\n".join([*PRIVATE, ""])
     try:
-        known = read_regular(ignored, LARGEST_FILE).decode() if ignored.exists() else ""
+        known = files.read_regular(ignored, LARGEST_FILE).decode() if ignored.exists() else ""
         if not known.endswith(block):
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)  # Windows has no such flag
             handle = os.open(ignored, flags, 0o644)

@@ -6,19 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from holdfast.engine import changes
+from holdfast.engine import changes, journal
 from holdfast.engine.database import Database, column, insert, stored, value
-from holdfast.engine.journal import (
-    ABOUTS,
-    COLUMNS,
-    FOLDING_ONLY,
-    PAGE,
-    Journal,
-    counted_up,
-    event_of,
-    event_row,
-    fill_checksums,
-)
 from holdfast.engine.views import Batch, Entry, View, recreate
 from holdfast.engine.views.labels import labels, privates
 from holdfast.engine.views.links import links
@@ -70,7 +59,7 @@ def stale_views(known: Iterable[tuple[str, int]]) -> list[View]:
 
 
 @dataclass(frozen=True, slots=True)
-class Store(Journal):
+class Store(journal.Journal):
     """An open store: read from the views, write through `commit`."""
 
     home: Path | None = None
@@ -113,8 +102,10 @@ class Store(Journal):
             fresh = self._append(events)
             erased = self._erased({event.about for event in fresh if event.verb in ("erased", "accepted")})
             for about in erased:  # uses included: they may quote its text
-                for row in self.db.query(f"select seq, {COLUMNS} from events where about = :about", {"about": about}):
-                    self.db.execute(_SCRUB, event_row(row["seq"], scrub(event_of(row))))
+                for row in self.db.query(
+                    f"select seq, {journal.COLUMNS} from events where about = :about", {"about": about}
+                ):
+                    self.db.execute(_SCRUB, journal.event_row(row["seq"], scrub(journal.event_of(row))))
             abouts = dict.fromkeys(event.about for event in fresh if event.verb in FOLDING)
             if any(event.verb == "revised" and "project" in event.data for event in fresh):
                 entries = self.moved(abouts)
@@ -160,7 +151,7 @@ class Store(Journal):
         """Return which of these records are erased; an erasure that is quarantined or rejected does not count."""
         if not abouts:
             return set()
-        sql = f"select about, id from events where about in ({ABOUTS}) and {FOLDING_ONLY} and verb = 'erased'"
+        sql = f"select about, id from events where about in ({journal.ABOUTS}) and {journal.FOLDING_ONLY} and verb = 'erased'"
         said: dict[str, set[str]] = {}
         for row in self.db.query(sql, {"abouts": list(abouts)}):
             said.setdefault(row[0], set()).add(row[1])
@@ -175,7 +166,7 @@ class Store(Journal):
         with self._writing():
             for seq, event in self.journal():
                 if (kept := clean(event)) != event:
-                    self.db.execute(_REWRITE, event_row(seq, kept))
+                    self.db.execute(_REWRITE, journal.event_row(seq, kept))
                     changed.append(kept)
             if changed:
                 self.rebuild()
@@ -186,7 +177,7 @@ class Store(Journal):
         """Overwrite a few stored events, given with their sequence numbers, and update their records and sessions."""
         with self._writing():
             for seq, event in changed:
-                self.db.execute(_REWRITE, event_row(seq, event))
+                self.db.execute(_REWRITE, journal.event_row(seq, event))
             abouts = dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)
             self._apply(Batch(entries=self.entries(abouts)))
             for about in dict.fromkeys(event.about for _, event in changed if event.verb in ("started", "closed")):
@@ -243,7 +234,7 @@ class Store(Journal):
         """Return the number of a project; a new project is created with `make`, else -1, which has no records."""
         number = int(value(self.db, "select number from projects where name = :name", {"name": name}, -1))
         if number < 0 and make:
-            number = counted_up(self.db, "projects")
+            number = journal.counted_up(self.db, "projects")
             insert(self.db, "projects", [{"number": number, "name": name, "records": 0}])
         return number
 
@@ -290,10 +281,10 @@ class Store(Journal):
         """Return the folded records by id, in the order of `abouts`, with one query of the journal."""
         if not abouts:
             return {}
-        sql = f"select {COLUMNS} from events where about in ({ABOUTS}) and {FOLDING_ONLY} order by about, id"
+        sql = f"select {journal.COLUMNS} from events where about in ({journal.ABOUTS}) and {journal.FOLDING_ONLY} order by about, id"
         events: dict[str, list[Event]] = {}
         for row in self.db.query(sql, {"abouts": abouts}):
-            events.setdefault(row["about"], []).append(event_of(row))
+            events.setdefault(row["about"], []).append(journal.event_of(row))
         return {about: record for about in abouts if (record := fold_all(events.get(about, [])))}
 
     def setting(self, name: str) -> str:
@@ -337,7 +328,7 @@ class Store(Journal):
         last = -1
         while rows := self.db.query(
             "select number, id from entries where number > :last order by number limit :page",
-            {"last": last, "page": PAGE},
+            {"last": last, "page": journal.PAGE},
         ):
             numbers = {row["id"]: row["number"] for row in rows}
             folded = self._folded_all(list(numbers))
@@ -346,10 +337,10 @@ class Store(Journal):
             last = rows[-1]["number"]
         seq = 0
         while rows := self.db.query(
-            f"select seq, {COLUMNS} from events where seq > :seq and not ({FOLDING_ONLY}) order by seq limit :page",
-            {"seq": seq, "page": PAGE},
+            f"select seq, {journal.COLUMNS} from events where seq > :seq and not ({journal.FOLDING_ONLY}) order by seq limit :page",
+            {"seq": seq, "page": journal.PAGE},
         ):
-            yield Batch(counted=[event_of(row) for row in rows])
+            yield Batch(counted=[journal.event_of(row) for row in rows])
             seq = rows[-1]["seq"]
 
     def close(self) -> None:
@@ -386,7 +377,7 @@ def _bring_up_to_date(store: Store, progress: Progress) -> None:
         for step in schema_steps()[store.schema_version() :]:  # another process may have run them first
             store.db.script(step)
         store.note("schema", str(len(schema_steps())))
-        fill_checksums(store.db)
+        journal.fill_checksums(store.db)
         if stale := store.stale_views():
             if words in stale:  # transcripts have the same words
                 from holdfast.engine.raw.transcripts import index_chunks  # noqa: PLC0415  rarely needed
@@ -415,7 +406,7 @@ _VERSIONS = """
 """
 _BEFORE = f"""
 select value, (select json_group_array(id) from events where id in (select value from json_each(:ids))),
-    (select json_group_array(about) from events where about in ({ABOUTS}) and {FOLDING_ONLY} and verb = 'erased'), {_VERSIONS}
+    (select json_group_array(about) from events where about in ({journal.ABOUTS}) and {journal.FOLDING_ONLY} and verb = 'erased'), {_VERSIONS}
 from counters where name = 'seq'
 """
 _REWRITE = """

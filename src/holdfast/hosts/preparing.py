@@ -16,15 +16,7 @@ from typing import Any, NamedTuple
 from holdfast.compose import open_memory
 from holdfast.compose.locks import turn
 from holdfast.compose.settings import load_settings, settings_files
-from holdfast.hosts.hooks.places import (
-    OF_A_SESSION,
-    checkout_root,
-    handover_file,
-    head_files,
-    prepared_file,
-    remotes_of,
-    session_settings,
-)
+from holdfast.hosts.hooks import places
 from holdfast.model.errors import HoldfastError
 from holdfast.model.files import FILE, read_regular, state_of
 from holdfast.model.foreign_json import parse_json
@@ -59,12 +51,13 @@ class Places:
     @classmethod
     def of(cls, flags: Mapping[str, Any], home: Path, folder: Path, environment: Mapping[str, str]) -> "Places":
         """Return the places of a store, beginning with the folder that a process was started in."""
-        own = {name: value for name, value in flags.items() if name in OF_A_SESSION and value is not None}
-        names = {f"HOLDFAST_{name.upper()}" for name in OF_A_SESSION}
-        settings = session_settings(environment)
-        first = Place(checkout_root(str(folder)), str((settings | own).get("project", "")))
+        own = {name: value for name, value in flags.items() if name in places.OF_A_SESSION and value is not None}
+        names = {f"HOLDFAST_{name.upper()}" for name in places.OF_A_SESSION}
+        settings = places.session_settings(environment)
+        first = Place(places.checkout_root(str(folder)), str((settings | own).get("project", "")))
         return cls(
-            flags={name: value for name, value in flags.items() if name not in OF_A_SESSION} | {"home": str(home)},
+            flags={name: value for name, value in flags.items() if name not in places.OF_A_SESSION}
+            | {"home": str(home)},
             environment={name: value for name, value in environment.items() if name not in names},
             home=str(home),
             first=first,
@@ -90,19 +83,19 @@ class Places:
         A session that is about to continue first gets where it stands.
         """
         # Their states come first: what changes from here on is noticed at the next comparison.
-        watched = {path: state_of(path) for path in (*head_files(place.root), *settings_files(Path(place.root)))}
+        watched = {path: state_of(path) for path in (*places.head_files(place.root), *settings_files(Path(place.root)))}
         before = {} if place in self.active else self._prepared_for(place).get("settings", {})
         with self.opened(place) as memory:
             if session:
-                _hand_over(memory, Path(handover_file(self.home, session)), session)
+                _hand_over(memory, Path(places.handover_file(self.home, session)), session)
             note_tips(memory)
             yield (
                 memory,
                 prepare(
                     memory,
-                    Path(prepared_file(self.home, place.root, place.project)),
+                    Path(places.prepared_file(self.home, place.root, place.project)),
                     path=place.root,
-                    remotes=remotes_of(place.root),
+                    remotes=places.remotes_of(place.root),
                     settings={name: before[name] for name in before if name == "preset"}
                     | dict(self.settings.get(place, {})),
                     watched=watched,
@@ -111,7 +104,7 @@ class Places:
 
     def _prepared_for(self, place: Place) -> dict[str, Any]:
         try:
-            prepared = parse_json(read_regular(prepared_file(self.home, place.root, place.project)))
+            prepared = parse_json(read_regular(places.prepared_file(self.home, place.root, place.project)))
         except (OSError, ValueError):
             return {}
         return prepared if isinstance(prepared, dict) and prepared.get("path") == place.root else {}
@@ -122,9 +115,9 @@ def next_session(home: Path, folder: Path) -> SessionBrief | None:
     is_set_up = (home / "setup.json").exists() and (home / FILE).exists()
     if not is_set_up and not (home / "prepared").is_dir():
         return None
-    places = Places.of({}, home, folder, os.environ)
+    known = Places.of({}, home, folder, os.environ)
     try:
-        with places.prepared(places.first) as (_, brief):
+        with known.prepared(known.first) as (_, brief):
             return brief
     except (HoldfastError, OSError) as problem:  # a hook that needs it tries again
         log.warning("what the next session gets is not prepared: %s", problem)

@@ -16,22 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from holdfast.adapters.endpoint import post
+from holdfast.model import observer
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
-from holdfast.model.observer import (
-    Answered,
-    Declined,
-    Mode,
-    Question,
-    RateLimited,
-    Rejected,
-    Reply,
-    TimedOut,
-    Unreachable,
-    merged,
-    mode_from_json,
-)
 from holdfast.model.trail import OBSERVER_FOLDER
 
 FOLDER = "modes"
@@ -62,7 +50,7 @@ class AnthropicObserver:
         self._url = (url or "https://api.anthropic.com").rstrip("/") + "/v1/messages"
         self._headers, self._seconds = {"x-api-key": key, "anthropic-version": "2023-06-01"}, seconds
 
-    def ask(self, question: Question) -> Reply:
+    def ask(self, question: observer.Question) -> observer.Reply:
         """Ask the model and return its reply."""
         body = {
             "model": self.model,
@@ -75,12 +63,12 @@ class AnthropicObserver:
             return value
         parts, tokens = value.get("content"), _spent(value.get("usage"), ANTHROPIC_COUNTS)
         if not isinstance(parts, list):
-            return Unreachable(said="The endpoint answered without content.")
+            return observer.Unreachable(said="The endpoint answered without content.")
         texts = [part for part in parts if isinstance(part, dict) and part.get("type") == "text"]
         text = "".join(str(part.get("text", "")) for part in texts)
         if value.get("stop_reason") == "refusal":
-            return Declined(said=text or "The model refused.", tokens=tokens)
-        return Answered(text=text, tokens=tokens)
+            return observer.Declined(said=text or "The model refused.", tokens=tokens)
+        return observer.Answered(text=text, tokens=tokens)
 
 
 class OpenAIObserver:
@@ -96,7 +84,7 @@ class OpenAIObserver:
         # OpenAI's own models know only the newer name, most others only the older one.
         self._most = "max_completion_tokens" if urlsplit(base).hostname == "api.openai.com" else "max_tokens"
 
-    def ask(self, question: Question) -> Reply:
+    def ask(self, question: observer.Question) -> observer.Reply:
         """Ask the model and return its reply."""
         messages = [{"role": "system", "content": question.instructions}, {"role": "user", "content": question.text}]
         body = {"model": self.model, self._most: question.most_tokens, "messages": messages}
@@ -108,12 +96,12 @@ class OpenAIObserver:
             choice = value["choices"][0]
             text, refusal = choice["message"].get("content") or "", choice["message"].get("refusal")
         except (KeyError, IndexError, TypeError, AttributeError):
-            return Unreachable(said="The endpoint answered without a choice.")
+            return observer.Unreachable(said="The endpoint answered without a choice.")
         if refusal or choice.get("finish_reason") == "content_filter":
-            return Declined(said=str(refusal or "The answer was filtered."), tokens=tokens)
+            return observer.Declined(said=str(refusal or "The answer was filtered."), tokens=tokens)
         if not isinstance(text, str):
-            return Unreachable(said="The answer is not text.")
-        return Answered(text=text, tokens=tokens)
+            return observer.Unreachable(said="The answer is not text.")
+        return observer.Answered(text=text, tokens=tokens)
 
 
 class ClaudeObserver:
@@ -126,7 +114,7 @@ class ClaudeObserver:
         self.model = model or "haiku"
         self._program, self._seconds = program, seconds
 
-    def ask(self, question: Question) -> Reply:
+    def ask(self, question: observer.Question) -> observer.Reply:
         """Run the program and return its reply."""
         command = [self._program, "-p", "--output-format", "json", "--model", self.model, *_DENIED]
         command += ["--system-prompt", question.instructions]
@@ -145,7 +133,7 @@ class ClaudeObserver:
                     start_new_session=os.name == "posix",  # so that its children end with it
                 )
             except OSError as problem:
-                return Rejected(said=f"{self._program} cannot be started ({problem.strerror}).")
+                return observer.Rejected(said=f"{self._program} cannot be started ({problem.strerror}).")
             try:
                 out, err = process.communicate(question.text, timeout=self._seconds)
             except subprocess.TimeoutExpired:
@@ -154,11 +142,11 @@ class ClaudeObserver:
                 else:
                     process.kill()
                 process.communicate()
-                return TimedOut(seconds=self._seconds)
+                return observer.TimedOut(seconds=self._seconds)
         return _answer(out, err, process.returncode)
 
 
-def _answer(out: str, err: str, code: int) -> Reply:
+def _answer(out: str, err: str, code: int) -> observer.Reply:
     try:
         value = parse_json(out)
     except ValueError:
@@ -166,11 +154,11 @@ def _answer(out: str, err: str, code: int) -> Reply:
     answer: dict[str, Any] = value if isinstance(value, dict) else {}
     text = str(answer.get("result", ""))
     if answer and code == 0 and not answer.get("is_error"):
-        return Answered(text=text, tokens=_spent(answer.get("usage"), ANTHROPIC_COUNTS))
+        return observer.Answered(text=text, tokens=_spent(answer.get("usage"), ANTHROPIC_COUNTS))
     message = " ".join((text or err or out).split())[:300] or f"It exited with code {code}."
     if _LATER.search(message):
-        return RateLimited(seconds=0.0, said=message)
-    return Unreachable(said=message) if answer else Rejected(said=message)
+        return observer.RateLimited(seconds=0.0, said=message)
+    return observer.Unreachable(said=message) if answer else observer.Rejected(said=message)
 
 
 def _spent(usage: Any, names: tuple[str, ...]) -> int | None:
@@ -179,13 +167,13 @@ def _spent(usage: Any, names: tuple[str, ...]) -> int | None:
     return sum(counts) if counts else None
 
 
-def load_mode(name: str, home: Path | None) -> Mode:
+def load_mode(name: str, home: Path | None) -> observer.Mode:
     """Return a mode by name; `parent--child` is the parent overridden by the child's file."""
     if not _NAME.fullmatch(name):
         raise InvalidConfig(f"{name[:60]!r} is not the name of a mode.", hint="Use lower-case words joined by '-'.")
     parent, refined, _ = name.partition("--")
     value = _read(parent, home)
-    return mode_from_json(name, merged(value, _read(name, home)) if refined else value)
+    return observer.mode_from_json(name, observer.merged(value, _read(name, home)) if refined else value)
 
 
 def mode_names(home: Path | None) -> list[str]:

@@ -220,20 +220,16 @@ def _failed(payload: Json) -> bool:
     answer = first(payload, "tool_response", "toolResult", "tool_result")
     if not isinstance(answer, dict):
         return False
-    if _exit_line(answer.get("llmContent")) not in ("", "0"):
-        return True
+    if isinstance(output := answer.get("llmContent"), str):  # Gemini CLI prints the exit code under the output
+        before, _, after = output.rpartition("\nExit Code: ")
+        if before.startswith(("<untrusted_context>", "Output:")) and after.split("\n", 1)[0].strip() not in ("", "0"):
+            return True
     code = answer.get("exit_code", answer.get("exitCode", answer.get("returnCode")))
     return (
         bool(answer.get("is_error") or answer.get("isError"))
         or "failure" in (answer.get("resultType"), answer.get("result_type"))
         or code not in (None, 0)
     )
-
-
-def _exit_line(output: Any) -> str:
-    """Return the exit code that Gemini CLI prints under the output of a failed command; "" if there is none."""
-    before, line, after = output.rpartition("\nExit Code: ") if isinstance(output, str) else ("", "", "")
-    return after.split("\n", 1)[0].strip() if line and before.startswith(("<untrusted_context>", "Output:")) else ""
 
 
 def now() -> str:

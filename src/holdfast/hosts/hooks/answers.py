@@ -190,8 +190,10 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     if is_late(event) and event["event"] == "PreToolUse":
         triggered, notes = [item for item in (*triggered, *notes) if item.get("block")], []
     place = mask_secrets(path) or mask_secrets(" ".join(command.split())[:1_000])[:80]
-    fresh = [item for item in triggered if see(home, event["session"], [_seen_as(item, place)])]
-    fresh += [item for item in notes if see(home, event["session"], [f"{item['id']} {item.get('topic') or place}"])]
+    # A warning is given once a session, or at each place if it stops the action.
+    places = [(item, place if item.get("block") else "warning") for item in triggered]
+    places += [(item, item.get("topic") or place) for item in notes]
+    fresh = [item for item, where in places if see(home, event["session"], [f"{item['id']} {where}"])]
     if not fresh:
         return {}
     answer = _context(
@@ -221,11 +223,6 @@ def _found(pattern: str, text: str) -> bool:
     return bool(text and search(pattern, text, IGNORECASE))
 
 
-def _seen_as(item: Json, place: str) -> str:
-    """Return under which name a warning is remembered: once a session, or at each place if it stops the action."""
-    return f"{item['id']} {place}" if item.get("block") else f"{item['id']} warning"
-
-
 _ANSWERS = {"SessionStart": _on_start, "UserPromptSubmit": _on_prompt, "PreToolUse": _on_tool, "PostToolUse": _on_tool}
 
 
@@ -234,15 +231,12 @@ def _command_and_path(tool_input: Any, cwd: str) -> tuple[str, str]:
         tool_input = arguments(tool_input)
     if not isinstance(tool_input, dict):
         return "", ""
-    command = first(tool_input, "command", "cmd", "script") or _patch_in(tool_input)
+    texts = (text for name in ("input", "patch", "text") if isinstance(text := tool_input.get(name), str))
+    patch = next((text for text in texts if text.lstrip().startswith("*** Begin Patch")), "")
+    command = first(tool_input, "command", "cmd", "script") or patch
     command = " ".join(map(_quoted, command[:1_000])) if isinstance(command, list) else str(command)
     path = str(first(tool_input, "file_path", "filePath", "path", "notebook_path", "absolute_path") or "")
     return command[:LONGEST_COMMAND], _in_checkout(path[:LONGEST_PATH], cwd) if path else ""
-
-
-def _patch_in(tool_input: Json) -> str:
-    texts = (tool_input.get(name) for name in ("input", "patch", "text"))
-    return next((text for text in texts if isinstance(text, str) and text.lstrip().startswith("*** Begin Patch")), "")
 
 
 def _quoted(word: Any) -> str:

@@ -37,8 +37,11 @@ def main(arguments: list[str]) -> None:
     """Store the event and answer it; errors go to the log, never to the client."""
     home = os.environ.get("HOLDFAST_HOME", "")
     try:
-        event, client, named, preset = _options(arguments)
-        home = named or home
+        event, options = arguments[0], dict(zip(arguments[1::2], arguments[2::2], strict=False))
+        client, preset = options.get("--client", "claude-code"), options.get("--preset", "")
+        if client == "claude-code" and os.environ.get("COPILOT_CLI"):
+            client = "copilot"  # it runs hooks written for Claude Code, but expects answers in its own format
+        home = options.get("--home") or home
         payload = _stdin()
         activity = _within_limit(event, client, payload)
         home = home or home_of(activity["cwd"], preset)
@@ -62,7 +65,8 @@ def _act(home: str, activity: Json, payload: Json) -> Json:
     if has_store and (
         activity["event"] in ("SessionStart", "UserPromptSubmit") or (ours and activity["event"] == "PreToolUse")
     ):
-        _note_client(home, activity["session"])
+        # Few clients pass their session on to the MCP servers that they start.
+        _write(client_note(home, os.getppid()), activity["session"].encode("utf-8", "replace"))
     if ours:
         return _own_tool(home if has_store else "", activity)
     if not has_store:
@@ -133,14 +137,6 @@ def _answer(home: str, activity: Json, payload: Json) -> Json:
     from holdfast.hosts.hooks.answers import answer  # only for events that may have an answer
 
     return answer(home, activity, payload)
-
-
-def _options(arguments: list[str]) -> tuple[str, str, str, str]:
-    named = dict(zip(arguments[1::2], arguments[2::2], strict=False))
-    client = named.get("--client", "claude-code")
-    if client == "claude-code" and os.environ.get("COPILOT_CLI"):
-        client = "copilot"  # it runs hooks written for Claude Code, but expects answers in its own format
-    return arguments[0], client, named.get("--home", ""), named.get("--preset", "")
 
 
 def _stdin() -> Json:
@@ -241,11 +237,6 @@ def _cap(home: str) -> None:
     _log(home, f"the spool held {len(names)} files; the oldest were dropped")
     for name in sorted(names)[: len(names) - MOST_SPOOLED]:
         os.unlink(os.path.join(folder, name))
-
-
-def _note_client(home: str, session: str) -> None:
-    """Record the client's session for the MCP server it started: few clients pass it on."""
-    _write(client_note(home, os.getppid()), session.encode("utf-8", "replace"))
 
 
 def wake(home: str, cwd: str) -> None:

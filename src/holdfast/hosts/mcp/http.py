@@ -23,16 +23,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from holdfast.hosts.loopback import HOST, is_bearer, listening, names_at, port_of, serve, with_body
-from holdfast.hosts.mcp.protocol import (
-    INTERNAL,
-    LONGEST_MESSAGE,
-    LONGEST_NAME,
-    MODERN,
-    SERVER,
-    Json,
-    ProtocolError,
-    Server,
-)
+from holdfast.hosts.mcp import protocol
 from holdfast.hosts.mcp.serving import Opened
 from holdfast.model.access import NO_ACCESS, Access, asking
 from holdfast.surfaces.tool import Acting, Call, Client
@@ -45,39 +36,39 @@ CallOf = Callable[[ServerRequestContext[Any, Any]], tuple[Call, Access]]
 log = logging.getLogger(__name__)
 
 
-def main(server: Server, *, token: str, port: int, announce: Callable[[str], None]) -> None:
+def main(server: protocol.Server, *, token: str, port: int, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; `announce` gets the URL once it can be reached."""
     with listening(port) as listener:
         bound = port_of(listener)
         serve(app(server, token=token, port=bound), listener, announce=lambda: announce(f"http://{HOST}:{bound}{PATH}"))
 
 
-def app(server: Server, *, token: str, port: int) -> ASGIApp:
+def app(server: protocol.Server, *, token: str, port: int) -> ASGIApp:
     """Return the web application: token, then host and origin, then size, then the protocol in either era."""
     names = names_at(port)
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     inner = transport(server).streamable_http_app(
         streamable_http_path=PATH,
         transport_security=security,
-        max_request_body_size=LONGEST_MESSAGE,
+        max_request_body_size=protocol.LONGEST_MESSAGE,
         max_sessions=MOST_SESSIONS,
     )
     return _Guarded(inner, token)
 
 
-def transport(server: Server, call_and_access: CallOf | None = None) -> Transport[Any]:
+def transport(server: protocol.Server, call_and_access: CallOf | None = None) -> Transport[Any]:
     """Return the SDK's server: it speaks the protocol, our handlers answer."""
     sessions = _Sessions(server.call)
     call_of: CallOf = call_and_access or (lambda ctx: (sessions.call_of(ctx), NO_ACCESS))
     made: Transport[Any] = Transport(
-        SERVER["name"],
-        version=SERVER["version"],
-        title=SERVER["title"],
+        protocol.SERVER["name"],
+        version=protocol.SERVER["version"],
+        title=protocol.SERVER["title"],
         instructions=server.offer.instructions,
         get_tool_input_schema={tool["name"]: tool["inputSchema"] for tool in server.offer.tools}.get,
     )
 
-    async def answer(ctx: ServerRequestContext[Any, Any], _: RequestParams) -> Json:
+    async def answer(ctx: ServerRequestContext[Any, Any], _: RequestParams) -> protocol.Json:
         call, access = call_of(ctx)
         return await _answer(replace(server, call=call), ctx, access)
 
@@ -86,28 +77,28 @@ def transport(server: Server, call_and_access: CallOf | None = None) -> Transpor
     return made
 
 
-async def _answer(server: Server, ctx: ServerRequestContext[Any, Any], access: Access) -> Json:
+async def _answer(server: protocol.Server, ctx: ServerRequestContext[Any, Any], access: Access) -> protocol.Json:
     """Run a handler in a thread, since the core is synchronous; notifications are sent at once."""
 
-    def tell(_method: str, params: Json) -> None:
+    def tell(_method: str, params: protocol.Json) -> None:
         try:
             from_thread.check_cancelled()
             from_thread.run(ctx.session.report_progress, params["progress"], params.get("total"), params.get("message"))
         except (asyncio.CancelledError, concurrent.futures.CancelledError):
             log.debug("the client no longer waits for %s", ctx.method)
 
-    def answer() -> Json:
+    def answer() -> protocol.Json:
         with asking(access):
             return server.answer(ctx.method, dict(ctx.params or {}), tell)
 
     try:
         return await to_thread.run_sync(answer)
-    except ProtocolError as problem:
+    except protocol.ProtocolError as problem:
         raise MCPError(problem.code, problem.message, problem.data) from problem
     except Exception as problem:
         # The outermost loop of a host: a bug must not end the session, nor reveal internals.
         log.exception("%s failed", ctx.method)
-        raise MCPError(INTERNAL, "Internal error; see the log") from problem
+        raise MCPError(protocol.INTERNAL, "Internal error; see the log") from problem
 
 
 class _Sessions:
@@ -120,11 +111,11 @@ class _Sessions:
     def call_of(self, ctx: ServerRequestContext[Any, Any]) -> Call:
         """Return the call that a request belongs to."""
         session = ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
-        if session is None or ctx.protocol_version in MODERN:
+        if session is None or ctx.protocol_version in protocol.MODERN:
             return self._shared
         if session not in self._known:
             params = ctx.session.client_params
-            client = Client(name=params.client_info.name[:LONGEST_NAME] if params is not None else "")
+            client = Client(name=params.client_info.name[: protocol.LONGEST_NAME] if params is not None else "")
             acting = Acting()
             opened = Opened(lambda: _own(self._shared.memory), client, acting, keeps=False)
             self._known[session] = replace(self._shared, open=opened, client=client, acting=acting)
@@ -152,7 +143,7 @@ class _Guarded:
             if not is_bearer(Headers(scope=scope).get("authorization", ""), self._token):
                 await _REFUSAL(scope, receive, send)
                 return
-            body = await with_body(scope, receive, LONGEST_MESSAGE)
+            body = await with_body(scope, receive, protocol.LONGEST_MESSAGE)
             if isinstance(body, Response):
                 await body(scope, receive, send)
                 return

@@ -10,16 +10,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
-from holdfast.hosts.mcp.protocol import (
-    INTERNAL,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    LONGEST_MESSAGE,
-    PARSE_ERROR,
-    Json,
-    ProtocolError,
-    Server,
-)
+from holdfast.hosts.mcp import protocol
 from holdfast.model.foreign_json import TooDeep, parse_json
 
 LONGEST_REFUSED = 1_000_000  # bytes of a message that is too deep in which its id is looked for
@@ -27,16 +18,17 @@ _PART = re.compile(rb'"(?:[^"\\]|\\.)*"|[][{}]|[^][{}"]+')
 log = logging.getLogger(__name__)
 
 
-def serve(server: Server, source: IO[bytes], sink: IO[bytes]) -> None:
+def serve(server: protocol.Server, source: IO[bytes], sink: IO[bytes]) -> None:
     """Answer until the client closes its end; running requests are finished first."""
     host = _Host(server, sink)
     worker = threading.Thread(target=host.work, name="holdfast-mcp")
     worker.start()
     try:
-        while line := source.readline(LONGEST_MESSAGE + 1):
-            if len(line) > LONGEST_MESSAGE:
-                host.refuse(PARSE_ERROR, f"A message is longer than {LONGEST_MESSAGE:,} bytes")
-                _skip_line(source)
+        while line := source.readline(protocol.LONGEST_MESSAGE + 1):
+            if len(line) > protocol.LONGEST_MESSAGE:
+                host.refuse(protocol.PARSE_ERROR, f"A message is longer than {protocol.LONGEST_MESSAGE:,} bytes")
+                while line and not line.endswith(b"\n"):  # skip the rest of it
+                    line = source.readline(protocol.LONGEST_MESSAGE)
             elif line.strip():
                 host.receive(line)
     finally:
@@ -47,9 +39,9 @@ def serve(server: Server, source: IO[bytes], sink: IO[bytes]) -> None:
 class _Host:
     """The messages between reader and worker."""
 
-    def __init__(self, server: Server, sink: IO[bytes]) -> None:
+    def __init__(self, server: protocol.Server, sink: IO[bytes]) -> None:
         self.server = server
-        self.requests: queue.Queue[Json | None] = queue.Queue()
+        self.requests: queue.Queue[protocol.Json | None] = queue.Queue()
         self._sink = sink
         self._sending = threading.Lock()
         self._cancelled: set[str] = set()
@@ -60,15 +52,15 @@ class _Host:
             message = parse_json(line)
         except TooDeep as problem:
             known = _id_of(line)
-            code = PARSE_ERROR if known is None else INVALID_PARAMS
+            code = protocol.PARSE_ERROR if known is None else protocol.INVALID_PARAMS
             self.refuse(code, f"The message cannot be read: {problem}", known)
             return
         except ValueError:
-            self.refuse(PARSE_ERROR, "This is not JSON")
+            self.refuse(protocol.PARSE_ERROR, "This is not JSON")
             return
         if not _is_message(message):
             known = message.get("id") if isinstance(message, dict) else None
-            self.refuse(INVALID_REQUEST, "This is not a JSON-RPC 2.0 message", known)
+            self.refuse(protocol.INVALID_REQUEST, "This is not a JSON-RPC 2.0 message", known)
         elif message.get("method") == "notifications/cancelled":
             self._cancelled.add(_key((message.get("params") or {}).get("requestId")))
         elif message.get("method") == "ping" and "id" in message:
@@ -88,31 +80,31 @@ class _Host:
 
     def refuse(self, code: int, text: str, request: Any = None) -> None:
         """Answer a message that could not be parsed."""
-        self._send({"jsonrpc": "2.0", "id": request, "error": ProtocolError(code, text).to_json()})
+        self._send({"jsonrpc": "2.0", "id": request, "error": protocol.ProtocolError(code, text).to_json()})
 
-    def _answer(self, message: Json) -> None:
-        def tell(method: str, params: Json) -> None:
+    def _answer(self, message: protocol.Json) -> None:
+        def tell(method: str, params: protocol.Json) -> None:
             if not self._is_cancelled(message):
                 self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
-        reply: Json = {"jsonrpc": "2.0", "id": message["id"]}
+        reply: protocol.Json = {"jsonrpc": "2.0", "id": message["id"]}
         try:
             reply["result"] = self.server.answer(message["method"], message.get("params") or {}, tell)
-        except ProtocolError as problem:
+        except protocol.ProtocolError as problem:
             reply["error"] = problem.to_json()
         except BrokenPipeError:
             raise  # the client is gone
         except Exception:
             # The outermost loop of a host: a bug must not end the session.
             log.exception("%s failed", message["method"])
-            reply["error"] = ProtocolError(INTERNAL, "Internal error; see the log").to_json()
+            reply["error"] = protocol.ProtocolError(protocol.INTERNAL, "Internal error; see the log").to_json()
         if not self._is_cancelled(message):
             self._send(reply)
 
-    def _is_cancelled(self, message: Json) -> bool:
+    def _is_cancelled(self, message: protocol.Json) -> bool:
         return _key(message["id"]) in self._cancelled
 
-    def _send(self, message: Json) -> None:
+    def _send(self, message: protocol.Json) -> None:
         data = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
         with self._sending:
             self._sink.write(data)
@@ -150,12 +142,7 @@ def _key(request: Any) -> str:
     return json.dumps(request)
 
 
-def _skip_line(source: IO[bytes]) -> None:
-    while (rest := source.readline(LONGEST_MESSAGE)) and not rest.endswith(b"\n"):
-        pass
-
-
-def main(server: Server) -> None:
+def main(server: protocol.Server) -> None:
     """Serve on this process's stdin and stdout; all other output goes to stderr."""
     sink = sys.stdout.buffer
     sys.stdout = sys.stderr

@@ -12,23 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from holdfast.hosts.setup import jsontext, tomltext
-from holdfast.hosts.setup.edits import (
-    KINDS,
-    Approval,
-    Block,
-    Edit,
-    Element,
-    Member,
-    Removed,
-    Table,
-    Whole,
-    depth_of,
-    noun_of,
-    put,
-    standing,
-    taken_out,
-)
+from holdfast.hosts.setup import edits, jsontext, tomltext
 from holdfast.hosts.setup.files import check_writable, mark_of, missing_folders, remove_file, replace_file, text_of
 from holdfast.hosts.setup.plan import Choices, Wanted
 from holdfast.model.errors import InvalidFile, StoreError
@@ -44,7 +28,7 @@ LONGEST_LINE = 200  # characters of a line in a diff: some files are one line
 class Placed:
     """One edit, the clients that need it, and how many steps of its path existed before."""
 
-    edit: Edit
+    edit: edits.Edit
     clients: tuple[str, ...]
     kept: int
 
@@ -117,8 +101,8 @@ def planned(wants: Iterable[Wanted], choices: Choices, manifest: Manifest, proje
     if choices.gitignore and choices.level == "project":  # new files with paths of this machine
         new = [one.path for one in plan if one.touched and one.touched.before is None and _names_paths(one.touched)]
         lines = sorted("/" + path.relative_to(project).as_posix() for path in new if path.is_relative_to(project))
-        edits, file = (Block(text="\n".join(lines), marks="shell"),), project / ".gitignore"
-        ignored = [Wanted(client=one.name, path=file, edits=edits, within=project) for one in choices.clients]
+        ignoring, file = (edits.Block(text="\n".join(lines), marks="shell"),), project / ".gitignore"
+        ignored = [Wanted(client=one.name, path=file, edits=ignoring, within=project) for one in choices.clients]
         plan += [_insertion(file, ignored, manifest)] if lines and ignored else []
     return plan
 
@@ -161,21 +145,21 @@ def diff_of(one: Planned) -> str:
     return "".join(line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…\n" for line in lines)
 
 
-def snippet(edits: Iterable[Edit]) -> str:
+def snippet(wanted: Iterable[edits.Edit]) -> str:
     """Return edits as a user would insert them by hand, without approvals."""
     pieces, joined = list[str](), dict[str, Any]()
-    for edit in edits:
+    for edit in wanted:
         match edit:
-            case Member(path=path, value=value) | Element(path=path, value=value):
+            case edits.Member(path=path, value=value) | edits.Element(path=path, value=value):
                 inner = joined
                 for step in path[:-1]:
                     inner = inner.setdefault(step, {})
-                inner[path[-1]] = value if isinstance(edit, Member) else [*inner.get(path[-1], []), value]
-            case Table(path=path, value=value):
+                inner[path[-1]] = value if isinstance(edit, edits.Member) else [*inner.get(path[-1], []), value]
+            case edits.Table(path=path, value=value):
                 pieces.append(tomltext.table_text(path, value).rstrip("\n"))
-            case Block(text=text) | Whole(text=text):
+            case edits.Block(text=text) | edits.Whole(text=text):
                 pieces.append(text.rstrip("\n"))
-            case Removed(noun=noun):
+            case edits.Removed(noun=noun):
                 pieces.append(f"Remove the {noun}.")
     return "\n\n".join([*([json.dumps(joined, indent=2, ensure_ascii=False)] if joined else []), *pieces])
 
@@ -188,8 +172,8 @@ def _insertion(path: Path, needs: list[Wanted], manifest: Manifest) -> Planned:
         if plan.changes:
             check_writable(path, needs[0].within)
     except InvalidFile as problem:
-        edits = [edit for need in needs for edit in need.edits]
-        left = LeftAlone(path=path, why=problem.message, snippet=snippet(edits))
+        wanted = [edit for need in needs for edit in need.edits]
+        left = LeftAlone(path=path, why=problem.message, snippet=snippet(wanted))
         return Planned(path=path, before=None, after=None, touched=was, left_alone=(left,), again=again)
     return plan
 
@@ -204,7 +188,7 @@ def _with_edits(path: Path, before: str | None, needs: list[Wanted], was: Touche
     for client, edit in ((need.client, edit) for need in needs for edit in need.edits):
         known = placed.get(_place(edit))
         clients = tuple(dict.fromkeys((*(known.clients if known else ()), client)))
-        match standing(text, edit):
+        match edits.standing(text, edit):
             case "foreign":
                 why = "An entry of that name is there already."
                 left.append(LeftAlone(path=path, why=why, snippet=snippet([edit])))
@@ -212,13 +196,13 @@ def _with_edits(path: Path, before: str | None, needs: list[Wanted], was: Touche
                 if known:
                     placed[_place(edit)] = replace(known, clients=clients)
             case found:
-                kept = known.kept if known else depth_of(text, edit)
+                kept = known.kept if known else edits.depth_of(text, edit)
                 placed[_place(edit)] = Placed(edit=edit, clients=clients, kept=kept)
-                text, old = put(text, edit), text
+                text, old = edits.put(text, edit), text
                 splices.append(_splice(old, text))
-                taken_back = isinstance(edit, Removed) or (isinstance(edit, Approval) and not edit.given)
+                taken_back = isinstance(edit, edits.Removed) or (isinstance(edit, edits.Approval) and not edit.given)
                 how: How = "removed" if taken_back else "added" if found == "missing" else "updated"
-                entries.append((client, how, noun_of(edit)))
+                entries.append((client, how, edits.noun_of(edit)))
     after = text if splices else before
     if not placed:
         touched = None
@@ -266,9 +250,9 @@ def _removal(path: Path, gone: set[str], manifest: Manifest, *, only_hooks: bool
         left = LeftAlone(path=path, why=problem.message, snippet="")
         return Planned(path=path, before=None, after=None, touched=touched, left_alone=(left,), again=again)
     rest = replace(touched, placed=stays, after=mark_of(after or ""), splices=None) if stays else None
-    there = [one for one in leaving if not isinstance(one.edit, Approval) or one.edit.given]
+    there = [one for one in leaving if not isinstance(one.edit, edits.Approval) or one.edit.given]
     entries: list[Change] = [
-        (name, "put back" if isinstance(one.edit, Removed) else "removed", noun_of(one.edit))
+        (name, "put back" if isinstance(one.edit, edits.Removed) else "removed", edits.noun_of(one.edit))
         for one in there
         for name in one.clients
     ]
@@ -284,7 +268,7 @@ def _without(text: str | None, touched: Touched, leaving: list[Placed]) -> str |
             text = text[:at] + removed + text[at + len(inserted) :]
         return text if touched.before is not None or text else None
     for placed in reversed(leaving):
-        text = taken_out(text, placed.edit, placed.kept)
+        text = edits.taken_out(text, placed.edit, placed.kept)
     bare = text.strip() in ("", "{}")
     if not bare and touched.skeleton:
         try:
@@ -296,16 +280,16 @@ def _without(text: str | None, touched: Touched, leaving: list[Placed]) -> str |
 
 def _is_hook(placed: Placed) -> bool:
     """True if an edit makes a client run our hooks."""
-    return noun_of(placed.edit) in ("hook", "plugin")
+    return edits.noun_of(placed.edit) in ("hook", "plugin")
 
 
 def _names_paths(touched: Touched) -> bool:
-    return any(not isinstance(placed.edit, Block) for placed in touched.placed)
+    return any(not isinstance(placed.edit, edits.Block) for placed in touched.placed)
 
 
-def _place(edit: Edit) -> tuple[object, ...]:
+def _place(edit: edits.Edit) -> tuple[object, ...]:
     """Return the identity of an edit, whatever its value; of what another system had there may be several at one place."""
-    several = json.dumps(edit.value) if isinstance(edit, Removed) else ""
+    several = json.dumps(edit.value) if isinstance(edit, edits.Removed) else ""
     return (type(edit), getattr(edit, "path", getattr(edit, "marks", "")), several)
 
 
@@ -360,7 +344,7 @@ def _touched(given: dict[str, Any]) -> Touched:
         if "path" in parts:
             parts["path"] = tuple(parts["path"])
         is_rule = one["kind"] == "element" and isinstance(parts["value"], str)  # as earlier versions noted it
-        edit: Edit = Approval(**parts, form="rule") if is_rule else KINDS[one["kind"]](**parts)
+        edit: edits.Edit = edits.Approval(**parts, form="rule") if is_rule else edits.KINDS[one["kind"]](**parts)
         placed.append(Placed(edit=edit, clients=tuple(one["clients"]), kept=one["kept"]))
     splices = given["splices"]
     return Touched(

@@ -9,23 +9,9 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
-from holdfast.hosts.setup import jsontext, tomltext
+from holdfast.hosts.setup import edits, jsontext, tomltext
 from holdfast.hosts.setup.apply import Manifest
 from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, Server, installed
-from holdfast.hosts.setup.edits import (
-    NAME,
-    Approval,
-    Block,
-    Edit,
-    Element,
-    Member,
-    Table,
-    command_line,
-    own_hooks,
-    runs_holdfast,
-    standing,
-    words_of,
-)
 from holdfast.hosts.setup.files import text_of
 from holdfast.hosts.setup.machine import Level, Machine
 from holdfast.hosts.setup.others import others
@@ -80,17 +66,17 @@ def _gone(client: Client, manifest: Manifest) -> Iterator[str]:
     """Return what was inserted and is no longer there; an approval that is gone was taken back."""
     for name, touched in manifest.files.items():
         own = (placed.edit for placed in touched.placed if client.name in placed.clients)
-        mine = [edit for edit in own if not isinstance(edit, Approval)]
+        mine = [edit for edit in own if not isinstance(edit, edits.Approval)]
         with _about(Path(name)):
             text = text_of(Path(name)) or "" if mine else ""
-            missing = [edit for edit in mine if standing(text, edit) == "missing"]
+            missing = [edit for edit in mine if edits.standing(text, edit) == "missing"]
         yield from (f"{_called(edit)} is gone from {name}" for edit in missing)
 
 
 def _dead(client: Client, machine: Machine) -> Iterator[str]:
     """Return the programs that entries and hooks start and that do not exist."""
     for path, entry in _entries(client, machine):
-        program = words_of(entry)[0]
+        program = edits.words_of(entry)[0]
         if not (os.access(program, os.X_OK) if Path(program).is_absolute() else which(program)):
             yield f"{path} starts {program}, which is not there"
     for path in _hook_files(client, machine):
@@ -103,7 +89,7 @@ def _entries(client: Client, machine: Machine) -> Iterator[tuple[Path, Any]]:
         if path := file_of(client.server, level, machine):
             with _about(path):
                 entry = _entry(client.server, text_of(path) or "")
-            if runs_holdfast(entry):
+            if edits.runs_holdfast(entry):
                 yield path, entry
 
 
@@ -114,7 +100,7 @@ def _entry(server: Server, text: str) -> Any:
         lines = [line.strip().partition(": ") for line in text.splitlines()]
         values = {key: value for key, _, value in lines if key in ("command", "args") and value}
         return {key: jsontext.value_of(value) if value[0] in '"[' else value for key, value in values.items()}
-    path = (*server.under, NAME)
+    path = (*server.under, edits.NAME)
     return tomltext.table_of(text, path) if server.form == "toml" else jsontext.value_at(text, path)
 
 
@@ -135,8 +121,8 @@ def _hooks(path: Path) -> Iterator[list[str]]:
     with _about(path):
         listed = jsontext.value_at(text_of(path) or "", ("hooks",))
     for items in listed.values() if isinstance(listed, dict) else ():
-        for _, hook in own_hooks(items):
-            yield command_line(hook)
+        for _, hook in edits.own_hooks(items):
+            yield edits.command_line(hook)
 
 
 def _twice(machine: Machine) -> Iterator[Check]:
@@ -163,10 +149,10 @@ def _about(path: Path) -> Iterator[None]:
         raise InvalidFile(f"{path}: {problem.message}") from problem
 
 
-def _called(edit: Edit) -> str:
+def _called(edit: edits.Edit) -> str:
     match edit:
-        case Member(path=path) | Table(path=path) | Element(path=path):
+        case edits.Member(path=path) | edits.Table(path=path) | edits.Element(path=path):
             return ".".join(path)
-        case Block():
+        case edits.Block():
             return "the note for agents"
     return "the file"

@@ -72,7 +72,9 @@ def put(text: str, path: tuple[Step, ...], value: Any) -> str:
         if slot is None:
             return _inserted(text, root, node, str(step), _nested(path[depth + 1 :], value))
         node = slot.node
-    written = _written(value, _Style.of(text, root), _lead(text, node.start), tight=_is_tight(text, root, node))
+    style = _Style.of(text, root)
+    tight = "\n" not in text[node.start : node.end] and (bool(node.slots) or style.tight)
+    written = _written(value, style, _lead(text, node.start), tight=tight)
     return text[: node.start] + written + text[node.end :]
 
 
@@ -143,7 +145,9 @@ def _inserted(text: str, root: Node, node: Node, key: str | None, value: Any) ->
     """Append a member or element, formatted like its neighbours."""
     style = _Style.of(text, root)
     on_one_line = style.tight or (bool(node.slots) and "\n" not in text[node.start : node.end])
-    indent = _indent(text, node, style)
+    indent = _lead(text, node.start) + style.unit
+    if node.slots and _begins_line(text, node.slots[0].start):
+        indent = _lead(text, node.slots[0].start)
     piece = ("" if key is None else json.dumps(key, ensure_ascii=False) + style.colon) + _written(
         value, style, indent, tight=on_one_line
     )
@@ -164,16 +168,6 @@ def _written(value: Any, style: _Style, indent: str, *, tight: bool) -> str:
     if tight:
         return json.dumps(value, ensure_ascii=False, separators=("," if style.colon == ":" else ", ", style.colon))
     return json.dumps(value, ensure_ascii=False, indent=style.unit).replace("\n", style.newline + indent)
-
-
-def _indent(text: str, node: Node, style: _Style) -> str:
-    if node.slots and _begins_line(text, node.slots[0].start):
-        return _lead(text, node.slots[0].start)
-    return _lead(text, node.start) + style.unit
-
-
-def _is_tight(text: str, root: Node, node: Node) -> bool:
-    return "\n" not in text[node.start : node.end] and (bool(node.slots) or _Style.of(text, root).tight)
 
 
 def _lead(text: str, at: int) -> str:

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -75,22 +76,15 @@ class Found:
 
 def others(machine: Machine) -> list[Found]:
     """Return the other memory systems that are set up on a machine, or whose data is there for this project."""
-    entries = list(_entries(machine))
-    found = (
-        Found(
-            system=system,
-            entries=tuple(want for name, want in entries if name == system.name),
-            data=_data(system, machine),
-        )
-        for system in SYSTEMS
-    )
-    return [each for each in found if each.entries or each.data]
-
-
-def _data(system: System, machine: Machine) -> Path | None:
-    if not system.data:
-        return machine.project if has_notes(machine.project) else None
-    return next((path for template in system.data if (path := machine.path(template)).exists()), None)
+    every, found = list(_entries(machine)), list[Found]()
+    for system in SYSTEMS:
+        entries = tuple(want for name, want in every if name == system.name)
+        data = next((path for template in system.data if (path := machine.path(template)).exists()), None)
+        if not system.data and has_notes(machine.project):
+            data = machine.project
+        if entries or data:
+            found.append(Found(system=system, entries=entries, data=data))
+    return found
 
 
 def _entries(machine: Machine) -> Iterator[tuple[str, Wanted]]:
@@ -175,14 +169,9 @@ def _system_of(words: list[str]) -> System | None:
     for word in words:
         path = PurePath(word.replace("\\", "/"))
         hidden = {part for part in path.parts if part.startswith(".")}
-        names |= {path.name.partition("@")[0], path.stem, *hidden, *(_split(word) if " " in word else ())}
+        names |= {path.name.partition("@")[0], path.stem, *hidden}
+        if " " in word:  # a command that is one argument, as in `sh -c`
+            with suppress(ValueError):
+                names |= {PurePath(part).name for part in shlex.split(word)}
     is_ours = NAME in names or any(word.endswith(HOOK) for word in words)
     return None if is_ours else next((system for system in SYSTEMS if system.signs & names), None)
-
-
-def _split(word: str) -> list[str]:
-    """Return the words of a command that is one argument, as in `sh -c`."""
-    try:
-        return [PurePath(part).name for part in shlex.split(word)]
-    except ValueError:
-        return []

@@ -10,19 +10,7 @@ from __future__ import annotations
 from collections import namedtuple
 
 from holdfast.model.patterns import lazy
-from holdfast.policy.activity.programs import (
-    ALIASES,
-    FLAGS,
-    PLAIN,
-    READERS,
-    SHELLS,
-    SINGLE_DASH,
-    SQL_CLIENTS,
-    SQL_VERBS,
-    SUBCOMMANDS,
-    harmless_flags,
-    valued,
-)
+from holdfast.policy.activity import programs
 from holdfast.policy.activity.shell import Call, parse, program_of
 
 MYPY = False
@@ -65,9 +53,9 @@ def names_in(pattern: dict[str, Any]) -> list[str]:
     if not program:
         return []
     if program == ANY_SQL:
-        return sorted(SQL_CLIENTS)
+        return sorted(programs.SQL_CLIENTS)
     name = program_of(program)
-    return [name, *(other for other, words in ALIASES.items() if words[0] == name)]
+    return [name, *(other for other, words in programs.ALIASES.items() if words[0] == name)]
 
 
 def fires(pattern: dict[str, Any], pipelines: Iterable[Sequence[Call]]) -> bool:
@@ -131,19 +119,21 @@ def _stage(view: tuple[str, ...], given: str, *, outermost: bool) -> list[Any]:
         flag for flag in found.flags if flag.partition("=")[0] not in _DECORATION and not _PLACEHOLDER.search(flag)
     )
     flags = flags or sorted(flag for flag in found.flags if "=" not in flag)
-    if found.program in SQL_CLIENTS or found.program == ANY_SQL:
+    if found.program in programs.SQL_CLIENTS or found.program == ANY_SQL:
         # The SQL, from its first verb on, without placeholders.
         sql = _SPACES.split(_PLACEHOLDER.sub(" ", _sql(view, given)).strip())
-        phrase = " ".join(sql[next((place for place, word in enumerate(sql) if word in SQL_VERBS), len(sql)) :])
+        phrase = " ".join(
+            sql[next((place for place, word in enumerate(sql) if word in programs.SQL_VERBS), len(sql)) :]
+        )
         return [found.program, "", [], [], phrase] if phrase else [found.program, "", flags, words, ""]
     if found.program == "find" and set(flags) & _FINDING:
         return ["find", "", [flag for flag in flags if flag in _FINDING], [], ""]
     if found.program == "rm" and "recursive" in flags:
         flags.remove("force") if "force" in flags else None
     subcommand = ""
-    if words and found.program and found.program not in PLAIN and _SUBCOMMAND.fullmatch(words[0]):
+    if words and found.program and found.program not in programs.PLAIN and _SUBCOMMAND.fullmatch(words[0]):
         subcommand, words = words[0], words[1:]
-    if found.program in PLAIN:
+    if found.program in programs.PLAIN:
         words = ["[*]" if word == "*" else word for word in words]  # all files, not any
     targets = [_PLACEHOLDER.sub("*", word) if not word.startswith(("./...", "[*]")) else word for word in words]
     path = found.program if _IN_BIN.match(found.path) and not outermost else found.path
@@ -157,7 +147,7 @@ def _fits_view(stage: list[Any], view: tuple[str, ...], call: Call, *, harmless:
     if program and not _same_program(program, view[0]):
         return False
     found = anatomy(view)
-    if not program and (found.program in READERS or not found.flags):
+    if not program and (found.program in programs.READERS or not found.flags):
         return False
     if not program:
         subcommand_here = found.operands[0][0] if found.operands else ""
@@ -183,10 +173,10 @@ def _sql(view: tuple[str, ...], given: str) -> str:
 
 def _same_program(program: str, word: str) -> bool:
     if program == ANY_SQL:
-        return program_of(word) in SQL_CLIENTS
+        return program_of(word) in programs.SQL_CLIENTS
     name = program_of(word)
-    if program in SHELLS:
-        return name in SHELLS
+    if program in programs.SHELLS:
+        return name in programs.SHELLS
     if "/" in program:
         path = word.removeprefix("./")
         return path == program.removeprefix("./") or path.endswith(f"/{program.removeprefix('./')}")
@@ -238,11 +228,11 @@ def _is_flag(own: str, wanted: str) -> bool:
 
 def _changes_nothing(found: Anatomy, flags: list[str]) -> bool:
     """True if a call only explains itself or reports what it would do; a flag that the pattern itself names does not count."""
-    quiet = harmless_flags(found.program) - set(flags)
+    quiet = programs.harmless_flags(found.program) - set(flags)
     words = [word for word, _ in found.operands]
     if found.flags & quiet:
         return "dry-run=none" not in found.flags
-    if not words and found.flags & {"v", "V"} and found.program not in PLAIN:
+    if not words and found.flags & {"v", "V"} and found.program not in programs.PLAIN:
         return True
     if found.program == "git" and words[:1] in (["tag"], ["branch"]):
         return "list" in found.flags or (len(words) == 1 and not found.flags - {"a", "r", "v"})
@@ -276,24 +266,24 @@ def _anatomy(view: tuple[str, ...]) -> Anatomy:
         elif not ended and len(word) > 1 and word[0] == "-" and " " not in word:
             names, has_value = _named(word, program, subcommand)
             flags |= names
-            last = word.lstrip("-") if word.startswith("--") or program in SINGLE_DASH else word[-1:]
-            after_option, is_value = not has_value, not has_value and last in valued(program, subcommand)
+            last = word.lstrip("-") if word.startswith("--") or program in programs.SINGLE_DASH else word[-1:]
+            after_option, is_value = not has_value, not has_value and last in programs.valued(program, subcommand)
         else:
-            plain = SUBCOMMANDS.get(program, {}).get(word, word)
+            plain = programs.SUBCOMMANDS.get(program, {}).get(word, word)
             operands.append((plain, after_option))
-            is_subcommand = not after_option or f"{program} {plain}" in FLAGS
+            is_subcommand = not after_option or f"{program} {plain}" in programs.FLAGS
             subcommand = subcommand or (plain if is_subcommand else "")
             after_option = False
-    if view[-1] == "-h" and "h" not in valued(program):
+    if view[-1] == "-h" and "h" not in programs.valued(program):
         flags.add("help")
     return _adjusted(program, view, flags, operands)
 
 
 def _named(word: str, program: str, subcommand: str) -> tuple[set[str], bool]:
     """Return the long names of the flags in a word, and whether it holds a value too."""
-    names = {**FLAGS.get(program, {}), **FLAGS.get(f"{program} {subcommand}", {})}
+    names = {**programs.FLAGS.get(program, {}), **programs.FLAGS.get(f"{program} {subcommand}", {})}
     name, equals, value = word.lstrip("-").partition("=")
-    if word.startswith("--") or program in SINGLE_DASH or name.lower() in ("recurse", "force", "whatif"):
+    if word.startswith("--") or program in programs.SINGLE_DASH or name.lower() in ("recurse", "force", "whatif"):
         name = name.lower() if program == "rm" else name
         found = ({*names[name].split("+")} if name in names else {name}) - {""}
         return found | ({f"{long}={_plain(value)}" for long in found} if value else set()), bool(equals)
@@ -303,7 +293,7 @@ def _named(word: str, program: str, subcommand: str) -> tuple[set[str], bool]:
             return flags, True
         long = (names.get(letter) or _COMMON.get(letter, letter)).split("+")
         flags.update(long)
-        if letter in valued(program, subcommand) and place + 1 < len(name):
+        if letter in programs.valued(program, subcommand) and place + 1 < len(name):
             return flags | {f"{flag}={_plain(name[place + 1 :])}" for flag in long}, True
     return flags, bool(equals)
 
@@ -322,7 +312,7 @@ def _adjusted(program: str, view: tuple[str, ...], flags: set[str], operands: li
         flags.add("9")
         operands = [pair for pair in operands if pair[0] not in _KILLING]
     elif program == "kubectl":
-        kinds = SUBCOMMANDS[program]
+        kinds = programs.SUBCOMMANDS[program]
         parts = ((word.partition("/"), word, value) for word, value in operands)
         operands = [
             (text, value)

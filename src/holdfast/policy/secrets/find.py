@@ -183,7 +183,10 @@ def _whole_and_joined(text: str, encoded: int) -> Iterator[Secret]:
 
 def _candidates(text: str, encoded: int) -> Iterator[Secret]:
     for _, hint, name, shape, anywhere in _hinted(text):
-        yield from _shaped(text, hint, name, shape, anywhere=anywhere)
+        for match in _shape(shape).finditer(text) if anywhere else _matches(hint, shape, text):
+            group = 1 if match.re.groups else 0
+            if _is_shape(name, match[group]):
+                yield Secret(name=name, start=match.start(group), end=match.end(group))
     for name, places in ((ASSIGNED, assigned), (COLUMN, columns), (ENCODED, manifests), (COMMAND, arguments)):
         for start, end in places(text):
             # Words that only look random because of escapes are not secrets.
@@ -201,13 +204,6 @@ def _hinted(text: str) -> list[tuple[int, str, str, str, bool]]:
         marks.update([(part[-1:] or sign) + sign for part in parts])  # nothing between them: two signs
         marks.update([sign + part[:1] for part in parts])
     return sorted([rule for mark in marks & _MARKS for rule in _HINTS[mark] if rule[1] in text])
-
-
-def _shaped(text: str, hint: str, name: str, shape: str, *, anywhere: bool) -> Iterator[Secret]:
-    for match in _shape(shape).finditer(text) if anywhere else _matches(hint, shape, text):
-        group = 1 if match.re.groups else 0
-        if _is_shape(name, match[group]):
-            yield Secret(name=name, start=match.start(group), end=match.end(group))
 
 
 def _encoded(text: str, encoded: int) -> Iterator[Secret]:

@@ -123,17 +123,13 @@ def _cells_below(
         if not _LINE_BELOW.fullmatch(line):
             if line.count(separator) != separators:
                 break
-            yield from _cells(line, place, separator, places)
+            for number, cell in enumerate(line.split(separator)):
+                inner = _CELL.search(cell) if number in places else None
+                if inner and is_secret(inner[0], spoken=True):
+                    yield place + inner.start(), place + inner.end()
+                place += len(cell) + len(separator)
         place = end + 1
     return place
-
-
-def _cells(line: str, place: int, separator: str, places: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    for number, cell in enumerate(line.split(separator)):
-        inner = _CELL.search(cell) if number in places else None
-        if inner and is_secret(inner[0], spoken=True):
-            yield place + inner.start(), place + inner.end()
-        place += len(cell) + len(separator)
 
 
 def manifests(text: str) -> Iterator[tuple[int, int]]:

@@ -80,7 +80,8 @@ def is_secret(value: str, *, least: int = 4, code: bool = False, spoken: bool = 
     if is_wordy(value) or (code and _CODE.fullmatch(value)):
         return False
     kinds = sum(bool(kind.search(value)) for kind in _KINDS)
-    return kinds >= 2 and _entropy(value) >= 2.3
+    shares = [count / len(value) for count in Counter(value).values()]
+    return kinds >= 2 and -sum(share * math.log2(share) for share in shares) >= 2.3  # bits of entropy a character
 
 
 def is_wordy(value: str) -> bool:
@@ -107,8 +108,3 @@ def _is_separate(text: str, start: int, end: int) -> bool:
     if before.isalnum() and not (text[start].isupper() and before.islower()):
         return False
     return not after.isalpha() or (after.isupper() and text[end - 1].islower())
-
-
-def _entropy(value: str) -> float:
-    counts = Counter(value).values()
-    return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)

@@ -98,11 +98,14 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
     ]
     learnings = _items(payload.get("learnings_created")) + _items(payload.get("learnings"))
     completion = payload.get("task_completion")
+    corrections = payload.get("human_corrections", payload.get("corrections"))
+    if corrections is None and isinstance(completion, Mapping):
+        corrections = completion.get("human_response")
     return Payload(
         title=_text(payload.get("title")),
         reflection=reflection,
         summary=_summary(payload),
-        corrections=_corrections(payload),
+        corrections=None if corrections is None else _joined(corrections),
         completion=completion if isinstance(completion, Mapping) else {"outcome": completion} if completion else {},
         decisions=tuple(item for item in decisions if item),
         threads=tuple(text for text in threads if text),
@@ -205,13 +208,6 @@ def _summary(payload: Mapping[str, Any]) -> dict[str, str]:
     if isinstance(inner, str):
         source.setdefault("completed", inner)
     return {name: text for name in SUMMARY if (text := _joined(source.get(name)))}
-
-
-def _corrections(payload: Mapping[str, Any]) -> str | None:
-    value = payload.get("human_corrections", payload.get("corrections"))
-    if value is None and isinstance(completion := payload.get("task_completion"), Mapping):
-        value = completion.get("human_response")
-    return None if value is None else _joined(value)
 
 
 def _decision(item: Any) -> Mapping[str, Any]:

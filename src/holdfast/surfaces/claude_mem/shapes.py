@@ -79,12 +79,11 @@ def index(results: Found, wanted: Wanted) -> str:
 
 def index_rows(results: Found, wanted: Wanted) -> dict[str, Any]:
     """Return search results as rows."""
-    observed, sessions = _parted(results.entries)
     return {
         "query": wanted.question,
         "totalResults": results.total,
-        "observations": [row(entry) for entry in observed],
-        "sessions": [row(entry) for entry in sessions],
+        "observations": [row(entry) for entry in results.entries if entry.record.kind != SESSION],
+        "sessions": [row(entry) for entry in results.entries if entry.record.kind == SESSION],
         "prompts": [],
     }
 
@@ -151,15 +150,6 @@ def added(shown: Entry, outcome: Outcome) -> dict[str, Any]:
     record, known = shown.record, isinstance(outcome, Duplicate)
     result = {"success": True, "id": shown.number, "title": record.title, "project": record.project, "ref": record.id}
     return result | ({"deduplicated": True} if known else {})
-
-
-def _parted(entries: Iterable[Entry]) -> tuple[list[Entry], list[Entry]]:
-    by_sort = {is_session: [*group] for is_session, group in groupby(sorted(entries, key=_is_session), key=_is_session)}
-    return by_sort.get(False, []), by_sort.get(True, [])
-
-
-def _is_session(entry: Entry) -> bool:
-    return entry.record.kind == SESSION
 
 
 def _by_day(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:

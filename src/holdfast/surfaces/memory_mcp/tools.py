@@ -14,16 +14,7 @@ from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.hot_set import helpfulness, uses_of
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.maps import Terms, mapped, read_rows, shapes_in
-from holdfast.surfaces.memory_mcp import verbs
-from holdfast.surfaces.memory_mcp.memory_types import (
-    EPISODIC,
-    category_of,
-    draft_of,
-    id_of,
-    numbers_of,
-    pattern_of,
-    type_of,
-)
+from holdfast.surfaces.memory_mcp import memory_types, verbs
 from holdfast.surfaces.phrases import content
 from holdfast.verbs.exchange.bootstrap import confined
 from holdfast.verbs.memory import Memory
@@ -74,7 +65,7 @@ def project_context(memory: Memory) -> str:
 def retrieval_quality(memory: Memory, days: int, memory_id: int = 0) -> dict[str, Any]:
     """Return how often results helped: of one memory, or of all."""
     if memory_id:
-        (vitals,) = vitals_by_id(memory, [id_of(memory, memory_id)]).values()
+        (vitals,) = vitals_by_id(memory, [memory_types.id_of(memory, memory_id)]).values()
         return mapped(SHAPES["RETRIEVAL"], vitals, memory, TERMS)
     return mapped(SHAPES["QUALITY"], (quality(memory, days=days), {"days": days}), memory, TERMS)
 
@@ -101,7 +92,7 @@ def guidance(results: Recalled) -> str:
 
 def own_tags(record: Record) -> list[str]:
     """Return the tags of a memory without the one that marks its type."""
-    return [tag for tag in record.tags if tag != EPISODIC]
+    return [tag for tag in record.tags if tag != memory_types.EPISODIC]
 
 
 def topic(session: Session) -> str | None:
@@ -112,12 +103,12 @@ def topic(session: Session) -> str | None:
 def number_of(memory: Memory, record: Record | str) -> int:
     """Return the number of a record."""
     id_ = record if isinstance(record, str) else record.id
-    return numbers_of(memory, [id_])[id_]
+    return memory_types.numbers_of(memory, [id_])[id_]
 
 
 def numbers(memory: Memory, records: Sequence[Record]) -> list[int]:
     """Return the numbers of records, in their order."""
-    known = numbers_of(memory, [record.id for record in records])
+    known = memory_types.numbers_of(memory, [record.id for record in records])
     return [known[record.id] for record in records]
 
 
@@ -130,14 +121,16 @@ TERMS = Terms(
     filters={
         "accesses": verbs.accesses,
         "before": lambda trust: trust.history[-2].value if len(trust.history) > 1 else trust.base,
-        "category": category_of,
-        "draft": lambda memory_type: draft_of("", memory_type),
+        "category": memory_types.category_of,
+        "draft": lambda memory_type: memory_types.draft_of("", memory_type),
         "extracted": lambda record: record.created_at if verbs.is_mined(record) else None,
         "first_seen": lambda record: record.extra["pattern"].get("first_at", record.created_at),
         "guidance": guidance,
         "heat": verbs.heat,
         "helpfulness": helpfulness,
-        "imported": lambda given: draft_of("", given["memory_type"], tags=given.get("tags") or (), source="imported"),
+        "imported": lambda given: memory_types.draft_of(
+            "", given["memory_type"], tags=given.get("tags") or (), source="imported"
+        ),
         "own_tags": own_tags,
         "promoted": lambda vitals: PROMOTED.get(vitals.why, "manual") if vitals.hot else None,
         "reason": lambda trust: trust.history[-1].reason,
@@ -152,19 +145,19 @@ TERMS = Terms(
         ),
         "tags": lambda record: own_tags(record) + ["starter"] * (record.source == "starter"),
         "topic": topic,
-        "type": type_of,
+        "type": memory_types.type_of,
         "used": uses_of,
         "uses": lambda vitals: vitals.usage.surfaced + uses_of(vitals.usage),
     },
     lookups={
         "ago": lambda memory, at: ago(at, memory.clock.now()),
         "confined": confined,
-        "id": lambda memory, number: None if number is None else id_of(memory, number),
+        "id": lambda memory, number: None if number is None else memory_types.id_of(memory, number),
         "link_id": link_id,
         "number": number_of,
         "numbers": numbers,
-        "pattern": pattern_of,
-        "patterns": lambda memory, numbers_: [pattern_of(memory, number) for number in numbers_ or ()],
+        "pattern": memory_types.pattern_of,
+        "patterns": lambda memory, numbers_: [memory_types.pattern_of(memory, number) for number in numbers_ or ()],
         "saved": saved,
         "vitals": lambda memory, record: vitals_by_id(memory, [record.id])[record.id],
     },

@@ -13,19 +13,7 @@ from holdfast.model.files import read_inside
 from holdfast.model.ports import RemoteCheckout
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import check_text, counted, shorten
-from holdfast.policy.language.documents import (
-    FILES,
-    RST,
-    Piece,
-    has_headings,
-    is_aside,
-    is_changelog,
-    is_document,
-    is_text,
-    pieces,
-    releases,
-    sections,
-)
+from holdfast.policy.language import documents
 from holdfast.policy.manifests import HOW_TO, LOCKS, MANIFESTS, how_to_work
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import hot_set, promote
@@ -68,9 +56,14 @@ def bootstrap(
     if not folder.is_dir():
         raise Invalid(f"{root} is not a folder of this project.", hint="Pass a folder inside the project.")
     drafts, problems, texts, found, read = list[Draft](), list[str](), set[str](), 0, 0
-    paths = [path for name in files or FILES for path in _named(folder, name) if files or is_document(path.name)]
+    paths = [
+        path
+        for name in files or documents.FILES
+        for path in _named(folder, name)
+        if files or documents.is_document(path.name)
+    ]
     if not files:
-        paths = [path for path in paths if not is_changelog(path.name) and not is_aside(path.name)]
+        paths = [path for path in paths if not documents.is_changelog(path.name) and not documents.is_aside(path.name)]
         paths += [path for name in MANIFESTS for path in _named(folder, name)]
     chosen = list({path.resolve(): path for path in reversed(paths)}.values())[::-1]  # each once, where it came first
     for path in chosen[:MOST_FILES]:
@@ -95,7 +88,7 @@ def bootstrap(
 def seed_text(memory: Memory, text: str, like: Draft, *, hot: bool = False) -> Seeded:
     """Import each item and paragraph of a text as a separate memory."""
     checked = check_text(text, "text", LARGEST)
-    return _warmed(memory, _saved(memory, _drafts(pieces(checked), like, "")), hot=hot)
+    return _warmed(memory, _saved(memory, _drafts(documents.pieces(checked), like, "")), hot=hot)
 
 
 def seed_file(memory: Memory, path: Path, like: Draft, *, hot: bool = False, dry_run: bool = False) -> Seeded:
@@ -134,7 +127,7 @@ def _named(folder: Path, name: str) -> list[Path]:
         return []  # not a pattern, so there is no such file
 
 
-def _parts(path: Path, folder: Path, *, named: bool, items: bool = False) -> tuple[list[Piece], list[str]]:
+def _parts(path: Path, folder: Path, *, named: bool, items: bool = False) -> tuple[list[documents.Piece], list[str]]:
     """Return what a file says, in parts, and what is wrong with it."""
     try:
         raw = read_inside(folder, path, LARGEST)
@@ -142,24 +135,24 @@ def _parts(path: Path, folder: Path, *, named: bool, items: bool = False) -> tup
     except OSError as problem:
         return [], [f"it cannot be read ({problem.strerror})"]
     except UnicodeDecodeError:
-        return [], ["it is not UTF-8" if is_text(raw) else "it is a binary file"]
-    if not raw.strip() or not is_text(raw):
+        return [], ["it is not UTF-8" if documents.is_text(raw) else "it is a binary file"]
+    if not raw.strip() or not documents.is_text(raw):
         return [], ["it is a binary file" if raw.strip() else "it is empty"]
-    name, markdown = path.relative_to(folder).as_posix(), path.suffix.lower() not in RST
+    name, markdown = path.relative_to(folder).as_posix(), path.suffix.lower() not in documents.RST
     if not named and any(path in _named(folder, pattern) for pattern in MANIFESTS):
         runner = next((runner for lock, runner in LOCKS.items() if (path.parent / lock).exists()), "npm")
         work = how_to_work(name, text, runner=runner)
-        return [Piece(path=(HOW_TO,), text=work)] if work else [], []
-    if is_changelog(name) and (all_releases := releases(text, markdown=markdown)):
+        return [documents.Piece(path=(HOW_TO,), text=work)] if work else [], []
+    if documents.is_changelog(name) and (all_releases := documents.releases(text, markdown=markdown)):
         left = len(all_releases) - MOST_RELEASES
         older = [f"{counted(left, 'older release')} left out"] if left > 0 else []
         return all_releases[:MOST_RELEASES], older
-    if items and not has_headings(text, markdown=markdown):
-        return pieces(text), []
-    return sections(text, markdown=markdown), []
+    if items and not documents.has_headings(text, markdown=markdown):
+        return documents.pieces(text), []
+    return documents.sections(text, markdown=markdown), []
 
 
-def _drafts(parts: Iterable[Piece], like: Draft, name: str) -> list[Draft]:
+def _drafts(parts: Iterable[documents.Piece], like: Draft, name: str) -> list[Draft]:
     if not name:
         return [replace(like, body=part.under("")) for part in parts]
     extra = {**like.extra, "document": name}

@@ -16,18 +16,7 @@ from holdfast.model.foreign import Foreign, ForeignEvent, ForeignLink, ForeignSe
 from holdfast.model.ids import named_id
 from holdfast.model.record import Record
 from holdfast.model.text import check_keepable
-from holdfast.policy.admission.adopt import (
-    CREDITED,
-    Adoption,
-    change_events,
-    creation_events,
-    credit,
-    credit_id,
-    home_of,
-    id_of,
-    linked,
-    state_events,
-)
+from holdfast.policy.admission import adopt
 from holdfast.policy.admission.fitting import fitted
 from holdfast.policy.ranking.trust import base_trust
 from holdfast.policy.secrets.find import masked
@@ -114,7 +103,7 @@ class _Import:
     texts: dict[tuple[str, str], str] = field(default_factory=dict)  # project and fingerprint → id
     fresh: dict[str, Record] = field(default_factory=dict)  # records as this batch leaves them, not committed yet
     # Links by the key of their missing target.
-    waiting: dict[str, list[tuple[Adoption, ForeignLink]]] = field(default_factory=dict)
+    waiting: dict[str, list[tuple[adopt.Adoption, ForeignLink]]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)  # events by verb
 
     def take(self, page: Sequence[Item]) -> None:
@@ -131,7 +120,7 @@ class _Import:
                     self.report.skipped.append(item)
         known = self.memory.store.events_with([event.id for event in events])
         fresh = {event.id: event for event in events if event.id not in known}
-        self.counts.update(event.verb for event in fresh.values() if event.data.get("outcome") != CREDITED)
+        self.counts.update(event.verb for event in fresh.values() if event.data.get("outcome") != adopt.CREDITED)
         if fresh and not self.dry_run:
             self.memory.clock.observe(max(fresh))
             events = list(fresh.values())
@@ -169,7 +158,7 @@ class _Import:
             skipped=[*map(_printable, self.report.skipped)],
         )
 
-    def _adoptions(self, foreign: Foreign) -> list[Adoption]:
+    def _adoptions(self, foreign: Foreign) -> list[adopt.Adoption]:
         """Return the records that a memory becomes; more than one if its text is too long for a record."""
         parts = fitted(foreign)
         if isinstance(parts, Remark):
@@ -180,11 +169,11 @@ class _Import:
         self.report.projects.setdefault(foreign.draft.project or "", Counter())[home] += 1
         later = replace(foreign, links=(ForeignLink(relation="elaborates", key=foreign.key),))
         return [
-            Adoption(
+            adopt.Adoption(
                 system=self.report.system,
                 foreign=foreign if part.key == foreign.key else later,
                 part=part,
-                about=id_of(self.report.system, foreign, home, part.key),
+                about=adopt.id_of(self.report.system, foreign, home, part.key),
                 project=home,
                 now=now,
             )
@@ -195,19 +184,19 @@ class _Import:
         """Return the project here: as mapped, or the only one that ends in a name of the other system."""
         if project is not None and project in self.mapped:
             return self.mapped[project]
-        home = home_of(project, self.project or self.memory.project, chosen=bool(self.project))
+        home = adopt.home_of(project, self.project or self.memory.project, chosen=bool(self.project))
         try:
             return project_called(self.memory, home) if home and "/" not in home else home
         except Ambiguous:
             return home
 
-    def _adopt(self, adoptions: Sequence[Adoption]) -> list[Event]:
+    def _adopt(self, adoptions: Sequence[adopt.Adoption]) -> list[Event]:
         self.fresh = self.memory.known(adoption.about for adoption in adoptions)
-        new = [credit_id(adoption) for adoption in adoptions if adoption.about not in self.fresh]
+        new = [adopt.credit_id(adoption) for adoption in adoptions if adoption.about not in self.fresh]
         credited = self.memory.store.events_with(new) if new else {}
         events: list[Event] = []
         for adoption in adoptions:
-            before = credited.get(credit_id(adoption))
+            before = credited.get(adopt.credit_id(adoption))
             if record := self.fresh.get(adoption.about):
                 events += self._known(adoption, record, events)
             elif before and before.data.get("hash") in (None, adoption.part.hash):
@@ -222,11 +211,11 @@ class _Import:
                 events += self._new(adoption)
         return events
 
-    def _note(self, adoption: Adoption, about: str) -> None:
+    def _note(self, adoption: adopt.Adoption, about: str) -> None:
         self.ids[adoption.part.key] = about
         self.report.known += 1
 
-    def _known(self, adoption: Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
+    def _known(self, adoption: adopt.Adoption, record: Record, batch: Sequence[Event]) -> list[Event]:
         """Return the events of what changed there since the last import."""
         if record.state == "erased":
             return self._skip(adoption.foreign.where, ERASED)
@@ -243,16 +232,16 @@ class _Import:
                 return []
         past = self.memory.store.events_about(adoption.about) or [one for one in batch if one.about == adoption.about]
         if same:
-            return state_events(adoption, record, past)
+            return adopt.state_events(adoption, record, past)
         self.ids[adoption.part.key] = adoption.about
         self.report.revised.append(_brought(adoption, record.id))
         self.report.masked += adoption.part.masked
-        changed = change_events(adoption, record, past)
-        return [*changed, *state_events(adoption, _after(record, changed), past)]
+        changed = adopt.change_events(adoption, record, past)
+        return [*changed, *adopt.state_events(adoption, _after(record, changed), past)]
 
-    def _new(self, adoption: Adoption) -> list[Event]:
+    def _new(self, adoption: adopt.Adoption) -> list[Event]:
         """Return the events of a new memory, or of the credit to an active record of the project with the same text."""
-        events = creation_events(adoption)
+        events = adopt.creation_events(adoption)
         record = _after(None, events)
         if adoption.foreign.state == "active" and (same := self._same(record)):
             self.ids[adoption.part.key] = same
@@ -260,7 +249,7 @@ class _Import:
             other = self.fresh.get(same) or self.memory.known([same]).get(same)
             if other is None:  # a dry run commits nothing, so the record does not exist
                 return []
-            events = credit(adoption, other)
+            events = adopt.credit(adoption, other)
             self.fresh[same] = _after(other, [event for event in events if event.verb == "revised"])
             return events
         self.ids[adoption.part.key] = adoption.about
@@ -283,7 +272,7 @@ class _Import:
         self.texts[record.project, value] = record.id
         return ""
 
-    def _links(self, adoptions: Sequence[Adoption]) -> list[Event]:
+    def _links(self, adoptions: Sequence[adopt.Adoption]) -> list[Event]:
         """Return the links whose two ends are known by now."""
         known = [adoption for adoption in adoptions if adoption.part.key in self.ids]
         pairs = [(adoption, link) for adoption in known for link in adoption.foreign.links]
@@ -294,7 +283,7 @@ class _Import:
             if target is None:
                 self.waiting.setdefault(link.key, []).append((adoption, link))
             elif target != source:
-                events.append(linked(adoption, link, source, target))
+                events.append(adopt.linked(adoption, link, source, target))
         return events
 
     def _session(self, item: ForeignSession) -> list[Event]:
@@ -363,6 +352,6 @@ def _after(record: Record | None, events: Iterable[Event]) -> Record:
     return record
 
 
-def _brought(adoption: Adoption, record_id: str) -> ImportedRecord:
+def _brought(adoption: adopt.Adoption, record_id: str) -> ImportedRecord:
     part, data = adoption.part, adoption.part.data
     return ImportedRecord(key=part.key, id=record_id, kind=data["kind"], title=data["title"], project=adoption.project)

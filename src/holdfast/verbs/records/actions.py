@@ -9,20 +9,8 @@ from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.admission.refusals import explain
 from holdfast.policy.ranking.trust import REASONS
 from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records import lifecycle
 from holdfast.verbs.records.hot import Trust, change_trust, pin, promote, unpin
-from holdfast.verbs.records.lifecycle import (
-    Done,
-    Revision,
-    act,
-    link,
-    record_use,
-    restore,
-    retire,
-    revert,
-    revise,
-    unlink,
-    version_at,
-)
 from holdfast.verbs.records.write import Written, WrittenPending, cancel, confirm
 from holdfast.verbs.truth.verify import update_value, verify
 from holdfast.verbs.upkeep.erasing import backups_of, erase
@@ -37,7 +25,7 @@ class Action:
     fields: tuple[str, ...] = ()
 
 
-def act_on(memory: Memory, reference: str, name: str, fields: Mapping[str, str]) -> Done:
+def act_on(memory: Memory, reference: str, name: str, fields: Mapping[str, str]) -> lifecycle.Done:
     """Perform an action on a memory, in the project of that memory."""
     if name not in ACTIONS:
         raise Invalid(f"There is no action {name[:40]!r}.", hint=f"Use {', '.join(ACTIONS)}.")
@@ -49,11 +37,11 @@ def act_on(memory: Memory, reference: str, name: str, fields: Mapping[str, str])
         result = action.do(acting, record.id, **given)
         return action.message.format(result=result, **given), result
 
-    return act(home, do)
+    return lifecycle.act(home, do)
 
 
 def _share(memory: Memory, id_: str, visibility: str) -> str:
-    revise(memory, id_, Revision(visibility=visibility))
+    lifecycle.revise(memory, id_, lifecycle.Revision(visibility=visibility))
     return "Shared: it is synced to the team's replicas." if visibility == "team" else "It stays on this machine."
 
 
@@ -79,13 +67,13 @@ def _erase(memory: Memory, id_: str, sure: str) -> str:
 
 
 ACTIONS: Mapping[str, Action] = {
-    "retire": Action("Retired. It can be restored.", retire, ("reason",)),
-    "restore": Action("Restored.", restore),
+    "retire": Action("Retired. It can be restored.", lifecycle.retire, ("reason",)),
+    "restore": Action("Restored.", lifecycle.restore),
     "verify": Action("Verified.", verify, ("note",)),
     "update": Action("Updated: {result.title}", update_value),
     "revert": Action(
         "Returned to that version.",
-        lambda memory, id_, event: revert(memory, version_at(memory, id_, event)),
+        lambda memory, id_, event: lifecycle.revert(memory, lifecycle.version_at(memory, id_, event)),
         ("event",),
     ),
     "pin": Action("Pinned: every session of its project gets it.", pin),
@@ -94,14 +82,14 @@ ACTIONS: Mapping[str, Action] = {
     "share": Action("{result}", _share, ("visibility",)),
     "use": Action(
         "Recorded: {outcome}.",
-        lambda memory, id_, outcome, note: record_use(memory, [id_], outcome, note=note),
+        lambda memory, id_, outcome, note: lifecycle.record_use(memory, [id_], outcome, note=note),
         ("outcome", "note"),
     ),
     "trust": Action("Trust is {result.now:.2f} now.", _trust, ("reason", "note")),
-    "link": Action("Linked.", link, ("relation", "target")),
+    "link": Action("Linked.", lifecycle.link, ("relation", "target")),
     "unlink": Action(
         "Link removed.",
-        lambda memory, id_, source, relation, target: unlink(memory, source or id_, relation, target),
+        lambda memory, id_, source, relation, target: lifecycle.unlink(memory, source or id_, relation, target),
         ("source", "relation", "target"),
     ),
     "confirm": Action("Approved.", _confirm, ("anyway",)),

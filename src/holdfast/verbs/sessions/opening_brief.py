@@ -103,9 +103,14 @@ def brief_parts(memory: Memory) -> SessionBrief:
         return SessionBrief(memories=written(_page(memory, len(hot), budget), hot))
     works = left_by_branch(memory)
     share = min(LEFT_OFF, budget // 2) if works else 0
+    progress = (entry.record for entry in records.newest(memory.store, "progress", _number(memory), limit=50))
+    state = next((f"State: {record.body}" for record in progress if STATE_TAG in record.tags), "")
     moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
-    page = _page(memory, size, budget - share, state=_state(memory) or moved)
-    touched = _touched(memory, works)
+    page = _page(memory, size, budget - share, state=state or moved)
+    # The files that the work at hand touches: those changed on this branch, and by the last sessions.
+    lists = (work.summary.fields.get("files_modified") for work in works[:LATEST])
+    by_sessions = [str(path) for paths in lists if isinstance(paths, list) for path in paths]
+    touched = frozenset([*memory.checkout.changed(), *by_sessions][:MOST_TOUCHED])
     candidates = _candidates(memory, touched)
     cited = _cited(memory, candidates)
     memories = written(page, _lines(memory, candidates, touched))
@@ -125,12 +130,6 @@ def _left(work: LeftOff, budget: int) -> Left:
     return Left(branch=work.branch, session=work.session, text=fenced(work, budget), ids=ids)
 
 
-def _state(memory: Memory) -> str:
-    entries = records.newest(memory.store, "progress", _number(memory), limit=50)
-    state = next((entry.record for entry in entries if STATE_TAG in entry.record.tags), None)
-    return f"State: {state.body}" if state else ""
-
-
 def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, Cited]:
     """Return the files of the checkout that records cite, with their states."""
     top, ids = memory.checkout.top(), dict[str, list[str]]()
@@ -140,13 +139,6 @@ def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, Cited]:
                 if path:
                     ids.setdefault(str(top / path), []).append(record.id)
     return {path: Cited(state=state_of(path), ids=tuple(citing)) for path, citing in list(ids.items())[:MOST_CITED]}
-
-
-def _touched(memory: Memory, works: Sequence[LeftOff]) -> frozenset[str]:
-    """Return the files that the work at hand touches: those changed on this branch, and by the last sessions."""
-    lists = (work.summary.fields.get("files_modified") for work in works[:LATEST])
-    by_sessions = [str(path) for paths in lists if isinstance(paths, list) for path in paths]
-    return frozenset([*memory.checkout.changed(), *by_sessions][:MOST_TOUCHED])
 
 
 def _is_at_hand(memory: Memory, record: Record, touched: frozenset[str]) -> bool:

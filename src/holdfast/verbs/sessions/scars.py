@@ -17,15 +17,7 @@ from holdfast.model.record import Draft, Record
 from holdfast.model.text import shorten
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.policy.admission.refusals import explain
-from holdfast.policy.ranking.weight import (
-    BLIND_SHARE,
-    BLIND_SHOWN,
-    ENOUGH,
-    REEVALUATE,
-    WINDOW_DAYS,
-    by_dismissal,
-    dismissed_share,
-)
+from holdfast.policy.ranking import weight
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import DECISIONS, OUTCOME_OF, problem_with
 from holdfast.verbs.memory import Memory, check_choice, find, is_at_hand
@@ -83,17 +75,17 @@ class Effect:
     @property
     def multiplier(self) -> float:
         """The factor that dismissals of the last 90 days leave of its weight."""
-        return by_dismissal(self.recent)
+        return weight.by_dismissal(self.recent)
 
     @property
     def is_blind_spot(self) -> bool:
         """Whether it is shown repeatedly and mostly ignored."""
-        return self.shown >= BLIND_SHOWN and self.outcomes["ignored"] / self.shown > BLIND_SHARE
+        return self.shown >= weight.BLIND_SHOWN and self.outcomes["ignored"] / self.shown > weight.BLIND_SHARE
 
     @property
     def wants_review(self) -> bool:
         """Whether it is dismissed so often that its wording or truth should be reviewed."""
-        return len(self.recent) >= ENOUGH and dismissed_share(self.recent) >= REEVALUATE
+        return len(self.recent) >= weight.ENOUGH and weight.dismissed_share(self.recent) >= weight.REEVALUATE
 
 
 def unanswered(memory: Memory, session: str = "") -> list[Record]:
@@ -145,13 +137,13 @@ def _each(answers: Iterable[Answer], use: Callable[[Answer], Record]) -> tuple[l
 def effects(
     memory: Memory,
     *,
-    days: float = WINDOW_DAYS,
+    days: float = weight.WINDOW_DAYS,
     ids: Iterable[str] | None = None,
     sessions: Collection[str] | None = None,
 ) -> list[Effect]:
     """Return the effect of each scar shown recently in this project, or in some of its sessions, most shown first."""
     store = memory.store
-    since, window = days_before(memory.clock.now(), days), days_before(memory.clock.now(), WINDOW_DAYS)
+    since, window = days_before(memory.clock.now(), days), days_before(memory.clock.now(), weight.WINDOW_DAYS)
     impressions = (each for each in usage.shown_since(store, since) if sessions is None or each.session in sessions)
     shown = Counter(impression.id for impression in impressions)
     wanted = set(shown) if ids is None else set(ids)

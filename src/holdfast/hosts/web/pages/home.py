@@ -61,13 +61,12 @@ def _health(ask: Ask) -> dict[str, Any]:
     return {"health": report, "word": word_for(report.score), "needs": needs, "waiting": urgent(counts)}
 
 
-def _saved(ask: Ask) -> dict[str, Any]:
-    by_day = saved_by_day(ask.memory, days=DAYS, everywhere=ask.everywhere, zone=ask.zone)
-    return {"by_day": by_day, "saved": sum(by_day.values()), "days": DAYS}
-
-
 health_part = render.Page("home_health.html", "Health", _health, back="/")
-saved_part = render.Page("home_saved.html", "Memories saved", _saved, back="/")
+saved_part = render.Page(
+    *("home_saved.html", "Memories saved"),
+    lambda ask: {"by_day": saved_by_day(ask.memory, days=DAYS, everywhere=ask.everywhere, zone=ask.zone), "days": DAYS},
+    back="/",
+)
 page = render.Page("home.html", "Home", _home, parts=(health_part, saved_part))
 project_page = render.Page(
     "projects.html",
