@@ -84,7 +84,7 @@ LASTING = "We decided to keep the monolith until the order volume doubles."
         "Did we decide to keep the monolith until the volume doubles?",
         "If we decided to keep the monolith, the volume could double.",
         "Maybe we decided to keep the monolith until the volume doubles.",
-        "Once we have decided to keep the monolith, the order volume doubles.",
+        "As soon as we decide to keep the monolith, the volume doubles.",
         "We decided to use the password: 'kX81-pqLm2Zt' for the monolith.",
     ],
 )

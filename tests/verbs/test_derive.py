@@ -255,7 +255,7 @@ def test_a_routine_that_is_derived_again_is_not_counted_again(memory: Memory) ->
     assert found.extra["count"] == 2
 
 
-GUESS = "The root cause is stdout buffering in the worker process."
+GUESS = "The tests hang because the worker process buffers its stdout."
 
 
 def lessons(memory: Memory, state: str = "active") -> list[str]:
@@ -351,12 +351,17 @@ def test_an_echo_of_a_memory_is_not_captured_again(memory: Memory) -> None:
     assert lessons(memory) == [known.body]
 
 
+def test_a_no_that_belongs_to_a_statement_stays(memory: Memory) -> None:
+    derive(memory, talk(memory, "no deployments on fridays here", "Ok.").events)
+    assert lessons(memory) == ["no deployments on fridays here"]
+
+
 def test_a_rule_said_again_in_other_words_is_one_memory_with_a_receipt(memory: Memory) -> None:
-    trail = talk(memory, "we never deploy on fridays", "Ok.", "don't ever deploy on fridays, please")
+    trail = talk(memory, "we never deploy on fridays", "Ok.", "no deployments on fridays here")
     derive(memory, trail.events)
     assert lessons(memory) == ["we never deploy on fridays"]
     receipts = [event for _, event in memory.store.journal() if event.verb == "used"]
-    assert [event.data["note"] for event in receipts] == ["don't ever deploy on fridays, please"]
+    assert [event.data["note"] for event in receipts] == ["no deployments on fridays here"]
 
 
 def test_what_instructions_of_the_project_say_is_not_captured(memory: Memory, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ class LocalEmbedder:
     @cached_property
     def _tokenizer(self) -> "Tokenizer":
         try:
-            return tokenizer()
+            return tokenizer(FOLDER)
         except (OSError, ValueError, KeyError) as problem:  # missing, or damaged
             raise _not_loaded(problem) from problem
 
@@ -119,7 +119,7 @@ class LocalClassifier:
     @cached_property
     def _loaded(self) -> "tuple[Tokenizer, Any]":
         try:
-            return tokenizer(), session_of(self._folder / "classifier.onnx")
+            return tokenizer(self._folder), session_of(self._folder / "classifier.onnx")
         except Exception as problem:  # the libraries raise bare Exceptions
             hint = "Reinstall Holdfast. Until then only explicit markers are kept, and memories are not compared."
             raise EmbedderError(f"The built-in classifier cannot be loaded ({problem}).", hint=hint) from problem
@@ -131,11 +131,11 @@ def _not_loaded(problem: Exception) -> EmbedderError:
 
 
 @cache
-def tokenizer() -> "Tokenizer":
+def tokenizer(folder: Path) -> "Tokenizer":
     """Return what cuts texts into the word pieces of both models, loaded once."""
     from holdfast.adapters.embedders.wordpiece import Tokenizer  # noqa: PLC0415  only for semantic search
 
-    return Tokenizer(FOLDER / "vocab.txt", LONGEST)
+    return Tokenizer(folder / "vocab.txt", LONGEST)
 
 
 def session_of(file: Path) -> Any:

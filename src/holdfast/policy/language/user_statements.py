@@ -32,6 +32,12 @@ _NAMED: dict[Kind, re.Pattern[str]] = {
 }
 _POINTS_BACK = lazy(rf"^\W*(?:{CUES['keep_it']})\W*$", re.IGNORECASE)
 _DENIES = lazy(rf"^\W*(?:(?:{CUES['no']})(?=[\s,.!:;-])|{CUES['no_cjk']})", re.IGNORECASE)
+# A no that answers, and not one that belongs to the statement: “no deploys on Fridays”, “não usamos tabs”.
+_LEADING_NO = lazy(
+    rf"^\W*(?:(?:{CUES['no']})(?:\s*[,.!:;–—-]|(?=\s+(?:we|it|it['’]s|that|this|the|you|i|our|they|there|wir|das|die|der)\b))|"
+    rf"(?:{CUES['no_cjk']}))",
+    re.IGNORECASE,
+)
 _JOINS = lazy(rf"^\W*(?:{CUES['joins']})\b[\s,]+", re.IGNORECASE)
 _CLAUSE = lazy(r"(?:[,;:]\s+|[，、：；]|\s+[-–—]\s+)")
 _PRONOUN = lazy(rf"^\W*(?:{CUES['pronoun']})(?:['’]\w+)?\b", re.IGNORECASE)
@@ -141,7 +147,7 @@ def _said(
         kind = "rule"
     leans = corrects or is_elliptic(part.text)
     about = _corrected(part.text, answer, reader, shown, or_noise=corrects) if leans else ""
-    denial = _DENIES.match(part.text)
+    denial = _LEADING_NO.match(part.text)
     bare = _JOINS.sub("", part.text[denial.end() :].lstrip(_EDGE) if denial else part.text)
     text = resolved(part.text if is_elliptic(bare) else bare, about)
     if not text or (not about and (needs_subject(text) or len(words(text)) < FEWEST_WORDS - (kind == "rule"))):

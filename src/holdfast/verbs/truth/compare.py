@@ -147,8 +147,11 @@ def relation(reader: SentenceReader, older: str, newer: str) -> Mapping[str, flo
 
 def _clash(reader: SentenceReader, older: str, newer: str, chance: float) -> float:
     """Return the chance that two sentences conflict. With two other numbers they are about different things."""
-    if other_numbers(older, newer) >= OTHER_THINGS:
+    others = other_numbers(older, newer)
+    if others >= OTHER_THINGS:
         return 0.0
+    if others and _overlap(older, newer) >= ALIKE:  # the same words, another number
+        return 1.0
     # Read in both orders, fewer look-alikes pass for conflicts.
     return (chance + reader.relation(newer, older)["conflict"]) / 2 if chance >= MAYBE else chance
 
