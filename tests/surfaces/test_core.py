@@ -19,7 +19,7 @@ from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, keep, make_memory
-from tests.rows import each
+from tests.rows import each, missing
 
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
@@ -85,8 +85,7 @@ def test_the_surface_is_small_and_each_part_of_it_described() -> None:
 
 def test_a_session_starts_with_one_page_and_ends_with_what_it_left(tools: Tools) -> None:
     first = tools("session", action="start", title="Auth migration", issue="SHOP-12")
-    assert "This is the first session here." in first
-    assert "Working on: SHOP-12 Auth migration" in first
+    assert missing(first, "This is the first session here.", "Working on: SHOP-12 Auth migration") == []
     tools("recall", query="auth")
     payload = {
         "closing_reflection": {**REFLECTION, "collaboration": "likes small diffs"},
@@ -96,8 +95,7 @@ def test_a_session_starts_with_one_page_and_ends_with_what_it_left(tools: Tools)
         "open_threads": ["Rate limits are missing"],
     }
     closed = tools("session", action="close", payload=payload)
-    assert "closed (standard): Auth migration" in closed
-    assert "human_asked_for_corrections True" in closed
+    assert missing(closed, "closed (standard): Auth migration", "human_asked_for_corrections True") == []
     second = tools("session", action="start")
     for part in (
         "Last session (",
@@ -120,8 +118,7 @@ def test_a_session_starts_with_one_page_and_ends_with_what_it_left(tools: Tools)
 def test_a_close_that_is_not_proper_says_what_to_answer(tools: Tools) -> None:
     tools("session", action="start")
     said = tools("session", action="close", payload={"what_broke": "x"})
-    assert "is NOT closed, and nothing was written" in said
-    assert "- answer what_worked: What worked well?" in said
+    assert missing(said, "is NOT closed, and nothing was written", "- answer what_worked: What worked well?") == []
     assert "closed (quick)" in tools("session", action="close", close_type="quick")
 
 
@@ -308,8 +305,7 @@ def test_resources_and_prompts_say_what_matters(memory: Memory, tools: Tools) ->
     tools("absorb", observations=[{"text": "It failed silently", "source": "x"}])
     tools("remember", text="Likes short answers.", kind="preference", inferred=True)
     review = prompt("review_candidates")
-    assert "It failed silently" in review
-    assert "1 memory pending" in review
+    assert missing(review, "It failed silently", "1 memory pending") == []
 
 
 def test_triggers_are_set_revised_and_reported_with_what_was_inferred(tools: Tools) -> None:
