@@ -18,7 +18,7 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
 from holdfast.model.errors import Conflict, NotAStore, StoreError
 from holdfast.model.ids import Clock
-from tests.conftest import recorded
+from tests.conftest import new_folder, recorded
 from tests.hosts.running import Run, answer
 
 pytestmark = pytest.mark.embedded  # it is about the file
@@ -211,8 +211,7 @@ def test_a_store_is_filled_from_markdown_alone(run: Run, home: Path, tmp_path: P
 
 def test_the_teams_files_of_a_repository_fill_a_store_too(run: Run, home: Path, tmp_path: Path) -> None:
     store = {"HOLDFAST_HOME": str(home), "HOLDFAST_PROJECT": "example.org/acme/shop"}
-    folder = tmp_path / "clone" / ".holdfast" / "memories"
-    folder.mkdir(parents=True)
+    folder = new_folder(tmp_path / "clone" / ".holdfast" / "memories")
     (folder / "one.md").write_text("Prices are kept in cents.\n")
     assert answer(run("store", "rebuild", "--from-markdown", str(folder), "--json", **store))["records"] == 1
     [record] = answer(run("list", "--json", **store))["records"]

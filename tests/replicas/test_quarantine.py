@@ -19,7 +19,7 @@ from holdfast.verbs.records.quarantine import accept, reject, standing, waiting
 from holdfast.verbs.records.read import get
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_folder
 from tests.replicas.seats import Seat, git, seating, synced
 
 DECIDED = "Orders live in PostgreSQL: the ledger needs transactions."
@@ -119,8 +119,7 @@ def test_views_are_the_same_after_a_rebuild(pair: tuple[Seat, Seat]) -> None:
 
 
 def test_files_tell_who_committed_them_and_a_removal_by_a_stranger_waits(tmp_path: Path) -> None:
-    top = tmp_path / "clone"
-    top.mkdir()
+    top = new_folder(tmp_path / "clone")
     git(top, "init", "-q", "-b", "main")
     place, repository = top / ".holdfast" / "memories", Repository(top)
     with make_memory(tmp_path / "bob", Time()) as memory:

@@ -2,10 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from holdfast.model.ids import short
 from holdfast.model.record import Draft, Record
@@ -18,17 +14,11 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.truth.consolidate import proposals
 from holdfast.verbs.truth.contradictions import mark
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep
 from tests.rows import missing
 
 OLD, NEW = "The rate limit is 100 requests per minute.", "The rate limit is 500 requests per minute."
 PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns."
-
-
-@pytest.fixture
-def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    with make_memory(tmp_path, time) as opened:
-        yield opened
 
 
 def said(memory: Memory, name: str, **arguments: object) -> str:

@@ -30,7 +30,7 @@ from holdfast.verbs.sessions.session import begin, contents_of, current_session,
 from holdfast.verbs.sessions.thread import Opened, dismiss, open_thread, open_threads, promote, suggestions
 from holdfast.verbs.sessions.transcript import drop_transcript, get_transcript, save_transcript, search_transcripts
 from holdfast.verbs.upkeep.doctor import status
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_file
 
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
@@ -241,8 +241,7 @@ def test_a_payload_left_as_a_file_is_read_merged_and_removed_only_after_success(
     session = refresh(memory).session
     file = payload_file(memory, session.id)
     assert file is not None
-    file.parent.mkdir(parents=True)
-    file.write_text("{broken")
+    new_file(file, "{broken")
     with pytest.raises(Invalid, match="not JSON"):
         close(memory)
     file.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "From the file", "human_corrections": ""}))

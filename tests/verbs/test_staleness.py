@@ -16,14 +16,13 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, amend, retire
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.health import quality
-from tests.conftest import START, Time, keep
+from tests.conftest import START, Time, keep, new_file
 
 FACTS = ("fact",)
 
 
 def commit(folder: Path, time: Time, file: str) -> None:
-    (folder / file).parent.mkdir(parents=True, exist_ok=True)
-    (folder / file).write_text(str(time.now))
+    new_file(folder / file, str(time.now))
     at = instant(time.now)
     author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     subprocess.run(["git", "add", file], cwd=folder, check=True)

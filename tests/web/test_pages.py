@@ -40,7 +40,7 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads
 from holdfast.verbs.truth.contradictions import mark
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_file
 from tests.rows import missing
 from tests.web.conftest import ORIGIN, Site, viewer_of
 
@@ -246,9 +246,10 @@ def test_everything_a_person_can_do_to_a_memory(site: Site) -> None:
     assert get(site.memory, record.id).record.state == "active"
     site.post(f"/r/{record.id}/erase", 400)
     assert get(site.memory, record.id).record.state == "active"
-    prepared = Path(str(site.memory.store.folder)) / "prepared" / "elsewhere.json"
-    prepared.parent.mkdir(exist_ok=True)
-    prepared.write_text(json.dumps({"brief": {"text": record.id[:10], "ids": [record.id]}}))
+    prepared = new_file(
+        Path(str(site.memory.store.folder)) / "prepared" / "elsewhere.json",
+        json.dumps({"brief": {"text": record.id[:10], "ids": [record.id]}}),
+    )
     site.post(f"/r/{record.id}/erase", sure="erase")
     assert not prepared.exists()
     site.get(f"/r/{record.id}", 404)
@@ -394,8 +395,7 @@ def test_a_changed_setting_leaves_the_rest_of_the_file_as_it_is(site: Site, newl
 def test_settings_are_kept_in_the_users_own_file(site: Site) -> None:
     from holdfast.compose.settings import user_file
 
-    user_file().parent.mkdir(parents=True)
-    user_file().write_text("# mine\nrecall_limit = 7\n\n", encoding="utf-8")
+    new_file(user_file(), "# mine\nrecall_limit = 7\n\n")
     site.post("/settings", inject="hot", recall_limit="12", **{"confirm_writes.there": "1", "confirm_writes": "true"})
     text = user_file().read_text(encoding="utf-8")
     assert missing(text, "# mine", "recall_limit = 12", 'inject = "hot"', "confirm_writes = true") == []

@@ -15,6 +15,7 @@ from holdfast.hosts.setup.machine import Level, Machine, check_lasting
 from holdfast.hosts.setup.plan import Choices, file_of, has_hooks, wanted
 from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
+from tests.conftest import new_file, new_folder
 from tests.hosts.setup.conftest import Place
 
 LEVELS: tuple[Level, Level] = ("user", "project")
@@ -149,8 +150,7 @@ def test_every_hook_runs_our_file_with_its_event(place: Place, client: Client) -
 @EACH
 def test_a_client_is_recognised_by_its_files_or_its_program(place: Place, client: Client, tmp_path: Path) -> None:
     assert not is_installed(client, place.machine)
-    sign = place.path(client.signs[0])
-    sign.mkdir(parents=True)
+    new_folder(place.path(client.signs[0]))
     assert is_installed(client, place.machine)
     for name in client.programs:
         (tmp_path / name).touch(mode=0o755)
@@ -355,9 +355,7 @@ def test_hooks_are_never_installed_where_they_would_fire_twice(place: Place) -> 
     ],
 )
 def test_nothing_is_written_beside_the_plugin(place: Place, name: str, file: str, text: str) -> None:
-    path = place.path(file)
-    path.parent.mkdir()
-    path.write_text(text % "true")
+    path = new_file(place.path(file), text % "true")
     assert place.plan(name)[0] == []
     path.write_text(text % "false")
     assert place.plan(name)[0] != []

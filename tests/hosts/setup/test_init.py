@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import new_file, new_folder
 from tests.hosts.running import Run, answer, kept
 from tests.rows import missing
 
@@ -105,8 +106,7 @@ def test_an_unknown_client_is_refused_with_the_name_that_is_meant(run: Run, own_
 def test_approvals_are_asked_for_apart_and_can_be_taken_back(run: Run, own_home: Path, claude: Path) -> None:
     codex, gemini = own_home / ".codex" / "config.toml", own_home / ".gemini" / "settings.json"
     for file, text in ((codex, 'model = "x"\n'), (gemini, '{"theme": "dark"}')):
-        file.parent.mkdir()
-        file.write_text(text)
+        new_file(file, text)
     before = everything_under(own_home)
     settings = own_home / ".claude" / "settings.json"
 
@@ -231,8 +231,7 @@ def test_the_started_server_is_the_one_that_was_written(run: Run, own_home: Path
 
     run("init", "--yes")
     entry = json.loads(claude.read_text())["mcpServers"]["holdfast"]
-    trap = own_home / "trap"
-    trap.mkdir()
+    trap = new_folder(own_home / "trap")
     (trap / "holdfast.py").write_text("raise SystemExit('a module of the project')")
     asked = {
         "jsonrpc": "2.0",
