@@ -100,12 +100,6 @@ def time() -> Time:
     return Time()
 
 
-@pytest.fixture(scope="session")
-def postgres_url() -> str:
-    """Give the address of a real PostgreSQL."""
-    return engines.server()
-
-
 @pytest.fixture(autouse=True)
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     """Keep the memories of a test on one engine: the one asked for, or each in turn (see `engines`)."""

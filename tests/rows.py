@@ -55,3 +55,9 @@ def sampled(rows: Iterable[T], one_in: int) -> list[T]:
 def missing(whole: Container[object], *parts: object) -> list[object]:
     """Return the parts that a text or a list lacks: `assert missing(text, "a", "b") == []` names them."""
     return [part for part in parts if part not in whole]
+
+
+def of_type(kind: type[T], value: object) -> T:
+    """Return a value that must be of a kind."""
+    assert isinstance(value, kind), value
+    return value

@@ -30,7 +30,8 @@ def test_six_processes_and_an_http_server_write_and_recall_at_once(environment: 
         calls: dict[str, Callable[..., str]] = {f"pipe{place}": _over(peer) for place, peer in enumerate(peers)}
         calls |= {f"web{place}": served.call for place in range(HTTP)}
         at_once(work, calls.items())
-        kept, found = _split(answers)
+        every = [answer for told in answers.values() for answer in told]
+        kept, found = every[::2], every[1::2]
         assert [answer for answer in kept if not answer.startswith("Saved as ")] == []
         assert [answer for answer in found if " fit" not in answer] == []
         ids = {answer.split()[2].rstrip(":") for answer in kept}
@@ -45,8 +46,3 @@ def test_six_processes_and_an_http_server_write_and_recall_at_once(environment: 
 
 def _over(peer: Peer) -> Callable[..., str]:
     return lambda name, **arguments: text_of(peer.call(name, **arguments))
-
-
-def _split(answers: dict[str, list[str]]) -> tuple[list[str], list[str]]:
-    every = [answer for one in answers.values() for answer in one]
-    return every[::2], every[1::2]

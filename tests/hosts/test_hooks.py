@@ -498,13 +498,6 @@ def outcomes(holdfast: Run) -> list[str]:
     return [outcome for one in answer(holdfast("stats", "receipts", "--json")) for outcome in one["observed"]]
 
 
-def told_a_scar(hook: Hook, holdfast: Run, home: Path, project: Path) -> None:
-    kept(holdfast, ALREADY_TOLD, *SCAR)
-    worked(home, project)
-    hook("SessionStart", source="startup")
-    hook("UserPromptSubmit", prompt="Please push the release.")
-
-
 CHECKED = ("PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "make check && python release_gate.py"}})
 READ = (
     "PostToolUse",
@@ -529,7 +522,10 @@ def test_what_became_of_a_memory_is_seen_in_replies_and_commands_once(
     hook: Hook, holdfast: Run, home: Path, project: Path, case: str
 ) -> None:
     did, said, at_once, at_the_end = OUTCOMES[case]
-    told_a_scar(hook, holdfast, home, project)
+    kept(holdfast, ALREADY_TOLD, *SCAR)
+    worked(home, project)
+    hook("SessionStart", source="startup")
+    hook("UserPromptSubmit", prompt="Please push the release.")
     for event, parts in did:
         hook(event, **parts)
     hook("Stop", last_assistant_message=said)

@@ -74,12 +74,9 @@ def alpha(tmp_path: Path, holdfast: Run) -> Path:
     folder = repository(tmp_path / "alpha", "https://example.org/acme/alpha.git")
     kept(lambda *arguments: holdfast(*arguments, cwd=folder), SECRET, *DECISION)
     assert holdfast("work", cwd=folder).returncode == 0
-    assert SECRET in fire(holdfast_store(holdfast, folder), folder, "SessionStart", source="startup")
+    store = Path(answer(holdfast("status", "--json", cwd=folder))["place"]).parent
+    assert SECRET in fire(store, folder, "SessionStart", source="startup")
     return folder
-
-
-def holdfast_store(holdfast: Run, folder: Path) -> Path:
-    return Path(answer(holdfast("status", "--json", cwd=folder))["place"]).parent
 
 
 CLAIMS = ("example.org/acme/alpha", "../alpha", "https://example.org/acme/alpha.git", "alpha", "part")

@@ -15,7 +15,7 @@ from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.truth.consolidate import proposals
 from holdfast.verbs.truth.contradictions import mark
 from tests.conftest import Time, keep
-from tests.rows import missing
+from tests.rows import missing, of_type
 
 OLD, NEW = "The rate limit is 100 requests per minute.", "The rate limit is 500 requests per minute."
 PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns."
@@ -28,8 +28,7 @@ def said(memory: Memory, name: str, **arguments: object) -> str:
 
 
 def forced(memory: Memory, body: str) -> Record:
-    outcome = write(memory, Draft(body=body), waivers=Waivers(duplicate=True))
-    assert isinstance(outcome, Written)
+    outcome = of_type(Written, write(memory, Draft(body=body), waivers=Waivers(duplicate=True)))
     return outcome.record
 
 

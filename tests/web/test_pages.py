@@ -41,7 +41,7 @@ from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads
 from holdfast.verbs.truth.contradictions import mark
 from tests.conftest import Time, keep, make_memory, new_file
-from tests.rows import missing
+from tests.rows import missing, of_type
 from tests.web.conftest import ORIGIN, Site, viewer_of
 
 SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
@@ -279,8 +279,7 @@ def test_a_session_is_told_from_its_first_question_to_its_end(site: Site) -> Non
 
 
 def test_the_board_shows_threads_by_stage_and_moves_them(site: Site, time: Time) -> None:
-    opened = open_thread(site.memory, "Write the migration guide for the new ledger.")
-    assert isinstance(opened, Opened)
+    opened = of_type(Opened, open_thread(site.memory, "Write the migration guide for the new ledger."))
     one = opened.thread.record.id
     assert "Write the migration guide" in site.get("/threads")
     time.pass_days(60)
@@ -565,8 +564,7 @@ def test_an_action_of_each_page_is_undone_by_its_button(site: Site, time: Time) 
 def test_threads_and_settings_are_undone(site: Site, time: Time) -> None:
     from holdfast.compose.settings import user_file
 
-    opened = open_thread(site.memory, "Write the migration guide for the new ledger.")
-    assert isinstance(opened, Opened)
+    opened = of_type(Opened, open_thread(site.memory, "Write the migration guide for the new ledger."))
     thread = opened.thread.record.id
     time.pass_days(5)
     before = open_threads(site.memory)

@@ -40,10 +40,6 @@ TOML_TEXTS = {
 }
 
 
-def texts_for(path: Path) -> dict[str, str]:
-    return {".toml": TOML_TEXTS, ".md": {"usual": "# Rules\n\nBe kind.\n", "no end": "x"}}.get(path.suffix, JSON_TEXTS)
-
-
 @EACH
 def test_new_files_are_made_and_removed_with_their_folders(place: Place, client: Client) -> None:
     before, folders = place.files(), place.folders()
@@ -58,10 +54,12 @@ def test_new_files_are_made_and_removed_with_their_folders(place: Place, client:
 
 @EACH
 def test_files_of_any_look_are_kept_byte_by_byte(place: Place, client: Client) -> None:
-    paths = {want.path for want in wants_of(place, client) if want.path.suffix not in (".js", ".yaml")}
+    wants = wanted(Choices(clients=(client,), instructions=True), place.machine, place.made)
+    paths = {want.path for want in wants if want.path.suffix not in (".js", ".yaml")}
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for name, text in texts_for(path).items():
+        texts = {".toml": TOML_TEXTS, ".md": {"usual": "# Rules\n\nBe kind.\n", "no end": "x"}}
+        for name, text in texts.get(path.suffix, JSON_TEXTS).items():
             path.write_bytes(text.encode())
             path.chmod(0o640)
             plan = place.init(client.name, instructions=True)
@@ -383,10 +381,6 @@ def test_what_a_client_wrote_in_the_meantime_is_not_lost(place: Place) -> None:
     assert json.loads(path.read_text())["starts"] == 2
     place.uninstall()
     assert path.read_text() == '{"starts": 2}'
-
-
-def wants_of(place: Place, client: Client) -> list[Any]:
-    return list(wanted(Choices(clients=(client,), instructions=True), place.machine, place.made))
 
 
 def keeps_everything(path: Path, before: str) -> bool:
