@@ -3,7 +3,8 @@
 import itertools
 import os
 import signal
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -99,12 +100,6 @@ def time() -> Time:
     return Time()
 
 
-@pytest.fixture(scope="session")
-def postgres_url() -> str:
-    """Give the address of a real PostgreSQL."""
-    return engines.server()
-
-
 @pytest.fixture(autouse=True)
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     """Keep the memories of a test on one engine: the one asked for, or each in turn (see `engines`)."""
@@ -159,9 +154,9 @@ def store(database: Callable[[], Database]) -> Store:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    """Give an open memory on a real database, without an embedder."""
-    with make_memory(tmp_path, time) as opened:
+def memory(request: pytest.FixtureRequest, tmp_path: Path, time: Time) -> Iterator[Memory]:
+    """Give an open memory on a real database, without an embedder; `MEMORY` of a module is what differs there."""
+    with make_memory(tmp_path, time, **getattr(request.module, "MEMORY", {})) as opened:
         yield opened
 
 
@@ -195,6 +190,26 @@ def keep(memory: Memory, body: str, **given: Any) -> Record:
     outcome = write(memory, Draft(body=body, **given))
     assert isinstance(outcome, Written), outcome
     return outcome.record
+
+
+def new_folder(path: Path) -> Path:
+    path.mkdir(parents=True)
+    return path
+
+
+def new_file(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def at_once(work: Callable[..., object], calls: Iterable[tuple[Any, ...]]) -> None:
+    """Run work in one thread for the arguments of each call, all at the same time."""
+    threads = [threading.Thread(target=work, args=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def recorded(clock: Clock, body: str = "a thing", **data: Any) -> Event:

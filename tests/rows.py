@@ -5,7 +5,7 @@ TEST_WHOLE, as `python3 dev.py whole` runs the tests. Tests marked `whole` run o
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar
@@ -50,3 +50,14 @@ def each(names: str | Iterable[str], rows: Iterable[Any]) -> Callable[[Test], Te
 def sampled(rows: Iterable[T], one_in: int) -> list[T]:
     """Return the first of every `one_in` rows, or all of them when tests run whole."""
     return list(rows)[:: 1 if WHOLE else one_in]
+
+
+def missing(whole: Container[object], *parts: object) -> list[object]:
+    """Return the parts that a text or a list lacks: `assert missing(text, "a", "b") == []` names them."""
+    return [part for part in parts if part not in whole]
+
+
+def of_type(kind: type[T], value: object) -> T:
+    """Return a value that must be of a kind."""
+    assert isinstance(value, kind), value
+    return value

@@ -18,7 +18,7 @@ from holdfast.verbs.records.lifecycle import Revision, retire, revise
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.compatible.conftest import git
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_folder
 from tests.importing import copied
 
 
@@ -133,8 +133,7 @@ It has row locks.
 
 
 def a_repository(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
+    folder = new_folder(tmp_path / "shop")
     git(folder, "init", "-q")
     git(folder, "config", "user.name", "Ada"), git(folder, "config", "user.email", "ada@example.org")
     git(folder, "commit", "-q", "--allow-empty", "-m", "first")

@@ -21,6 +21,7 @@ from holdfast.model.foreign import Foreign
 from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.thread import open_threads, resolved_threads, suggestions
+from tests.conftest import new_folder
 from tests.importing import ARRIVED, FIXTURES, SHOP, all_records, arrived, brought, copied, items, reasons
 from tests.rows import each, sampled
 
@@ -67,8 +68,7 @@ def test_a_list_that_is_cut_short_is_read_up_to_there(memory: Memory, tmp_path: 
 
 @pytest.mark.parametrize(("name", "file"), [("memory-mcp", "memory.db"), ("claude-mem", "claude-mem.db")])
 def test_the_folder_of_a_database_will_do(tmp_path: Path, name: str, file: str) -> None:
-    folder = tmp_path / "home"
-    folder.mkdir()
+    folder = new_folder(tmp_path / "home")
     shutil.copy(copied(tmp_path) / f"{name}.db", folder / file)
     assert any(isinstance(item, Foreign) for item in foreign_items(name, folder))
 
@@ -168,8 +168,7 @@ def test_what_stands_beside_the_users_settings_holds_everywhere(memory: Memory, 
     "system", ["gitmem", "memory-mcp", "bettermemory", "claude-mem", "git-notes", "claude-code", "file"]
 )
 def test_what_is_something_else_is_refused(system: str, tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
+    other = new_folder(tmp_path / "other")
     (other / "x.bin").write_bytes(b"\x00\x01")
     for path in (other, tmp_path / "nowhere"):
         with pytest.raises(Invalid):

@@ -177,8 +177,7 @@ def test_the_modes_that_are_shipped_can_be_read() -> None:
     assert mode_names(None) == ["code", "code--chill", "code--ja", "email-investigation"]
     code, chill, japanese, mail = (load_mode(name, None) for name in mode_names(None))
     assert [one.id for one in code.types][:6] == ["bugfix", "feature", "refactor", "change", "discovery", "decision"]
-    assert chill.types == code.types
-    assert chill.prompts["system_identity"] == code.prompts["system_identity"]
+    assert (chill.types, chill.prompts["system_identity"]) == (code.types, code.prompts["system_identity"])
     assert chill.prompts["recording_focus"] != code.prompts["recording_focus"]
     assert (japanese.types, "日本語" in japanese.prompts["recording_focus"]) == (code.types, True)
     assert {"person", "evidence"} <= {one.id for one in mail.types}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.compatible.conftest import Place, Tools, git
+from tests.conftest import new_folder
 
 promise = pytest.mark.promise
 
@@ -62,8 +63,7 @@ def test_dead_weight(place: Place, tmp_path: Path) -> None:
     "verification: never, stale after 30 days, fresh; without a commit since then an old check is as good as a new one"
 )
 def test_an_old_check(place: Place, tmp_path: Path) -> None:
-    folder = tmp_path / "memories"
-    folder.mkdir()
+    folder = new_folder(tmp_path / "memories")
     for number, (name, repo) in enumerate({"scheduler": "git@github.com:me/foo.git", "mailer": ""}.items()):
         head = f"schema_version: 1\nid: 01HXYZ123ABC000000000000{number:02}\ncreated: 2025-03-14T10:23:00+00:00\nupdated: 2025-03-14T10:23:00+00:00"
         origin = f"\norigin:\n  cwd: /somewhere\n  repo: {repo}\n  branch: main" if repo else ""
@@ -193,8 +193,7 @@ def test_unknown_ids(ask: Tools) -> None:
 
 @promise("memory_scope_overview: drifted is null where git cannot be asked, 0 where git found nothing")
 def test_drifted(place: Place, tmp_path: Path) -> None:
-    outside = tmp_path / "notes"
-    outside.mkdir()
+    outside = new_folder(tmp_path / "notes")
     assert place.tools("bettermemory", outside)("memory_scope_overview")["curation_pending"]["drifted"] is None
     git(place.folder, "commit", "-q", "--allow-empty", "-m", "first")
     assert place.tools("bettermemory")("memory_scope_overview")["curation_pending"]["drifted"] == 0

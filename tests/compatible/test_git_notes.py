@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.compatible.conftest import Place, git, original
+from tests.conftest import new_file
 
 promise = pytest.mark.promise
 ROOT = Path(__file__).parent.parent.parent
@@ -163,9 +164,7 @@ def test_what_did_we_decide(place: Place) -> None:
 @pytest.mark.parametrize("tool", ["Read", "Edit", "Write"])
 def test_notes_about_files(place: Place, tool: str) -> None:
     set_up(place)
-    file = place.folder / "auth" / "jwt.py"
-    file.parent.mkdir()
-    file.write_text("EXPIRY = 24\n")
+    file = new_file(place.folder / "auth" / "jwt.py", "EXPIRY = 24\n")
     place.run(
         'compat git-notes capture learnings "Authentication tokens expire after a day" -- "They are checked twice."'
     )

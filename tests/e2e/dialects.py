@@ -226,7 +226,11 @@ def _read_gemini(body: Json) -> Asked:
 
 def _answer_gemini(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SSE]]:
     if isinstance(step, Say):
-        part: Json = {"text": _in_json(step.text) if _wants_json(body) else step.text}
+        part: Json = {"text": step.text}
+        if (body.get("generationConfig") or {}).get("responseMimeType") == "application/json":
+            # The client's own questions to itself: who speaks next, which model fits.
+            own = {"reasoning": step.text, "next_speaker": "user", "model_choice": "flash", "complexity_score": 1}
+            part = {"text": json.dumps(own)}
     else:
         part = {"functionCall": {"id": _id("call"), "name": step.tool, "args": step.given}}
     read = _read_tokens(step)
@@ -237,15 +241,6 @@ def _answer_gemini(body: Json, step: Say | Call, _: Json) -> tuple[Json, list[SS
         "responseId": _id("resp"),
     }
     return whole, [("", whole)]
-
-
-def _wants_json(body: Json) -> bool:
-    return (body.get("generationConfig") or {}).get("responseMimeType") == "application/json"
-
-
-def _in_json(text: str) -> str:
-    """Answer the client's own questions to itself: who speaks next, which model fits."""
-    return json.dumps({"reasoning": text, "next_speaker": "user", "model_choice": "flash", "complexity_score": 1})
 
 
 DIALECTS = (

@@ -58,8 +58,9 @@ class Model:
         return step
 
     def _step(self, cue: str, asked: Asked) -> Say | Call:
-        script, done = self.scripts[cue], _turns_since(asked.turns, cue)
-        step = script[min(done, len(script) - 1)]
+        script, turns = self.scripts[cue], asked.turns
+        last = max(place for place, (by_model, text) in enumerate(turns) if cue in text and not by_model)
+        step = script[min(sum(by_model for by_model, _ in turns[last:]), len(script) - 1)]
         if step.full and self.is_full:  # what was said before is gone, and it begins anew: once is enough
             step = script[-1]
         self.is_full |= step.full
@@ -84,11 +85,6 @@ def _cue(turns: Sequence[tuple[bool, str]], cues: Mapping[str, Script]) -> str:
         if found and found in text:
             return found
     return ""
-
-
-def _turns_since(turns: Sequence[tuple[bool, str]], cue: str) -> int:
-    last = max(place for place, (by_model, text) in enumerate(turns) if cue in text and not by_model)
-    return sum(by_model for by_model, _ in turns[last:])
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -7,6 +7,7 @@ from tests.e2e.day import AFTERNOON, DONE, FAILING, MORNING, session
 from tests.e2e.dialects import Call, Say
 from tests.e2e.model import Request
 from tests.e2e.seat import Seat, plant
+from tests.rows import missing
 
 
 def test_the_hand_over_reaches_the_model_after_a_compaction(client: Client, seat: Seat) -> None:
@@ -15,9 +16,7 @@ def test_the_hand_over_reaches_the_model_after_a_compaction(client: Client, seat
     after = "\n".join(request.text for request in _after_compaction(client, seat))
     assert "<holdfast-handover>" in after
     handed = after.partition("<holdfast-handover>")[2].partition("</holdfast-handover>")[0]
-    assert MORNING in handed
-    assert "unittest" in handed
-    assert "oven.py" in handed
+    assert missing(handed, MORNING, "unittest", "oven.py") == []
 
 
 def _after_compaction(client: Client, seat: Seat) -> list[Request]:

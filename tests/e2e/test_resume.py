@@ -6,6 +6,7 @@ from tests.e2e.clients import Client
 from tests.e2e.day import AFTERNOON, DONE, MORNING, session
 from tests.e2e.dialects import Say
 from tests.e2e.seat import THREAD, Seat, plant
+from tests.rows import missing
 
 pytestmark = pytest.mark.whole
 
@@ -20,7 +21,5 @@ def test_a_resumed_session_is_the_same_and_is_told_what_is_new(client: Client, s
     seat.work()
     resumed = session(seat, client, {AFTERNOON: [Say(DONE)]}, again=True).told(AFTERNOON)[0].text
     seat.work()
-    assert "The shop is open." in resumed
-    assert THREAD in resumed
-    assert NEW in resumed
+    assert missing(resumed, "The shop is open.", THREAD, NEW) == []
     assert [one["title"].strip('"') for one in seat.told("session", "list")] == [f"{MORNING}, please."]

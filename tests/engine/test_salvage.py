@@ -25,7 +25,7 @@ from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire,
 from holdfast.verbs.records.write import write
 from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.erasing import erase
-from tests.conftest import Time, keep, make_memory, recorded
+from tests.conftest import Time, keep, make_memory, new_folder, recorded
 from tests.rows import WHOLE, sampled
 
 pytestmark = pytest.mark.embedded  # it is about the file
@@ -60,8 +60,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         live.checkpoint()
         for number in range(20):
             keep(memory, f"only in the log: {chr(97 + number) * 5}")
-        copy = folder / "copy"
-        copy.mkdir()
+        copy = new_folder(folder / "copy")
         for name in ("holdfast.db", "holdfast.db-wal"):
             shutil.copyfile(live.path.with_name(name), copy / name)
     return copy / "holdfast.db"
@@ -96,8 +95,9 @@ def overwrite(path: Path, page: int, random: Random, *, size: int = 4096) -> Non
         file.write(random.choice((random.randbytes(length), bytes(length))))
 
 
-def check_saved(new: Path, original: dict[str, Event], saved: Saved) -> None:
-    """What is saved was there before, event by event, and the views follow from it."""
+def saved_from(path: Path, new: Path, original: dict[str, Event]) -> Saved:
+    """Salvage a store: what is saved was there before, event by event, and the views follow from it."""
+    saved = salvage(path, new)
     found = events_of(new)
     assert {key: original.get(key) for key in found} == found
     assert len(found) == saved.events
@@ -107,6 +107,7 @@ def check_saved(new: Path, original: dict[str, Event], saved: Saved) -> None:
         before = contents(store)
         store.rebuild()
         assert contents(store) == before
+    return saved
 
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
@@ -144,8 +145,7 @@ def test_a_store_with_bad_pages_is_said_to_be_damaged_and_saved_as_far_as_it_is_
         ["status"],
     ):
         assert _run(command) in (0, 3, 5), command  # an exception nobody expected comes out as itself
-    saved = salvage(path, tmp_path / "new.db")
-    check_saved(tmp_path / "new.db", original, saved)
+    saved = saved_from(path, tmp_path / "new.db", original)
     monkeypatch.setenv("HOLDFAST_HOME", str(path.parent))
     assert _run(["store", "recover", "--yes"]) == 0
     assert _run(["list"]) == 0
@@ -162,8 +162,7 @@ def test_damage_to_indexes_and_views_alone_loses_nothing(
     derived = sorted(derived_pages(path))
     for page in random.sample(derived, 12):
         overwrite(path, page, random)
-    saved = salvage(path, tmp_path / "new.db")
-    check_saved(tmp_path / "new.db", original, saved)
+    saved = saved_from(path, tmp_path / "new.db", original)
     assert (saved.events, saved.doubtful) == (len(original), ())
 
 
@@ -205,8 +204,7 @@ def test_without_the_log_what_was_in_it_is_lost_and_the_rest_is_saved(
 ) -> None:
     path = copied(whole, tmp_path / "store")
     path.with_name("holdfast.db-wal").write_bytes(b"not a log")
-    saved = salvage(path, tmp_path / "new.db")
-    check_saved(tmp_path / "new.db", original, saved)
+    saved = saved_from(path, tmp_path / "new.db", original)
     assert saved.events == len(original) - 20
 
 
@@ -217,8 +215,7 @@ def test_a_lost_table_of_contents_costs_no_event(whole: Path, original: dict[str
         file.write(bytes(4096))
     with pytest.raises(HoldfastError, match=r"not a database|not a Holdfast store"):
         SQLite(path)
-    saved = salvage(path, tmp_path / "new.db")
-    check_saved(tmp_path / "new.db", original, saved)
+    saved = saved_from(path, tmp_path / "new.db", original)
     assert (saved.events, saved.schema_read) == (len(original) - 20, False)
 
 
@@ -231,8 +228,7 @@ def test_events_are_found_below_a_bad_inner_page(whole: Path, original: dict[str
     with path.open("rb+") as file:
         file.seek((root - 1) * 4096)
         file.write(b"\xff" * 4096)
-    saved = salvage(path, tmp_path / "new.db")
-    check_saved(tmp_path / "new.db", original, saved)
+    saved = saved_from(path, tmp_path / "new.db", original)
     assert saved.events == len(original)
 
 
@@ -255,8 +251,7 @@ def test_an_event_with_flipped_bits_is_refused_and_listed(
         for start in _places(bytes(body), _row(event)):
             body[start + place] ^= bit
     path.write_bytes(body)
-    saved = salvage(path, tmp_path / "new.db")
-    check_saved(tmp_path / "new.db", original, saved)
+    saved = saved_from(path, tmp_path / "new.db", original)
     assert saved.events == len(original) - len(victims)
     assert saved.lost == len(victims)  # the index knows them by their own ids
     assert len(saved.refused) <= len(victims)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from hashlib import sha256
+from typing import Any
 from urllib.parse import quote, quote_from_bytes
 
 import anyio
@@ -31,7 +32,7 @@ from holdfast.verbs.records.write import Written, write
 from tests.conftest import keep
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.hostile.wire import Wire, statuses
-from tests.rows import each, sampled
+from tests.rows import each, of_type, sampled
 
 pytestmark = [
     pytest.mark.embedded,
@@ -112,25 +113,17 @@ bodies = st.one_of(
 )
 
 
-@pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    with Wire("viewer", tmp_path_factory.mktemp("viewer")) as one:
-        yield one
-        one.must_be_well()
+def started(name: str) -> Any:
+    @pytest.fixture(scope="module", name=name)
+    def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+        with Wire(name, tmp_path_factory.mktemp(name)) as wire:
+            yield wire
+            wire.must_be_well()
+
+    return one
 
 
-@pytest.fixture(scope="module")
-def mcp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    with Wire("mcp", tmp_path_factory.mktemp("mcp")) as one:
-        yield one
-        one.must_be_well()
-
-
-@pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
-    with Wire("team", tmp_path_factory.mktemp("team")) as one:
-        yield one
-        one.must_be_well()
+viewer, mcp, team = map(started, ("viewer", "mcp", "team"))
 
 
 @pytest.fixture(params=["viewer", "mcp", "team"])
@@ -387,8 +380,7 @@ def test_a_body_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatc
         await anyio.sleep_forever()
         raise AssertionError
 
-    answer = anyio.run(loopback.with_body, {"type": "http", "headers": []}, receive, 1_000)
-    assert isinstance(answer, Response)
+    answer = of_type(Response, anyio.run(loopback.with_body, {"type": "http", "headers": []}, receive, 1_000))
     assert answer.status_code == 408
 
 

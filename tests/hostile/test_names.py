@@ -15,14 +15,13 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness, lost
 from holdfast.verbs.records.read import get, hydrate
 from holdfast.verbs.truth.verify import check_all, check_change
-from tests.conftest import Time, make_memory
+from tests.conftest import Time, make_memory, new_folder
 from tests.hostile.texts import NASTY
 
 
 @pytest.fixture
 def here(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    code = tmp_path / "code"
-    code.mkdir()
+    code = new_folder(tmp_path / "code")
     (code / "app.py").write_text("def pay():\n    return 1\n")
     author = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
     for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "begin")):

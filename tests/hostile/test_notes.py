@@ -11,7 +11,7 @@ from holdfast.model.errors import ReplicaError
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock
 from tests.conftest import keep
-from tests.replicas.seats import Seat, Seats, git, seating
+from tests.replicas.seats import Seat, Seats, git, seating, synced
 
 REF = "refs/notes/holdfast/learnings"
 
@@ -68,8 +68,7 @@ NAMES = (
 def test_the_name_of_a_note_is_never_taken_for_a_command(seats: Seats) -> None:
     ada, eve = seats("ada"), seats("eve")
     record = keep(ada.memory, "Refunds go through the ledger.", visibility="team")
-    ada.sync()
-    eve.sync()
+    synced(ada, eve)
     head, before = git(eve.folder, "rev-parse", "HEAD"), refs(ada)
     for place, path in enumerate(NAMES):
         pushed(eve, path.format(head=head), erasing())
@@ -88,8 +87,7 @@ def test_the_name_of_a_note_is_never_taken_for_a_command(seats: Seats) -> None:
 def test_what_is_no_text_and_no_note_is_left_alone(seats: Seats) -> None:
     ada, eve = seats("ada"), seats("eve")
     keep(ada.memory, "Refunds go through the ledger.", visibility="team")
-    ada.sync()
-    eve.sync()
+    synced(ada, eve)
     head = git(eve.folder, "rev-parse", "HEAD")
     pushed(eve, f"{head[:2]}/{head[2:]}", b"\xff\xfe\x00\n\x1b[2J\n" + b"x" * 500_000)
     done = ada.sync()
@@ -103,8 +101,7 @@ def test_a_note_that_unpacks_to_more_than_fits_is_refused(seats: Seats, monkeypa
     monkeypatch.setattr(git_notes, "LARGEST", 5_000_000)
     ada, eve = seats("ada"), seats("eve")
     keep(ada.memory, "Refunds go through the ledger.", visibility="team")
-    ada.sync()
-    eve.sync()
+    synced(ada, eve)
     head = git(eve.folder, "rev-parse", "HEAD")
     pushed(eve, f"{head[:2]}/{head[2:]}", b"x" * 6_000_000)
     with pytest.raises(ReplicaError, match="6,000,000 bytes"):

@@ -30,7 +30,7 @@ from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import import_lines
 from holdfast.verbs.memory import Memory
 from tests import engines
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_folder
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
 from tests.rows import WHOLE, each, sampled
 from tests.soak.checks import contents
@@ -241,8 +241,7 @@ def test_bombs_are_refused_at_once(memory: Memory, tmp_path: Path) -> None:
     laughs = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(9)
     )
-    files = tmp_path / "files"
-    files.mkdir()
+    files = new_folder(tmp_path / "files")
     (files / "laughs.md").write_text(f"---\n{laughs}---\ntext")
     (files / "deep.md").write_text(f"---\n{DEEP}\n---\ntext")
     (files / "large.md").write_text("x" * 5_000_000)
@@ -263,8 +262,7 @@ def test_bombs_are_refused_at_once(memory: Memory, tmp_path: Path) -> None:
 
 
 def test_links_and_special_files_are_passed_over(tmp_path: Path) -> None:
-    folder = tmp_path / "memories"
-    folder.mkdir()
+    folder = new_folder(tmp_path / "memories")
     secret = tmp_path / "secret.txt"
     secret.write_text("not for anybody")
     (folder / "link.md").symlink_to(secret)

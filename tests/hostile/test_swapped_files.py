@@ -20,7 +20,7 @@ from holdfast.verbs.exchange.bootstrap import bootstrap
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import hydrate
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_folder
 from tests.replicas.seats import commit, git
 
 SECRET = "qxz7431 is written outside of the checkout"
@@ -76,8 +76,7 @@ def test_nothing_outside_a_checkout_is_read_when_a_link_appears_after_the_check(
 def test_a_memory_file_that_becomes_a_link_is_not_read(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "memories"
-    folder.mkdir()
+    folder = new_folder(tmp_path / "memories")
     (folder / "a.md").write_text("One thing.\n")
     scandir = os.scandir
 

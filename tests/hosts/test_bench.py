@@ -14,6 +14,7 @@ from bench.measure import Spread, best, spread
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.verbs.memory import Memory
+from tests.rows import missing
 
 
 @pytest.fixture
@@ -38,9 +39,7 @@ def test_retrieval_is_scored_beside_the_baseline(
     labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert quality.run(labelled, ["swe-notes"], tmp_path / "cache") is True
-    out = capsys.readouterr().out
-    assert "plain FTS5" in out
-    assert "recall@10 against exact search 1.0000" in out
+    assert missing(capsys.readouterr().out, "plain FTS5", "recall@10 against exact search 1.0000") == []
 
 
 def test_metrics_are_what_they_are_called() -> None:
@@ -55,18 +54,14 @@ def test_abstention_is_counted(
 ) -> None:
     monkeypatch.setattr(abstention, "SIZES", (20,))
     abstention.run(labelled, tmp_path / "cache")
-    out = capsys.readouterr().out
-    assert "off-topic answered" in out
-    assert "about other code answered" in out
+    assert missing(capsys.readouterr().out, "off-topic answered", "about other code answered") == []
 
 
 @pytest.mark.whole
 def test_judgements_about_text_are_scored_beside_their_baselines(capsys: pytest.CaptureFixture[str]) -> None:
     assert judgements.run_contradictions() is True
     assert judgements.run_mining() is True
-    out = capsys.readouterr().out
-    assert "half the words in common" in out
-    assert "every sentence over 30 characters" in out
+    assert missing(capsys.readouterr().out, "half the words in common", "every sentence over 30 characters") == []
 
 
 def test_precision_and_recall_are_what_they_are_called() -> None:
@@ -132,9 +127,7 @@ def test_what_memories_say_together_is_measured_beside_its_targets(
 @pytest.mark.whole
 def test_replicas_are_measured_beside_the_least_that_could_be_done(capsys: pytest.CaptureFixture[str]) -> None:
     assert replicas.run(size=150) is True
-    out = capsys.readouterr().out
-    assert "bare scandir and stat" in out
-    assert "bare git notes list" in out
+    assert missing(capsys.readouterr().out, "bare scandir and stat", "bare git notes list") == []
 
 
 @pytest.mark.whole

@@ -17,6 +17,7 @@ import yaml
 
 from holdfast.hosts.cli.main import _run as command_line
 from tests import engines
+from tests.conftest import new_folder
 from tests.guides import ssh_to
 from tests.hosts.running import ROOT, runner
 from tests.replicas.seats import git
@@ -350,8 +351,7 @@ def test_bad_input_is_answered(team: Team, tmp_path: Path) -> None:
         ("--format", "junit", "-o", str(tmp_path / "no" / "folder.xml")),
     ):
         assert run(place, "check", *wrong).returncode == 64, wrong
-    outside = tmp_path / "outside"
-    outside.mkdir()
+    outside = new_folder(tmp_path / "outside")
     refused = run(outside, "check")
     assert (refused.returncode, "safe.directory" in refused.flat) == (64, True)
     git(outside, "init", "-q")
@@ -373,8 +373,7 @@ def test_the_step_of_the_action_annotates_a_shallow_pull_request(team: Team, tmp
     team.branch("raise", RAISED)
     place = team.clone("runner", "--depth", "1", "--branch", "raise")
     temporary, summary = tmp_path / "temp", tmp_path / "summary.md"
-    scripts = temporary / "holdfast" / "bin"
-    scripts.mkdir(parents=True)
+    scripts = new_folder(temporary / "holdfast" / "bin")
     (scripts / "holdfast").symlink_to(Path(sys.executable).parent / "holdfast")
     environment = {
         "PATH": os.environ["PATH"],

@@ -13,6 +13,7 @@ import holdfast
 from holdfast.compose.locks import worker_lock
 from holdfast.verbs.search.recall import CATCH_UP
 from tests import engines
+from tests.conftest import new_file, new_folder
 from tests.hosts.running import Run, answer, kept
 
 
@@ -165,9 +166,7 @@ def test_what_is_no_export_is_refused_with_its_line(run: Run, tmp_path: Path, te
 
 def test_settings_come_from_files_variables_and_defaults(run: Run, tmp_path: Path, own_home: Path) -> None:
     work = tmp_path / "work"
-    user = own_home / ".config" / "holdfast" / "config.toml"
-    user.parent.mkdir(parents=True)
-    user.write_text("recall_limit = 3\nrecall_budget = 500\n")
+    user = new_file(own_home / ".config" / "holdfast" / "config.toml", "recall_limit = 3\nrecall_budget = 500\n")
     (work / ".holdfast").mkdir()
     (work / ".holdfast" / "config.toml").write_text("recall_budget = 700\n")
     shown = answer(run("config", "--json", XDG_CONFIG_HOME=str(own_home / ".config"), HOLDFAST_PENDING_DAYS="2"))
@@ -209,8 +208,7 @@ def test_keys_and_passwords_are_not_shown(run: Run) -> None:
 def test_a_foreign_or_corrupt_file_is_refused_and_left_alone(run: Run, tmp_path: Path) -> None:
     import sqlite3
 
-    home = tmp_path / "h"
-    home.mkdir()
+    home = new_folder(tmp_path / "h")
     path = home / "holdfast.db"
     path.write_bytes(b"this is not a database, but a long enough text to be read as one" * 100)
     before = path.read_bytes()
@@ -351,8 +349,7 @@ print(sorted({"numpy", "onnxruntime", "holdfast.adapters.embedders.wordpiece", "
 
 
 def test_memories_are_checked_against_the_code_from_the_command_line(run: Run, tmp_path: Path) -> None:
-    code = tmp_path / "code"
-    code.mkdir()
+    code = new_folder(tmp_path / "code")
     (code / "app.py").write_text("LIMIT = 5\n\n\ndef pay():\n    return LIMIT\n")
     author = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
     for step in (["init", "-q", "-b", "main"], ["add", "-A"], [*author, "commit", "-qm", "begin"]):
@@ -373,7 +370,7 @@ def test_memories_are_checked_against_the_code_from_the_command_line(run: Run, t
     assert "changed" in run("recall", "--words", "limit", cwd=code).stdout
     assert answer(run("show", name, "--level", "files", "--json", cwd=code))["files"][0]["text"].startswith("LIMIT = 5")
     assert run("revise", name, "--text", "The limit is seven.", "--anchor", "app.py::LIMIT=7", cwd=code).returncode == 0
-    assert "No team memory" in run("check", cwd=code).stdout
+    assert "no team memory untrue" in run("check", cwd=code).stdout
 
 
 def test_fields_that_are_missing_are_refused_with_the_words_that_give_them(run: Run) -> None:

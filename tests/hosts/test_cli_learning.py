@@ -7,6 +7,7 @@ from pathlib import Path
 
 from holdfast.hosts.hooks import client, hook
 from holdfast.model.trail import OBSERVER_FOLDER
+from tests.conftest import new_folder
 from tests.hosts.running import Run, answer
 from tests.verbs.test_learn import CHOICE, Repository
 
@@ -43,8 +44,7 @@ def test_the_observer_is_off_until_it_may_spend_something(run: Run) -> None:
 
 
 def test_an_observer_at_work_leaves_no_trail(tmp_path: Path) -> None:
-    folder = tmp_path / f"{OBSERVER_FOLDER}x1"
-    folder.mkdir()
+    folder = new_folder(tmp_path / f"{OBSERVER_FOLDER}x1")
     arguments = [sys.executable, "-I", "-S", client.__file__, "UserPromptSubmit", "--home", str(tmp_path)]
     told = json.dumps({"session_id": "s", "cwd": str(folder), "prompt": "<turn/>"}).encode()
     done = subprocess.run(arguments, input=told, capture_output=True, check=False)
@@ -57,8 +57,7 @@ def test_the_key_of_an_observer_is_not_printed(run: Run) -> None:
 
 
 def test_a_repository_may_not_turn_an_observer_on(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "work" / ".holdfast"
-    folder.mkdir()
+    folder = new_folder(tmp_path / "work" / ".holdfast")
     (folder / "config.toml").write_text('observer = "openai"\nobserver_url = "https://evil.example"\n')
     done = run("stats", "observer")
     assert (done.returncode, "Ignored in" in done.stderr) == (0, True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import new_file
 from tests.hosts.running import Run, answer, kept
 
 TOKEN = "ghp_" + "q7R2" * 9
@@ -50,9 +51,7 @@ def test_a_secret_is_found_masked_and_never_printed(run: Run) -> None:
 
 
 def test_files_are_only_looked_at(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "notes" / "a.env"
-    file.parent.mkdir()
-    file.write_text(f"X=1\nGH={TOKEN}\n")
+    file = new_file(tmp_path / "notes" / "a.env", f"X=1\nGH={TOKEN}\n")
     found = run("store", "scan", "--path", str(file.parent))
     assert (found.returncode, "a.env:2" in found.stdout, TOKEN[:5] in found.stdout) == (1, True, False)
     assert run("store", "scan", "--path", str(file.parent), "--redact").returncode == 64

@@ -1,11 +1,11 @@
 """Many clients on one store at once, over stdio and HTTP: nothing is lost, nobody gets an error."""
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import at_once
 from tests.hosts.served import Served
 from tests.hosts.test_mcp import Peer, text_of
 
@@ -29,12 +29,9 @@ def test_six_processes_and_an_http_server_write_and_recall_at_once(environment: 
     with Served(environment, tmp_path) as served:
         calls: dict[str, Callable[..., str]] = {f"pipe{place}": _over(peer) for place, peer in enumerate(peers)}
         calls |= {f"web{place}": served.call for place in range(HTTP)}
-        threads = [threading.Thread(target=work, args=pair) for pair in calls.items()]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        kept, found = _split(answers)
+        at_once(work, calls.items())
+        every = [answer for told in answers.values() for answer in told]
+        kept, found = every[::2], every[1::2]
         assert [answer for answer in kept if not answer.startswith("Saved as ")] == []
         assert [answer for answer in found if " fit" not in answer] == []
         ids = {answer.split()[2].rstrip(":") for answer in kept}
@@ -49,8 +46,3 @@ def test_six_processes_and_an_http_server_write_and_recall_at_once(environment: 
 
 def _over(peer: Peer) -> Callable[..., str]:
     return lambda name, **arguments: text_of(peer.call(name, **arguments))
-
-
-def _split(answers: dict[str, list[str]]) -> tuple[list[str], list[str]]:
-    every = [answer for one in answers.values() for answer in one]
-    return every[::2], every[1::2]

@@ -45,7 +45,7 @@ from holdfast.verbs.truth.contradictions import open_contradictions
 from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.health import health
-from tests.conftest import START, keep
+from tests.conftest import START, keep, new_folder
 from tests.hosts.running import Run, answer
 from tests.rows import each
 
@@ -277,8 +277,7 @@ def test_it_is_found_by_meaning_at_once(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_something_in_it_is_left_alone(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir()
+    folder = new_folder(tmp_path / "mine")
     (folder / "notes.txt").write_text("mine")
     done = run("demo", str(folder))
     assert (done.returncode, "not empty" in done.stderr) == (4, True)

@@ -45,12 +45,7 @@ def words_of(line: str) -> tuple[list[str], str]:
     return shlex.split(command)[1:], source
 
 
-def is_run(line: str) -> bool:
-    text = line.removeprefix("holdfast ")
-    return not text.startswith(RUNNING) and not text.startswith(("store backup /media",))
-
-
-EXAMPLES = [line for line in SHOWN if is_run(line)]
+EXAMPLES = [line for line in SHOWN if not line.removeprefix("holdfast ").startswith((*RUNNING, "store backup /media"))]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from holdfast.hosts.cli.main import cli
 from holdfast.model.errors import StoreFull
 from holdfast.model.query import Query
 from holdfast.verbs.records.read import list_records
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_folder
 from tests.hostile.test_numbers import commands_of
 from tests.hosts.running import Run, kept, preloaded, runner
 from tests.rows import sampled
@@ -109,8 +109,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path, own_home: Path) -> Iter
     """Yield a function that runs `holdfast` (or other arguments) on a copy of the store on such a disk."""
     if request.param in ("full", "read-only") and not CAN_MOUNT:
         pytest.skip("this user may not mount; the limit on file sizes stands in")
-    place = tmp_path / "disk"
-    place.mkdir()
+    place = new_folder(tmp_path / "disk")
     (tmp_path / "work").mkdir(exist_ok=True)
 
     def holdfast(*arguments: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:

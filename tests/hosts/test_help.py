@@ -280,13 +280,8 @@ def test_any_script_is_printed_whatever_code_page_a_pipe_has(run: Run, encoding:
 
 def test_a_command_that_is_misused_says_how_it_is_meant(run: Run) -> None:
     done = run("recall", "--json")
-    assert (done.returncode, answer_of_error(done.stdout)["error"]) == (64, "invalid")
+    assert (done.returncode, json.loads(done.stdout)["error"]) == (64, "invalid")
     assert "Usage: holdfast recall [OPTIONS] TEXT..." in done.stderr
     assert "`holdfast recall --help` has examples." in done.stderr
     alone = run("session")
     assert (alone.returncode, "error:" in alone.stderr, "close " in alone.stderr) == (64, False, True)
-
-
-def answer_of_error(printed: str) -> dict[str, str]:
-    found: dict[str, str] = json.loads(printed)
-    return found

@@ -22,7 +22,7 @@ from tests import engines
 from tests.hosts.running import Run, answer, hold_worker, hooked, kept, release_worker
 from tests.policy.test_secrets import PLANTED
 from tests.policy.test_secrets_elsewhere import SECRETS
-from tests.rows import WHOLE
+from tests.rows import WHOLE, missing
 
 CLIENT = Path(client.__file__)
 SCAR = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only once", "a backup"]')
@@ -335,8 +335,7 @@ def test_a_session_begins_with_the_brief_that_was_prepared(
     answer(holdfast("thread", "open", "Write the runbook", "--json"))
     worked(home, project)
     brief = text_of(hook("SessionStart", source="startup"))
-    assert "Never run `git push`" in brief
-    assert "Write the runbook" in brief
+    assert missing(brief, "Never run `git push`", "Write the runbook") == []
     assert hook("UserPromptSubmit", prompt="hello") is None
     assert text_of(hook("SessionStart", source="resume")) == brief
     kept(holdfast, "Another lesson about `git tag`.", *SCAR)
@@ -489,8 +488,7 @@ def test_work_becomes_observations_a_summary_and_what_was_said_to_be_kept(
     worked(home, project)
     assert answer(holdfast("list", "--limit", "100", "--json"))["total"] == before
     after = text_of(hook("SessionStart", source="compact"))
-    assert "<holdfast-handover>" in after
-    assert "checkout test fails" in after
+    assert missing(after, "<holdfast-handover>", "checkout test fails") == []
 
 
 ALREADY_TOLD = "Never run `git push` before `make check`: the nightly `release_gate.py` rolls it back."
@@ -498,13 +496,6 @@ ALREADY_TOLD = "Never run `git push` before `make check`: the nightly `release_g
 
 def outcomes(holdfast: Run) -> list[str]:
     return [outcome for one in answer(holdfast("stats", "receipts", "--json")) for outcome in one["observed"]]
-
-
-def told_a_scar(hook: Hook, holdfast: Run, home: Path, project: Path) -> None:
-    kept(holdfast, ALREADY_TOLD, *SCAR)
-    worked(home, project)
-    hook("SessionStart", source="startup")
-    hook("UserPromptSubmit", prompt="Please push the release.")
 
 
 CHECKED = ("PostToolUse", {"tool_name": "Bash", "tool_input": {"command": "make check && python release_gate.py"}})
@@ -531,7 +522,10 @@ def test_what_became_of_a_memory_is_seen_in_replies_and_commands_once(
     hook: Hook, holdfast: Run, home: Path, project: Path, case: str
 ) -> None:
     did, said, at_once, at_the_end = OUTCOMES[case]
-    told_a_scar(hook, holdfast, home, project)
+    kept(holdfast, ALREADY_TOLD, *SCAR)
+    worked(home, project)
+    hook("SessionStart", source="startup")
+    hook("UserPromptSubmit", prompt="Please push the release.")
     for event, parts in did:
         hook(event, **parts)
     hook("Stop", last_assistant_message=said)

@@ -15,7 +15,7 @@ from holdfast.surfaces.gitmem.tools import page
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import start
-from tests.rows import each, sampled
+from tests.rows import each, missing, sampled
 
 pytestmark = pytest.mark.embedded
 RENAME = {
@@ -59,8 +59,7 @@ def test_the_work_of_each_branch_is_told_on_that_branch(tmp_path: Path) -> None:
     assert "PDF invoices" in desktop.hook("SessionStart", "three", source="startup")
     desktop.switch("main")
     text = desktop.hook("SessionStart", "four", source="startup")
-    assert "CheckoutService" in text
-    assert "interrupted" in text
+    assert missing(text, "CheckoutService", "interrupted") == []
     assert "PDF invoices" not in text
     desktop.switch("unknown")
     assert (
@@ -111,9 +110,7 @@ def test_starting_a_session_mentions_interrupted_work(tmp_path: Path) -> None:
             core.page("opening", begun),
             page("opening", opened=begun, word="started", now=memory.clock.now()),
         ):
-            assert "interrupted" in text
-            assert "CheckoutService" in text
-            assert "Do not touch the migrations" in text
+            assert missing(text, "interrupted", "CheckoutService", "Do not touch the migrations") == []
 
 
 @each("row", rows_of("left_off_questions")[::3])

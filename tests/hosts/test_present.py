@@ -15,6 +15,7 @@ from holdfast.hosts.hooks import hook as hooks
 from holdfast.hosts.hooks.answers import LATE
 from holdfast.hosts.preparing import Places
 from tests.hosts.running import answer, hold_worker, runner
+from tests.rows import missing
 
 pytestmark = pytest.mark.embedded
 
@@ -113,8 +114,7 @@ def test_what_changed_between_start_and_first_prompt_is_told_once(shop: Shop, mo
     shop.holdfast("forget", old, "--reason", "drained")
     shop.remember("The attic is full of sugar.")
     prompt = shop.hook("UserPromptSubmit", "waiting", prompt="Hello?")
-    assert "Changed since this session began:" in prompt
-    assert "The attic is full of sugar." in prompt
+    assert missing(prompt, "Changed since this session began:", "The attic is full of sugar.") == []
     assert f"Withdrawn, do not rely on: {old[-8:]}." in prompt
     assert "The shop sells marzipan." not in prompt
     assert shop.hook("UserPromptSubmit", "waiting", prompt="Go on.") == ""
@@ -144,8 +144,7 @@ def test_a_first_session_is_told_in_two_lines_what_this_is(
     monkeypatch.setattr(shop, "checkout", tmp_path)
     text = shop.hook("SessionStart", "first", source="startup")
     assert len(text.splitlines()) == 4
-    assert "nothing is known about this one yet" in text
-    assert "holdfast ingest bootstrap" in text
+    assert missing(text, "nothing is known about this one yet", "holdfast ingest bootstrap") == []
 
 
 def test_a_small_slice_of_the_benchmark(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from holdfast.compose.settings import load_settings
+from tests.conftest import new_folder
 from tests.hosts.running import Run, answer, held_worker, hooked, injected, kept, wait_for
 from tests.replicas.seats import commit, git
 from tests.rows import each
@@ -73,12 +74,9 @@ def alpha(tmp_path: Path, holdfast: Run) -> Path:
     folder = repository(tmp_path / "alpha", "https://example.org/acme/alpha.git")
     kept(lambda *arguments: holdfast(*arguments, cwd=folder), SECRET, *DECISION)
     assert holdfast("work", cwd=folder).returncode == 0
-    assert SECRET in fire(holdfast_store(holdfast, folder), folder, "SessionStart", source="startup")
+    store = Path(answer(holdfast("status", "--json", cwd=folder))["place"]).parent
+    assert SECRET in fire(store, folder, "SessionStart", source="startup")
     return folder
-
-
-def holdfast_store(holdfast: Run, folder: Path) -> Path:
-    return Path(answer(holdfast("status", "--json", cwd=folder))["place"]).parent
 
 
 CLAIMS = ("example.org/acme/alpha", "../alpha", "https://example.org/acme/alpha.git", "alpha", "part")
@@ -261,8 +259,7 @@ def test_a_clone_cannot_switch_memory_off(tmp_path: Path, holdfast: Run) -> None
 def test_the_user_may_name_a_folder(tmp_path: Path, holdfast: Run) -> None:
     folder = repository(tmp_path / "anything", "https://example.org/acme/old.git")
     (folder / "deep").mkdir()
-    settings = tmp_path / "config" / "holdfast"
-    settings.mkdir(parents=True)
+    settings = new_folder(tmp_path / "config" / "holdfast")
     (settings / "config.toml").write_text(f'[projects]\n"{folder}" = "acme/new"\n')
     variables = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     assert project_of(holdfast, folder, **variables) == "acme/new"
@@ -369,8 +366,7 @@ def test_a_repository_hidden_inside_another_is_not_asked(tmp_path: Path, holdfas
 @pytest.fixture
 def remotes(tmp_path: Path) -> Callable[[str], Path]:
     def make(name: str) -> Path:
-        bare = tmp_path / "remotes" / name
-        bare.mkdir(parents=True)
+        bare = new_folder(tmp_path / "remotes" / name)
         git(bare, "init", "-q", "--bare", "-b", "main")
         return bare
 

@@ -37,8 +37,7 @@ def test_what_was_remembered_is_recalled_listed_and_shown(memory: holdfast.Memor
     assert [record.extra for record in page] == [{"ticket": 7}]
     assert (len(page), page.total) == (1, 1)
     shown = memory.show(saved.id[-8:])
-    assert shown.record == saved.record
-    assert shown.superseded_by == ""
+    assert (shown.record, shown.superseded_by) == (saved.record, "")
 
 
 def test_a_revision_stays_in_the_history(memory: holdfast.Memory) -> None:

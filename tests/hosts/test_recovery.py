@@ -18,7 +18,7 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
 from holdfast.model.errors import Conflict, NotAStore, StoreError
 from holdfast.model.ids import Clock
-from tests.conftest import recorded
+from tests.conftest import new_folder, recorded
 from tests.hosts.running import Run, answer
 
 pytestmark = pytest.mark.embedded  # it is about the file
@@ -41,8 +41,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "store"
 
 
-def bodies(run: Run, home: Path) -> set[str]:
-    return {record["body"] for record in answer(run("list", "--json", HOLDFAST_HOME=str(home)))["records"]}
+@pytest.fixture
+def run(run: Run, home: Path) -> Run:
+    return partial(run, HOLDFAST_HOME=str(home))
+
+
+def bodies(run: Run) -> set[str]:
+    return {record["body"] for record in answer(run("list", "--json"))["records"]}
 
 
 def test_a_backup_is_whole_while_others_write(tmp_path: Path, home: Path) -> None:
@@ -64,61 +69,57 @@ def test_a_backup_is_whole_while_others_write(tmp_path: Path, home: Path) -> Non
 
 
 def test_a_backup_is_one_private_file_and_overwrites_nothing(run: Run, home: Path, tmp_path: Path) -> None:
-    store = {"HOLDFAST_HOME": str(home)}
-    run("remember", "Deploys wait for the backup.", **store)
-    made = answer(run("store", "backup", "--json", **store))
+    run("remember", "Deploys wait for the backup.")
+    made = answer(run("store", "backup", "--json"))
     file = Path(made["backup"])
     assert (file.parent, made["events"], file.stat().st_mode & 0o777) == (home / "backups", 1, 0o600)
     assert [path.name for path in file.parent.iterdir()] == [file.name]
-    assert run("store", "backup", str(file), **store).returncode == 4
+    assert run("store", "backup", str(file)).returncode == 4
     (tmp_path / "link.db").symlink_to(tmp_path / "elsewhere.db")
-    assert run("store", "backup", str(tmp_path / "link.db"), **store).returncode == 4
+    assert run("store", "backup", str(tmp_path / "link.db")).returncode == 4
     assert not (tmp_path / "elsewhere.db").exists()
     for _ in range(2):
-        answer(run("store", "backup", "--keep", "2", "--json", **store))
+        answer(run("store", "backup", "--keep", "2", "--json"))
     assert len(list(file.parent.iterdir())) == 2
     assert not file.exists()
 
 
-def test_a_backup_comes_back_and_what_was_there_is_kept(run: Run, home: Path, tmp_path: Path) -> None:
-    store = {"HOLDFAST_HOME": str(home)}
-    run("remember", "Deploys wait for the backup.", **store)
-    run("store", "backup", str(tmp_path / "one.db"), **store)
+def test_a_backup_comes_back_and_what_was_there_is_kept(run: Run, tmp_path: Path) -> None:
+    run("remember", "Deploys wait for the backup.")
+    run("store", "backup", str(tmp_path / "one.db"))
     before = (tmp_path / "one.db").read_bytes()
-    run("remember", "The canteen closes at two.", **store)
-    refused = run("store", "restore", str(tmp_path / "one.db"), **store)
+    run("remember", "The canteen closes at two.")
+    refused = run("store", "restore", str(tmp_path / "one.db"))
     assert (refused.returncode, "--yes" in refused.stderr) == (64, True)
-    done = answer(run("store", "restore", str(tmp_path / "one.db"), "--yes", "--json", **store))
-    assert bodies(run, home) == {"Deploys wait for the backup."}
+    done = answer(run("store", "restore", str(tmp_path / "one.db"), "--yes", "--json"))
+    assert bodies(run) == {"Deploys wait for the backup."}
     assert (tmp_path / "one.db").read_bytes() == before
-    answer(run("store", "restore", done["former"], "--yes", "--json", **store))
-    assert bodies(run, home) == {"Deploys wait for the backup.", "The canteen closes at two."}
-    assert answer(run("doctor", "--json", **store))[1]["fix"] == ""
+    answer(run("store", "restore", done["former"], "--yes", "--json"))
+    assert bodies(run) == {"Deploys wait for the backup.", "The canteen closes at two."}
+    assert answer(run("doctor", "--json"))[1]["fix"] == ""
 
 
 def test_restoring_waits_for_nobody_and_changes_nothing_where_others_are_at_work(
     run: Run, home: Path, tmp_path: Path
 ) -> None:
-    store = {"HOLDFAST_HOME": str(home)}
-    run("remember", "Deploys wait for the backup.", **store)
-    run("store", "backup", str(tmp_path / "one.db"), **store)
+    run("remember", "Deploys wait for the backup.")
+    run("store", "backup", str(tmp_path / "one.db"))
     with closing(open_store(SQLite(home / "holdfast.db"))) as other:
         other.commit([recorded(Clock(), "written meanwhile")])
         for command in (("store", "restore", str(tmp_path / "one.db")), ("store", "recover")):
-            refused = run(*command, "--yes", **store)
+            refused = run(*command, "--yes")
             assert (refused.returncode, "other processes" in refused.stderr.lower()) == (5, True), command
     with worker_lock(home) as is_ours:
         assert is_ours
         for command in (("store", "restore", str(tmp_path / "one.db")), ("store", "recover")):
-            refused = run(*command, "--yes", **store)
+            refused = run(*command, "--yes")
             assert (refused.returncode, "worker" in refused.stderr) == (5, True), command
     assert look_at(home / "holdfast.db").events == 2
 
 
 def test_only_a_sound_store_of_this_version_or_an_older_one_is_restored(run: Run, home: Path, tmp_path: Path) -> None:
-    store = {"HOLDFAST_HOME": str(home)}
-    run("remember", "Deploys wait for the backup.", **store)
-    run("store", "backup", str(tmp_path / "sound.db"), **store)
+    run("remember", "Deploys wait for the backup.")
+    run("store", "backup", str(tmp_path / "sound.db"))
     whole = (tmp_path / "sound.db").read_bytes()
     (tmp_path / "cut.db").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "text.db").write_text("not a database")
@@ -130,32 +131,30 @@ def test_only_a_sound_store_of_this_version_or_an_older_one_is_restored(run: Run
         other.execute("create table t (x)")
     (tmp_path / "gone").mkdir()
     for name, code in (("cut", 5), ("text", 5), ("newer", 5), ("other", 5), ("nowhere", 3)):
-        refused = run("store", "restore", str(tmp_path / f"{name}.db"), "--yes", "--json", **store)
+        refused = run("store", "restore", str(tmp_path / f"{name}.db"), "--yes", "--json")
         assert (refused.returncode, "Traceback" in refused.stderr) == (code, False), (name, refused.stderr)
-    assert run("store", "restore", str(home / "holdfast.db"), "--yes", **store).returncode == 64
+    assert run("store", "restore", str(home / "holdfast.db"), "--yes").returncode == 64
     assert list((home / "backups").glob("*.db")) == []
     assert look_at(home / "holdfast.db").events == 1
 
 
 def test_a_damaged_store_is_replaced_by_a_backup_and_kept_aside(run: Run, home: Path, tmp_path: Path) -> None:
-    store = {"HOLDFAST_HOME": str(home)}
-    run("remember", "Deploys wait for the backup.", **store)
-    run("store", "backup", str(tmp_path / "one.db"), **store)
+    run("remember", "Deploys wait for the backup.")
+    run("store", "backup", str(tmp_path / "one.db"))
     (home / "holdfast.db").write_bytes(b"\xff" * 20_000)
-    refused = run("list", **store)
+    refused = run("list")
     assert (refused.returncode, "recover" in refused.stderr) == (5, True)
     assert (home / "holdfast.db").read_bytes() == b"\xff" * 20_000
-    done = answer(run("store", "restore", str(tmp_path / "one.db"), "--yes", "--json", **store))
+    done = answer(run("store", "restore", str(tmp_path / "one.db"), "--yes", "--json"))
     assert (Path(done["former"]) / "holdfast.db").read_bytes() == b"\xff" * 20_000
-    assert bodies(run, home) == {"Deploys wait for the backup."}
+    assert bodies(run) == {"Deploys wait for the backup."}
 
 
-def test_a_memory_is_still_restored_by_its_id(run: Run, home: Path) -> None:
-    store = {"HOLDFAST_HOME": str(home)}
-    made = answer(run("remember", "--json", "Deploys wait for the backup.", **store))["record"]["id"]
-    run("forget", made, "--reason", "by mistake", **store)
-    answer(run("restore", made, "--json", **store))
-    assert bodies(run, home) == {"Deploys wait for the backup."}
+def test_a_memory_is_still_restored_by_its_id(run: Run) -> None:
+    made = answer(run("remember", "--json", "Deploys wait for the backup."))["record"]["id"]
+    run("forget", made, "--reason", "by mistake")
+    answer(run("restore", made, "--json"))
+    assert bodies(run) == {"Deploys wait for the backup."}
 
 
 def test_a_full_disk_leaves_no_half_backup(home: Path, tmp_path: Path) -> None:
@@ -211,8 +210,7 @@ def test_a_store_is_filled_from_markdown_alone(run: Run, home: Path, tmp_path: P
 
 def test_the_teams_files_of_a_repository_fill_a_store_too(run: Run, home: Path, tmp_path: Path) -> None:
     store = {"HOLDFAST_HOME": str(home), "HOLDFAST_PROJECT": "example.org/acme/shop"}
-    folder = tmp_path / "clone" / ".holdfast" / "memories"
-    folder.mkdir(parents=True)
+    folder = new_folder(tmp_path / "clone" / ".holdfast" / "memories")
     (folder / "one.md").write_text("Prices are kept in cents.\n")
     assert answer(run("store", "rebuild", "--from-markdown", str(folder), "--json", **store))["records"] == 1
     [record] = answer(run("list", "--json", **store))["records"]
@@ -230,7 +228,6 @@ HOSTILE = {
 
 @pytest.mark.parametrize("what", HOSTILE)
 def test_nothing_but_rows_of_a_backup_comes_into_the_store(run: Run, tmp_path: Path, home: Path, what: str) -> None:
-    run = partial(run, HOLDFAST_HOME=str(home))
     run("remember", "Deploys go out on Tuesdays.")
     run("remember", "The ledger is closed in May.")
     before = _schema(home / "holdfast.db")
@@ -241,14 +238,13 @@ def test_nothing_but_rows_of_a_backup_comes_into_the_store(run: Run, tmp_path: P
     restored = run("store", "restore", "-y", str(tmp_path / "copy.db"))
     assert restored.returncode == 0, restored.stderr
     assert _schema(home / "holdfast.db") == before
-    kept = bodies(run, home)
+    kept = bodies(run)
     assert len(kept) == 2
     run("remember", "The cache is warmed at night.")
-    assert bodies(run, home) == kept | {"The cache is warmed at night."}
+    assert bodies(run) == kept | {"The cache is warmed at night."}
 
 
 def test_a_store_with_a_trigger_is_refused_and_recovered_without_it(run: Run, home: Path) -> None:
-    run = partial(run, HOLDFAST_HOME=str(home))
     run("remember", "Deploys go out on Tuesdays.")
     with closing(sqlite3.connect(home / "holdfast.db")) as store:
         store.execute(HOSTILE["a trigger"])
@@ -257,7 +253,7 @@ def test_a_store_with_a_trigger_is_refused_and_recovered_without_it(run: Run, ho
     assert (refused.returncode, "holdfast store recover" in refused.stderr) == (5, True), refused.stderr
     assert run("store", "recover", "-y").returncode == 0
     run("remember", "The ledger is closed in May.")
-    assert bodies(run, home) == {"Deploys go out on Tuesdays.", "The ledger is closed in May."}
+    assert bodies(run) == {"Deploys go out on Tuesdays.", "The ledger is closed in May."}
 
 
 def _schema(file: Path) -> set[tuple[str, str, str]]:
@@ -266,7 +262,6 @@ def _schema(file: Path) -> set[tuple[str, str, str]]:
 
 
 def test_an_empty_file_is_no_new_store(run: Run, tmp_path: Path, home: Path) -> None:
-    run = partial(run, HOLDFAST_HOME=str(home))
     run("remember", "Deploys go out on Tuesdays.")
     assert run("store", "backup", str(tmp_path / "copy.db")).returncode == 0
     for path in home.glob("holdfast.db*"):
@@ -277,4 +272,4 @@ def test_an_empty_file_is_no_new_store(run: Run, tmp_path: Path, home: Path) -> 
         assert (refused.returncode, "holdfast store restore" in refused.stderr) == (5, True), refused.stderr
     assert (home / "holdfast.db").stat().st_size == 0
     assert run("store", "restore", "-y", str(tmp_path / "copy.db")).returncode == 0
-    assert bodies(run, home) == {"Deploys go out on Tuesdays."}
+    assert bodies(run) == {"Deploys go out on Tuesdays."}

@@ -11,6 +11,7 @@ import pytest
 
 from holdfast.model.ids import short
 from tests.hosts.running import Run, answer
+from tests.rows import missing
 
 pytestmark = pytest.mark.embedded
 
@@ -101,9 +102,7 @@ def test_elsewhere_it_lists_what_waits(run: Run) -> None:
     assert run("review").stdout == "Nothing needs a decision.\n"
     (one,) = waiting(run, "Ada likes short answers.")
     shown = run("review").stdout
-    assert "Needs approval (1)" in shown
-    assert short(one) in shown
-    assert "an agent concluded it" in shown
+    assert missing(shown, "Needs approval (1)", short(one), "an agent concluded it") == []
     (item,) = answer(run("review", "--json"))
     assert (item["sort"], item["id"], set(item["choices"])) == ("pending", one, {"approve", "reject", "edit"})
     assert answer(run("review", "list", "--sort", "stale", "--json")) == []

@@ -8,6 +8,7 @@ import pytest
 from holdfast.compose.settings import PRIVATE, load_settings, make_store, store_folder
 from holdfast.hosts.hooks import places
 from holdfast.model.errors import Conflict, InvalidConfig
+from tests.conftest import new_folder
 from tests.hosts.running import Run, answer
 from tests.replicas.seats import git
 
@@ -25,8 +26,7 @@ def usual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    folder = tmp_path / "clone"
-    folder.mkdir()
+    folder = new_folder(tmp_path / "clone")
     git(folder, "init", "-q")
     return folder
 
@@ -86,8 +86,7 @@ def test_a_store_nearby_that_is_not_on_the_list_is_reported_once_with_the_way_to
     assert "Mine." not in done.stdout
     assert done.stderr.count(f"holdfast store separate {clone} --at {store}") == 1
     assert run("store", "separate", ".", "--at", str(store), cwd=clone, **data).returncode == 0
-    deep = clone / "deep"
-    deep.mkdir()
+    deep = new_folder(clone / "deep")
     done = run("list", cwd=deep, **data)
     assert ("Mine." in done.stdout, done.stderr) == (True, "")
     assert answer(run("store", "detach", "--json", cwd=clone, **data)) == {"folder": str(clone), "store": str(store)}

@@ -271,12 +271,8 @@ def test_no_input_of_any_size_keeps_a_hook(home: Path, project: Path, piece: str
         assert costs_little(home, event, raw), event
 
 
-def many_arguments() -> dict[str, Any]:
-    return {"tool_name": "Bash", "tool_input": {f"key{number}": "curl x -u " * 5_000 for number in range(50)}}
-
-
 SHAPES: dict[str, Callable[[], dict[str, Any]]] = {
-    "many arguments": many_arguments,
+    "many arguments": lambda: {"tool_name": "Bash", "tool_input": {f"key{n}": "curl x -u " * 5_000 for n in range(50)}},
     "many small values": lambda: {"tool_input": {str(number): number for number in range(100_000)}},
     "a wide list": lambda: {"tool_response": list(range(300_000))},
     "objects in objects": lambda: {"tool_response": {"content": [{"text": "a", "b": {"c": [1, 2]}}] * 30_000}},

@@ -90,16 +90,13 @@ def test_instants_are_stored_in_one_form() -> None:
         parse_instant("yesterday")
 
 
-def test_scopes_nest_and_are_checked() -> None:
+def test_scopes_nest_and_scopes_and_tags_are_checked() -> None:
     assert check_scopes([" tools ", "projects:shop:api", "tools"]) == ("tools", "projects:shop:api")
     assert within("projects:shop:api", "projects:shop")
     assert not within("projects:shopping", "projects:shop")
     for bad in ("Tools", "a b", "", ":a", "a::b", "x" * 101):
         with pytest.raises(Invalid):
             check_scopes([bad])
-
-
-def test_tags_are_cleaned_and_bounded() -> None:
     assert check_tags([" two  words ", "", "x", "x"]) == ("two words", "x")
     with pytest.raises(Invalid):
         check_tags([f"tag{number}" for number in range(65)])
@@ -271,13 +268,10 @@ def test_a_new_id_is_short_in_lists() -> None:
     assert [*map(short, theirs), short("run-7")] == ["7736211e", "0199a213-81c0", "run-7"]
 
 
-def test_a_pattern_is_compiled_at_its_first_use() -> None:
+def test_a_pattern_is_compiled_at_its_first_use_where_an_invalid_one_fails() -> None:
     found = lazy(r"(?P<word>[a-z]+)", re.IGNORECASE)
     assert [match["word"] for match in found.finditer("Two words")] == ["Two", "words"]
     assert (found.sub("x", "a b"), found.pattern, found.search("1")) == ("x x", r"(?P<word>[a-z]+)", None)
-
-
-def test_an_invalid_pattern_fails_when_it_is_used() -> None:
     broken = lazy("(")
     with pytest.raises(re.error):
         broken.search("")

@@ -128,6 +128,7 @@ def aged(days: float, **given: object) -> Record:
     [
         (aged(0), 1.0),
         (aged(180), 0.5),
+        (aged(180, verified_at=NOW), 1.0),
         (aged(30, kind="observation"), 0.5),
         (aged(9_999, kind="preference"), 1.0),
         (aged(9_999, kind="scar", fields={"scar_type": "process"}), 1.0),
@@ -135,12 +136,8 @@ def aged(days: float, **given: object) -> Record:
         (aged(9_999, kind="of a later version"), 1.0),
     ],
 )
-def test_freshness_falls_as_each_kind_ages(record: Record, expected: float) -> None:
+def test_freshness_falls_as_each_kind_ages_until_it_is_verified(record: Record, expected: float) -> None:
     assert freshness(record, NOW) == pytest.approx(expected)
-
-
-def test_verifying_makes_fresh_again() -> None:
-    assert freshness(aged(180, verified_at=NOW), NOW) == 1.0
 
 
 def test_trust_follows_source_and_confidence() -> None:

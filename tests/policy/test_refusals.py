@@ -21,64 +21,46 @@ HOST = Remedies(
     reject="no {id}",
 )
 SHORT = short(OLD.record.id)
-CASES: list[tuple[Refused, Refusal, str]] = [
+CASES: list[tuple[Refused, str, str, str, str]] = [
     (
         Duplicate(matches=(OLD,)),
-        Refusal(
-            code="duplicate",
-            reason=f'"Deploys run on {{Fridays}}." ({SHORT}) already says this.',
-            hint=f"Change that one with edit {SHORT}, or save this one too with --force.",
-        ),
-        "",
+        *("duplicate", f'"Deploys run on {{Fridays}}." ({SHORT}) already says this.'),
+        *(f"Change that one with edit {SHORT}, or save this one too with --force.", ""),
     ),
     (
         PreviouslyRemoved(matches=(OLD,)),
-        Refusal(
-            code="previously_removed",
-            reason=f'"Deploys run on {{Fridays}}." ({SHORT}) said this and was retired: they moved.',
-            hint=f"Restore it with undo {SHORT}, or save this one anyway with --force.",
-        ),
-        "",
+        *("previously_removed", f'"Deploys run on {{Fridays}}." ({SHORT}) said this and was retired: they moved.'),
+        *(f"Restore it with undo {SHORT}, or save this one anyway with --force.", ""),
     ),
     (
         Transient(markers=("currently",)),
-        Refusal(
-            code="transient",
-            reason='"currently" suggests this will change.',
-            hint="Reword it, or save it anyway with --transient.",
-        ),
-        "Reword it.",
+        *("transient", '"currently" suggests this will change.'),
+        *("Reword it, or save it anyway with --transient.", "Reword it."),
     ),
     (
         ScopeMismatch(suggested=("projects:shop",)),
-        Refusal(
-            code="scope_mismatch",
-            reason="The text is about shop, but the memory does not have that scope.",
-            hint="Add --scope projects:shop, or save it anyway with --any-scope.",
-        ),
-        "Add the scope projects:shop.",
+        *("scope_mismatch", "The text is about shop, but the memory does not have that scope."),
+        *("Add --scope projects:shop, or save it anyway with --any-scope.", "Add the scope projects:shop."),
     ),
     (
         SecretFound(names=("npm token",)),
-        Refusal(
-            code="secret_found",
-            reason="The text contains credentials (npm token).",
-            hint="Remove them, or mask them with --redact.",
-        ),
-        "Remove them.",
+        *("secret_found", "The text contains credentials (npm token)."),
+        *("Remove them, or mask them with --redact.", "Remove them."),
     ),
 ]
 
 
-@each(("refused", "expected", "alone"), CASES)
-def test_a_refusal_has_a_reason_and_the_remedies_of_the_host(refused: Refused, expected: Refusal, alone: str) -> None:
-    assert explain(refused, HOST) == expected
+@each(("refused", "code", "reason", "hint", "alone"), CASES)
+def test_a_refusal_has_a_reason_and_the_remedies_of_the_host(
+    refused: Refused, code: str, reason: str, hint: str, alone: str
+) -> None:
+    assert explain(refused, HOST) == Refusal(code=code, reason=reason, hint=hint)
     assert explain(refused).hint == alone
-    assert str(explain(refused, HOST)) == f"Not saved: {expected.reason} {expected.hint}"
+    assert str(explain(refused, HOST)) == f"Not saved: {reason} {hint}"
 
 
 def test_every_refusal_is_in_the_table() -> None:
-    assert {type(refused) for refused, _, _ in CASES} == set(get_args(Refused))
+    assert {type(refused) for refused, *_ in CASES} == set(get_args(Refused))
 
 
 def test_a_pending_memory_can_be_approved_or_rejected() -> None:

@@ -281,8 +281,7 @@ def test_a_payload_is_read_however_agents_spell_it() -> None:
         "collaboration": "decides quickly",
     }
     assert read.decisions == ({"title": "Use JWT"}, {"title": "Use SQLite", "rationale": "one file"})
-    assert read.threads == ("Rate limiting", "Docs", "01ARZ3NDEK")
-    assert read.kept == ("01ARZ3NDEK",)
+    assert (read.threads, read.kept) == (("Rate limiting", "Docs", "01ARZ3NDEK"), ("01ARZ3NDEK",))
     assert [item["title"] for item in read.learnings] == ["Small commits"]
     assert (read.corrections, read.completion, read.unread) == ("", {"outcome": "partial"}, ("mystery",))
     assert closing.rapport_of(read.reflection) == "decides quickly | short answers"

@@ -98,6 +98,12 @@ class Seat:
 Seats = Callable[[str], Seat]
 
 
+def synced(*seats: Seat) -> None:
+    """Sync seats one after the other; one that comes again gets what those between sent."""
+    for seat in seats:
+        seat.sync()
+
+
 @contextmanager
 def seating(kind: str, folder: Path) -> Iterator[Seats]:
     """Give a function that seats people around one replica of a kind."""

@@ -13,7 +13,7 @@ from holdfast.model.errors import ReplicaError
 from holdfast.verbs.exchange.sync import Synced, sync
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.quarantine import accept, standing
-from tests.conftest import Time, make_memory
+from tests.conftest import Time, make_memory, new_folder
 from tests.replicas.seats import commit, git
 
 ORDER = "Orders are confirmed by evil.test first."
@@ -40,8 +40,7 @@ def put_with(attributes: str, content: str) -> Callable[[Path], None]:
 
 def put_submodule(at: str, path: str) -> Callable[[Path], None]:
     def commits(top: Path) -> None:
-        other = top.with_name("other")
-        other.mkdir()
+        other = new_folder(top.with_name("other"))
         git(other, "init", "-q", "-b", "main")
         put(other, path)
         git(top, "submodule", "add", "-q", str(other), at)

@@ -14,7 +14,7 @@ from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, re
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
-from tests.replicas.seats import Seat, git, seating
+from tests.replicas.seats import Seat, git, seating, synced
 
 # Each example is some seconds of real git, so only a few are tried unless more are asked for.
 EXAMPLES = int(os.environ.get("TEST_CONVERGENCE_EXAMPLES", "4"))
@@ -124,6 +124,5 @@ def test_the_same_record_edited_on_three_machines_at_once(tmp_path: Path) -> Non
         )
         # What is written after reading is later, whatever the clock says.
         revise(bob.memory, record.id, Revision(title="Bob's title, last"))
-        bob.sync()
-        ada.sync()
+        synced(bob, ada)
         assert ada.records()[record.id].title == "Bob's title, last"

@@ -109,8 +109,7 @@ def test_a_new_file_is_a_new_record(ada: Seat) -> None:
     done = ada.sync()
     assert (done.came, done.remarks) == (2, ())
     found = {record.kind: record for record in ada.memory_records()}
-    assert found["fact"].title == "Use a queue for mails"
-    assert found["fact"].project == ""
+    assert (found["fact"].title, found["fact"].project) == ("Use a queue for mails", "")
     assert (found["scar"].tags, found["scar"].project) == (("ops",), "example.org/acme/shop")
     assert f"id: {found['scar'].id}" in (ada.folder / "scar.md").read_text()
     assert (ada.folder / "README.md").read_text() == "Not a memory."

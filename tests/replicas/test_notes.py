@@ -24,7 +24,7 @@ from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep, make_memory, recorded
 from tests.hosts.running import script_command
-from tests.replicas.seats import Seat, Seats, commit, git, seating
+from tests.replicas.seats import Seat, Seats, commit, git, seating, synced
 
 
 @pytest.fixture
@@ -80,8 +80,7 @@ def test_gits_own_merge_is_a_correct_union(ada: Seat, bob: Seat) -> None:
     git(bob.folder, "fetch", "-q", "origin", f"{BASE}learnings:refs/notes/theirs")
     git(bob.folder, "notes", "--ref", f"{BASE}learnings", "merge", "-q", "-s", "cat_sort_uniq", "refs/notes/theirs")
     assert {line[:26] for line in shown(bob.folder)} == {mine.id, theirs.id}
-    bob.sync()
-    ada.sync()
+    synced(bob, ada)
     assert set(ada.records()) == set(bob.records()) == {mine.id, theirs.id}
 
 
@@ -139,9 +138,7 @@ def test_offline_keeps_what_is_here_and_says_so(ada: Seat, bob: Seat, tmp_path: 
 def test_nothing_of_gits_settings_is_touched(ada: Seat, bob: Seat) -> None:
     before = (ada.folder / ".git" / "config").read_bytes()
     keep(ada.memory, "Anything.", visibility="team")
-    ada.sync()
-    bob.sync()
-    ada.sync()
+    synced(ada, bob, ada)
     assert (ada.folder / ".git" / "config").read_bytes() == before
     assert git(ada.folder, "status", "--porcelain") == ""
     ada.replica.follow_rewrites()
@@ -181,8 +178,7 @@ def test_notes_follow_amended_and_rebased_commits_where_git_was_told_to(ada: Sea
     git(ada.folder, "rebase", "-q", "main")
     assert shown(ada.folder)[0].startswith(record.id)
     revise(ada.memory, record.id, Revision(tags=("after",)))
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert bob.records()[record.id].tags == ("after",)
     assert ada.sync().came == 0
 
@@ -194,8 +190,7 @@ def test_without_gits_help_amending_loses_no_record(ada: Seat, bob: Seat) -> Non
     git(ada.folder, "commit", "-q", "--amend", "-m", "amended")
     git(ada.folder, "reflog", "expire", "--expire=now", "--all")
     git(ada.folder, "gc", "-q", "--prune=now")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert set(bob.records()) == {record.id}
 
 
@@ -242,8 +237,7 @@ def test_many_notes_fan_out_and_are_all_read(ada: Seat, bob: Seat) -> None:
     )
     assert ada.sync().came == many
     extra = keep(ada.memory, "One more.", visibility="team")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert len(bob.records()) == many + 1
     assert len(git(ada.folder, "notes", "--ref", "holdfast/learnings", "list").splitlines()) == many
     assert extra.id in bob.records()
@@ -258,8 +252,7 @@ def test_torn_and_foreign_lines_are_reported_and_left(ada: Seat, bob: Seat) -> N
     done = ada.sync()
     assert len(done.remarks) == 4
     revise(ada.memory, record.id, Revision(tags=("more",)))
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert set(odd) <= set(shown(bob.folder))
     assert bob.records()[record.id].tags == ("more",)
 
@@ -270,8 +263,7 @@ def test_an_event_of_which_only_half_a_line_is_left_is_told_again(ada: Seat, bob
     half = shown(ada.folder)[0][:150]
     git(ada.folder, "notes", "--ref", "holdfast/learnings", "add", "-f", "-m", half, "HEAD")
     shutil.rmtree(ada.replica._states)
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert bob.records()[record.id].body == "A thing that was torn."
 
 
@@ -289,13 +281,11 @@ def test_shared_counts_are_turned_away(ada: Seat, bob: Seat) -> None:
 def test_erasure_scrubs_every_clone_and_says_what_history_keeps(ada: Seat, bob: Seat) -> None:
     record = keep(ada.memory, "The zanzibar clause must never be read again.", visibility="team")
     other = keep(ada.memory, "A thing that stays.", visibility="team")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     revise(bob.memory, record.id, Revision(tags=("zanzibar-too",)))  # not sent yet
     erase(ada.memory, record.id)
     assert ada.sync().put.scrubbed
-    bob.sync()
-    ada.sync()
+    synced(bob, ada)
     for seat in (ada, bob):
         assert seat.records()[record.id].state == "erased"
         assert all("zanzibar" not in line for line in shown(seat.folder))
@@ -319,8 +309,7 @@ def test_erasure_reaches_lines_in_other_namespaces(ada: Seat, bob: Seat) -> None
     revise(ada.memory, record.id, Revision(kind="learning"))
     ada.sync()
     erase(ada.memory, record.id)
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert bob.records()[record.id].state == "erased"
     for namespace in ("decisions", "learnings"):
         assert all("zanzibar" not in line for line in shown(bob.folder, namespace))
@@ -331,8 +320,7 @@ def test_lost_refs_are_told_again(ada: Seat, bob: Seat, tmp_path: Path) -> None:
     ada.sync()
     git(ada.folder, "update-ref", "-d", f"{BASE}learnings")
     git(tmp_path / "remote.git", "update-ref", "-d", f"{BASE}learnings")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert set(bob.records()) == {record.id}
 
 

@@ -14,7 +14,7 @@ from holdfast.verbs.records.write import WrittenPending, confirm, write
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
-from tests.replicas.seats import Seat
+from tests.replicas.seats import Seat, synced
 
 SCAR = {"severity": "high", "counter_arguments": ["it is slow", "it is rare"]}
 
@@ -35,8 +35,7 @@ def test_a_record_arrives_as_it_is(ada: Seat, bob: Seat) -> None:
         extra={"ticket": {"key": "A-1", "points": 3}},
     )
     verify(ada.memory, record.id)
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     theirs, ours = bob.records()[record.id], ada.records()[record.id]
     assert parts_of(theirs) == parts_of(ours)
     assert theirs.by.name == "ada"
@@ -45,17 +44,14 @@ def test_a_record_arrives_as_it_is(ada: Seat, bob: Seat) -> None:
 
 def test_changes_go_both_ways(ada: Seat, bob: Seat) -> None:
     record = keep(ada.memory, "The queue holds ten thousand jobs.", visibility="team", tags=("queue",))
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     revise(bob.memory, record.id, Revision(body="The queue holds twenty thousand jobs.", tags=("queue", "limits")))
-    bob.sync()
-    ada.sync()
+    synced(bob, ada)
     assert ada.records()[record.id].body == "The queue holds twenty thousand jobs."
     assert ada.records()[record.id].tags == ("queue", "limits")
     other = keep(ada.memory, "Something else entirely about deployment.", visibility="team")
     link(ada.memory, record.id, "relates_to", other.id)
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert bob.records()[record.id].links == (Link(relation="relates_to", target=other.id),)
 
 
@@ -72,32 +68,26 @@ def test_what_is_written_while_a_sync_runs_is_told_by_the_next(
         return found
 
     monkeypatch.setattr(sync, "_outgoing", and_meanwhile)
-    ada.sync()
-    ada.sync()
-    bob.sync()
+    synced(ada, ada, bob)
     assert bob.records().keys() == ada.records().keys()
 
 
 def test_retiring_and_restoring_travel(ada: Seat, bob: Seat) -> None:
     record = keep(ada.memory, "Deploy on Fridays only.", visibility="team")
     keep(ada.memory, "Another thing that stays.", visibility="team")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     retire(bob.memory, record.id, "no longer true")
-    bob.sync()
-    ada.sync()
+    synced(bob, ada)
     assert ada.records()[record.id].state == "retired"
     restore(ada.memory, record.id)
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert bob.records()[record.id].state == "active"
 
 
 def test_a_second_sync_finds_nothing_to_do(ada: Seat, bob: Seat) -> None:
     for number in range(5):
         keep(ada.memory, f"Fact number {number} about subsystem {number * 7}.", visibility="team")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     events = [sum(1 for _ in seat.memory.store.journal()) for seat in (ada, bob)]
     for seat in (ada, bob, ada, bob):
         done = seat.sync()
@@ -107,13 +97,11 @@ def test_a_second_sync_finds_nothing_to_do(ada: Seat, bob: Seat) -> None:
 
 def test_losing_what_was_remembered_changes_nothing(ada: Seat, bob: Seat) -> None:
     first = keep(ada.memory, "Kept before anything was lost.", visibility="team")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     revise(ada.memory, first.id, Revision(tags=("changed",)))
     ada.replica.close()
     shutil.rmtree(ada.replica._states)
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert ada.records()[first.id].tags == bob.records()[first.id].tags == ("changed",)
     assert ada.records()[first.id].revision == 2
     assert ada.sync().came == 0
@@ -122,11 +110,9 @@ def test_losing_what_was_remembered_changes_nothing(ada: Seat, bob: Seat) -> Non
 def test_an_erased_record_is_gone_everywhere(ada: Seat, bob: Seat) -> None:
     record = keep(ada.memory, "The zanzibar clause must never be read again.", visibility="team")
     keep(ada.memory, "Another thing that stays.", visibility="team")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     erase(ada.memory, record.id)
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     theirs = bob.records()[record.id]
     assert theirs.state in ("erased", "retired")  # a file that is gone cannot say why
     ada.sync()
@@ -139,20 +125,17 @@ def test_what_waits_for_a_yes_does_not_leave(ada: Seat, bob: Seat) -> None:
     ada.memory = replace(ada.memory, config=replace(ada.memory.config, confirm_writes=True))
     held = write(ada.memory, Draft(body="Waits for a yes.", visibility="team"))
     assert isinstance(held, WrittenPending)
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert bob.records() == {}
     confirm(ada.memory, held.record.id)
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert bob.records()[held.record.id].state == "active"
 
 
 def test_counted_events_stay_here(ada: Seat, bob: Seat) -> None:
     record = keep(ada.memory, "Used a lot over here.", visibility="team")
     record_use(ada.memory, [record.id], "applied")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert {event.verb for _, event in bob.memory.store.journal()} <= {"recorded", "arrived"}
 
 

@@ -19,8 +19,8 @@ from holdfast.verbs.records.quarantine import accept, reject, standing, waiting
 from holdfast.verbs.records.read import get
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
-from tests.conftest import Time, keep, make_memory
-from tests.replicas.seats import Seat, git, seating
+from tests.conftest import Time, keep, make_memory, new_folder
+from tests.replicas.seats import Seat, git, seating, synced
 
 DECIDED = "Orders live in PostgreSQL: the ledger needs transactions."
 
@@ -59,8 +59,7 @@ def test_what_a_stranger_sends_waits_and_is_named_apart_from_the_answers(pair: t
 def test_an_accepted_author_is_accepted_for_good_and_in_this_project_alone(pair: tuple[Seat, Seat]) -> None:
     ada, bob = pair
     record = keep(ada.memory, DECIDED, kind="decision", visibility="team")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert accept(bob.memory, ["ada@example.org"]).records == (record.id,)
     assert hits(bob) == [record.id]
     assert DECIDED[:20] in brief_of(bob.memory).text
@@ -75,8 +74,7 @@ def test_an_accepted_author_is_accepted_for_good_and_in_this_project_alone(pair:
 def test_a_rejected_author_stays_outside_until_somebody_thinks_again(pair: tuple[Seat, Seat]) -> None:
     ada, bob = pair
     record = keep(ada.memory, DECIDED, visibility="team")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     reject(bob.memory, ["ada"])
     assert bob.records()[record.id].state == "retired"
     later = keep(ada.memory, "Orders live elsewhere from now on.", visibility="team")
@@ -91,8 +89,7 @@ def test_a_rejected_author_stays_outside_until_somebody_thinks_again(pair: tuple
 def test_a_strangers_change_of_a_known_memory_waits_and_the_memory_stays(pair: tuple[Seat, Seat]) -> None:
     ada, bob = pair
     record = keep(bob.memory, DECIDED, visibility="team")
-    bob.sync()
-    ada.sync()
+    synced(bob, ada)
     accept(ada.memory, ["bob@example.org"])
     ada.sync()
     revise(ada.memory, record.id, Revision(body="Orders live nowhere."))
@@ -114,8 +111,7 @@ def test_names_are_not_enough_to_accept_somebody(pair: tuple[Seat, Seat]) -> Non
 def test_views_are_the_same_after_a_rebuild(pair: tuple[Seat, Seat]) -> None:
     ada, bob = pair
     keep(ada.memory, DECIDED, visibility="team", tags=("storage",))
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     accept(bob.memory, ["ada@example.org"])
     before = (hits(bob), bob.story())
     bob.memory.store.rebuild()
@@ -123,8 +119,7 @@ def test_views_are_the_same_after_a_rebuild(pair: tuple[Seat, Seat]) -> None:
 
 
 def test_files_tell_who_committed_them_and_a_removal_by_a_stranger_waits(tmp_path: Path) -> None:
-    top = tmp_path / "clone"
-    top.mkdir()
+    top = new_folder(tmp_path / "clone")
     git(top, "init", "-q", "-b", "main")
     place, repository = top / ".holdfast" / "memories", Repository(top)
     with make_memory(tmp_path / "bob", Time()) as memory:

@@ -2,11 +2,11 @@
 
 import json
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import at_once
 from tests.hosts.running import Run, kept, runner
 from tests.replicas.seats import git, remote_with_commit
 
@@ -30,11 +30,7 @@ def test_syncing_at_the_same_moment_loses_and_doubles_nothing(tmp_path: Path, re
             if done.returncode != 0 or "Traceback" in done.stderr:
                 problems.append(done.stderr)
 
-    threads = [threading.Thread(target=work, args=one) for one in terminals]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, terminals)
     for run in (*seats.values(), *seats.values()):
         assert run("sync").returncode == 0
     assert problems == []

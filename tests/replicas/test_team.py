@@ -15,7 +15,7 @@ from holdfast.verbs.exchange.replicas import is_on, share, turn, unshare
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, revise
 from tests.conftest import Time, keep, make_memory, recorded
-from tests.replicas.seats import Seat, git
+from tests.replicas.seats import Seat, git, synced
 
 TOKEN = "npm_" + "aB1" * 12
 team = pytest.mark.parametrize("seats", ["notes", "repository"], indirect=True)
@@ -38,8 +38,7 @@ def test_only_records_of_the_team_and_the_project_leave(ada: Seat, bob: Seat) ->
     keep(ada.memory, "Of another project: the beta matter.", visibility="team", project="example.org/other/thing")
     keep(ada.memory, "Holds everywhere: the gamma matter.", visibility="team", project="")
     shared = keep(ada.memory, "For the team: the delta matter.", visibility="team")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert list(bob.records()) == [shared.id]
     assert bob.memory.store.folded(shared.id).project == bob.memory.project  # type: ignore[union-attr]
     text = carried(ada)
@@ -54,8 +53,7 @@ def test_a_record_that_becomes_shared_leaves_with_its_history(ada: Seat, bob: Se
     ada.sync()
     assert not ada.last[-1].remarks
     share(ada.memory, [record.id])
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert bob.records()[record.id].body == "Second wording of the matter."
     assert ada.memory.store.folded(record.id).revision == 3  # type: ignore[union-attr]
 
@@ -63,18 +61,15 @@ def test_a_record_that_becomes_shared_leaves_with_its_history(ada: Seat, bob: Se
 @team
 def test_what_was_shared_stays_shared_and_that_is_said(ada: Seat, bob: Seat) -> None:
     record = keep(ada.memory, "Shared for a while.", visibility="team")
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     unshare(ada.memory, [record.id])
     done = ada.sync()
     assert any("private now" in remark.why for remark in done.remarks)
     revise(ada.memory, record.id, Revision(body="Only mine from here on."))
-    ada.sync()
-    bob.sync()
+    synced(ada, bob)
     assert bob.records()[record.id].body == "Shared for a while."
     revise(bob.memory, record.id, Revision(body="Bob goes on with it."))
-    bob.sync()
-    ada.sync()
+    synced(bob, ada)
     assert ada.records()[record.id].body == "Only mine from here on."
 
 

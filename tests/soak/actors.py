@@ -79,16 +79,13 @@ def agent(log: Log, chance: random.Random, guise: str) -> Iterator[None]:
     """Write, revise, ask, answer and retire through the library; a `clock` agent's time jumps about."""
     with open_memory() as memory:
         if guise == "clock":
-            memory = replace(memory, clock=Clock(_jumping(chance)))
+            jumps = (-30 * DAY, -DAY, -1, 0, 1, 3600, DAY, 20 * DAY)
+            memory = replace(memory, clock=Clock(lambda: time.time() + chance.choice(jumps)))
         mine: list[str] = []
         while True:
             _one_thing(memory, log, chance, mine)
             yield
             time.sleep(CALM * chance.random())
-
-
-def _jumping(chance: random.Random) -> Callable[[], float]:
-    return lambda: time.time() + chance.choice((-30 * DAY, -DAY, -1, 0, 1, 3600, DAY, 20 * DAY))
 
 
 def _one_thing(memory: Memory, log: Log, chance: random.Random, mine: list[str]) -> None:

@@ -3,14 +3,35 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.model.event import Actor
+from holdfast.surfaces.tool import Call, Surface
 from holdfast.verbs.memory import Memory
 from tests import engines
 from tests.conftest import Time, make_memory
 from tests.surfaces.examples import world
+
+
+class Tools:
+    """Calls the tools of a surface the way a host does."""
+
+    def __init__(self, memory: Memory, surface: Surface) -> None:
+        self.surface, self.call_ = surface, Call(open=lambda: memory)
+
+    def answer(self, name: str, arguments: dict[str, Any], *, failed: bool = False) -> str:
+        answer = self.surface.call(self.call_, name, arguments)
+        assert answer.failed == failed, answer.text
+        return answer.text
+
+    def __call__(self, name: str, **arguments: Any) -> Any:
+        return self.answer(name, arguments)
+
+    def error(self, name: str, **arguments: Any) -> str:
+        return self.answer(name, arguments, failed=True)
+
 
 Worlds = Callable[[Path], tuple[Memory, dict[str, str]]]
 

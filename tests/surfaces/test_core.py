@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,11 +14,11 @@ from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS
 from holdfast.model.text import tokens_of
 from holdfast.surfaces.core import surface
-from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, keep, make_memory
-from tests.rows import each
+from tests.rows import each, missing
+from tests.surfaces.conftest import Tools
 
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
@@ -45,26 +44,9 @@ def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
         yield begin(opened, implicit=True)
 
 
-class Tools:
-    """Calls tools the way a host does."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.call_ = Call(open=lambda: memory)
-
-    def __call__(self, name: str, **arguments: Any) -> str:
-        answer = surface.call(self.call_, name, arguments)
-        assert not answer.failed, answer.text
-        return answer.text
-
-    def wrong(self, name: str, **arguments: Any) -> str:
-        answer = surface.call(self.call_, name, arguments)
-        assert answer.failed, answer.text
-        return answer.text
-
-
 @pytest.fixture
 def tools(memory: Memory) -> Tools:
-    return Tools(memory)
+    return Tools(memory, surface)
 
 
 def test_the_surface_is_small_and_each_part_of_it_described() -> None:
@@ -85,8 +67,7 @@ def test_the_surface_is_small_and_each_part_of_it_described() -> None:
 
 def test_a_session_starts_with_one_page_and_ends_with_what_it_left(tools: Tools) -> None:
     first = tools("session", action="start", title="Auth migration", issue="SHOP-12")
-    assert "This is the first session here." in first
-    assert "Working on: SHOP-12 Auth migration" in first
+    assert missing(first, "This is the first session here.", "Working on: SHOP-12 Auth migration") == []
     tools("recall", query="auth")
     payload = {
         "closing_reflection": {**REFLECTION, "collaboration": "likes small diffs"},
@@ -96,8 +77,7 @@ def test_a_session_starts_with_one_page_and_ends_with_what_it_left(tools: Tools)
         "open_threads": ["Rate limits are missing"],
     }
     closed = tools("session", action="close", payload=payload)
-    assert "closed (standard): Auth migration" in closed
-    assert "human_asked_for_corrections True" in closed
+    assert missing(closed, "closed (standard): Auth migration", "human_asked_for_corrections True") == []
     second = tools("session", action="start")
     for part in (
         "Last session (",
@@ -120,8 +100,7 @@ def test_a_session_starts_with_one_page_and_ends_with_what_it_left(tools: Tools)
 def test_a_close_that_is_not_proper_says_what_to_answer(tools: Tools) -> None:
     tools("session", action="start")
     said = tools("session", action="close", payload={"what_broke": "x"})
-    assert "is NOT closed, and nothing was written" in said
-    assert "- answer what_worked: What worked well?" in said
+    assert missing(said, "is NOT closed, and nothing was written", "- answer what_worked: What worked well?") == []
     assert "closed (quick)" in tools("session", action="close", close_type="quick")
 
 
@@ -140,7 +119,7 @@ def test_scars_are_shown_with_advice_and_want_an_answer_until_they_get_one(memor
     assert "not answered" in tools("remember", text="We use JWT for the API.", kind="decision")
     assert "not answered" not in tools("remember", text="The API listens on port 8080.", kind="fact")
     assert "not answered" in tools("explore", view="health")
-    wrong = tools.wrong("judge", judgements=[{"id": scar.id, "verdict": "APPLYING", "evidence": "I will"}])
+    wrong = tools.error("judge", judgements=[{"id": scar.id, "verdict": "APPLYING", "evidence": "I will"}])
     assert "50 are needed" in wrong
     told = tools(
         "judge",
@@ -181,7 +160,7 @@ def test_threads_from_opening_to_resolution(tools: Tools) -> None:
     assert "in the wiki" in tools("thread", action="resolved")
     assert tools("thread", action="reopen", id=thread).startswith("Reopened")
     assert "There are no suggestions" in tools("thread", action="suggestions")
-    assert "not a pending suggestion" in tools.wrong("thread", action="promote", id=thread)
+    assert "not a pending suggestion" in tools.error("thread", action="promote", id=thread)
     assert "Not saved: The text contains credentials" in tools(
         "thread", action="open", text="rotate AKIA" + "IOSFODNN7EXAMPLQ"
     )
@@ -207,7 +186,7 @@ def test_observations_are_absorbed_and_lead_to_lessons(tools: Tools) -> None:
     assert said.startswith("Saved 2 observations: ")
     assert "1 may be lessons" in said
     assert "failed silently" in tools("explore", view="candidates")
-    assert "text is required" in tools.wrong("absorb", observations=[{"source": "x"}])
+    assert "text is required" in tools.error("absorb", observations=[{"source": "x"}])
 
 
 def test_transcripts_are_kept_and_found(tools: Tools) -> None:
@@ -308,8 +287,7 @@ def test_resources_and_prompts_say_what_matters(memory: Memory, tools: Tools) ->
     tools("absorb", observations=[{"text": "It failed silently", "source": "x"}])
     tools("remember", text="Likes short answers.", kind="preference", inferred=True)
     review = prompt("review_candidates")
-    assert "It failed silently" in review
-    assert "1 memory pending" in review
+    assert missing(review, "It failed silently", "1 memory pending") == []
 
 
 def test_triggers_are_set_revised_and_reported_with_what_was_inferred(tools: Tools) -> None:
@@ -319,6 +297,6 @@ def test_triggers_are_set_revised_and_reported_with_what_was_inferred(tools: Too
     assert "warns at `docker system prune` (inferred from its text)" in tools("read", ids=[id_])
     tools("revise", id=id_, triggers=["docker system prune --volumes", "path:docker/*.yml"])
     assert "warns at `docker system prune --volumes`; edits of docker/*.yml" in tools("read", ids=[id_])
-    assert "nearly everything" in tools.wrong("revise", id=id_, triggers=["*"])
+    assert "nearly everything" in tools.error("revise", id=id_, triggers=["*"])
     said = tools("remember", text="Deploys need two approvals.", triggers=["fly deploy"])
     assert "warns at `fly deploy`" in said

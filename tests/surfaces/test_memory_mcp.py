@@ -10,28 +10,19 @@ import pytest
 from holdfast.engine.views import signals
 from holdfast.model.event import Actor
 from holdfast.surfaces.memory_mcp import surface
-from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import retire
 from holdfast.verbs.sessions.session import begin
 from tests.conftest import Time, keep, make_memory
+from tests.surfaces.conftest import Tools
 
 
-class Tools:
-    """Calls tools the way a host does."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.call_ = Call(open=lambda: memory)
-
+class MemoryMcp(Tools):
     def __call__(self, name: str, **arguments: Any) -> Any:
-        answer = surface.call(self.call_, name, arguments)
-        assert not answer.failed, answer.text
-        return json.loads(answer.text)
+        return json.loads(self.answer(name, arguments))
 
     def error(self, name: str, **arguments: Any) -> str:
-        answer = surface.call(self.call_, name, arguments)
-        assert answer.failed, answer.text
-        told = json.loads(answer.text)
+        told = json.loads(super().error(name, **arguments))
         assert told["success"] is False
         return str(told["error"])
 
@@ -51,8 +42,8 @@ def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
 
 
 @pytest.fixture
-def tools(memory: Memory) -> Tools:
-    return Tools(memory)
+def tools(memory: Memory) -> MemoryMcp:
+    return MemoryMcp(memory, surface)
 
 
 @pytest.mark.parametrize(
@@ -68,20 +59,20 @@ def tools(memory: Memory) -> Tools:
         ({"memory_type": "episodic"}, "episodic"),
     ],
 )
-def test_a_memory_has_the_type_it_was_given(tools: Tools, given: dict[str, str], told: str) -> None:
+def test_a_memory_has_the_type_it_was_given(tools: MemoryMcp, given: dict[str, str], told: str) -> None:
     number = tools.kept("Deploys happen on Fridays.", **given)
     [found] = tools("list_memories", memory_type=told)
     assert (found["id"], found["memory_type"], found["tags"]) == (number, told, [])
     assert tools("recall", query="deploys on Fridays", memory_type=told)["memories"][0]["id"] == number
 
 
-def test_what_comes_with_the_product_is_not_among_ones_memories(tools: Tools) -> None:
+def test_what_comes_with_the_product_is_not_among_ones_memories(tools: MemoryMcp) -> None:
     assert tools("memory_stats")["total_memories"] == 0
     assert tools("list_memories") == []
     assert tools("recall", query="a migration without a way back", mode="exploratory")["memories"] == []
 
 
-def test_asking_changes_neither_trust_nor_the_hot_cache(memory: Memory, tools: Tools) -> None:
+def test_asking_changes_neither_trust_nor_the_hot_cache(memory: Memory, tools: MemoryMcp) -> None:
     number = tools.kept("Deploys happen on Fridays.")
     for _ in range(5):
         tools("recall", query="when do deploys happen")
@@ -94,15 +85,15 @@ def test_asking_changes_neither_trust_nor_the_hot_cache(memory: Memory, tools: T
 
 
 @pytest.mark.parametrize("penalty", [0.2, -0.2])
-def test_calling_a_memory_wrong_never_raises_trust(tools: Tools, penalty: float) -> None:
+def test_calling_a_memory_wrong_never_raises_trust(tools: MemoryMcp, penalty: float) -> None:
     number = tools.kept("Deploys happen on Fridays.")
     changed = tools("invalidate_memory", memory_id=number, penalty=penalty, note="They moved.")
     assert (changed["old_trust"], changed["new_trust"]) == (1.0, 0.8)
     assert "reason must be one of" in tools.error("invalidate_memory", memory_id=number, reason="used_correctly")
 
 
-def test_nothing_of_another_project_is_shown(memory: Memory, tools: Tools) -> None:
-    other = Tools(memory.acting_on("example.org/acme/bank"))
+def test_nothing_of_another_project_is_shown(memory: Memory, tools: MemoryMcp) -> None:
+    other = MemoryMcp(memory.acting_on("example.org/acme/bank"), surface)
     number = other.kept("The bank deploys on Mondays, never on Fridays.")
     other("promote", memory_id=number)
     other("forget", memory_id=other.kept("Something else of the bank."))
@@ -117,7 +108,7 @@ def test_nothing_of_another_project_is_shown(memory: Memory, tools: Tools) -> No
     assert other("get_sessions", project_path="/home/ann/shop")[0]["project_path"] == "example.org/acme/shop"
 
 
-def test_modes_set_how_many_answers_there_are(tools: Tools) -> None:
+def test_modes_set_how_many_answers_there_are(tools: MemoryMcp) -> None:
     for number in range(12):
         tools.kept(f"Deploy step {'abcdefghijkl'[number]}{number} restarts service number {number * 37}.")
     counts = {
@@ -128,7 +119,7 @@ def test_modes_set_how_many_answers_there_are(tools: Tools) -> None:
     assert len(tools("recall", query="deploy step restarts service", limit=7, threshold=0)["memories"]) == 7
 
 
-def test_links_lead_to_more(tools: Tools) -> None:
+def test_links_lead_to_more(tools: MemoryMcp) -> None:
     one, other = tools.kept("The API listens on port 8080."), tools.kept("Certificates are renewed by cron.")
     tools("link_memories", from_memory_id=one, to_memory_id=other, relation_type="depends_on")
     found = tools("recall", query="which port does the API listen on", include_related=True)
@@ -139,7 +130,7 @@ def test_links_lead_to_more(tools: Tools) -> None:
     assert tools.error("unlink_memories", from_memory_id=other, to_memory_id=one).startswith("There is no such link")
 
 
-def test_what_follows_what_is_learned_from_sessions(memory: Memory, tools: Tools) -> None:
+def test_what_follows_what_is_learned_from_sessions(memory: Memory, tools: MemoryMcp) -> None:
     one, other = tools.kept("The API listens on port 8080."), tools.kept("Certificates are renewed by cron.")
     for _ in range(3):
         tools.call_.acting.context = begin(memory, implicit=True).context
@@ -155,7 +146,7 @@ def test_what_follows_what_is_learned_from_sessions(memory: Memory, tools: Tools
     assert {row["memory_id"] for row in recurring} == {one, other}
 
 
-def test_the_best_of_a_session_lasts(tools: Tools) -> None:
+def test_the_best_of_a_session_lasts(tools: MemoryMcp) -> None:
     number = tools.kept(
         "The nightly import fails when /data/in.csv is empty.", memory_type="episodic", session_id="mon"
     )
@@ -168,7 +159,7 @@ def test_the_best_of_a_session_lasts(tools: Tools) -> None:
     assert types == {number: "pattern", idle: "episodic"}
 
 
-def test_what_says_the_same_is_merged_on_request(tools: Tools) -> None:
+def test_what_says_the_same_is_merged_on_request(tools: MemoryMcp) -> None:
     first = "Access tokens expire after 15 minutes and are signed with RS256 by the gateway. Ask Noor for the key."
     second = (
         "Access tokens are signed with RS256 by the gateway and expire after 15 minutes. Refresh tokens live in Redis."
@@ -183,7 +174,7 @@ def test_what_says_the_same_is_merged_on_request(tools: Tools) -> None:
     assert tools("preview_consolidation", memory_type="pattern")["cluster_count"] == 0
 
 
-def test_a_rejected_candidate_does_not_come_back(tools: Tools) -> None:
+def test_a_rejected_candidate_does_not_come_back(tools: MemoryMcp) -> None:
     said = "We decided to use Valkey instead of Memcached because it persists its data."
     tools("log_output", content=said, session_id="monday")
     tools("run_mining")
@@ -195,20 +186,20 @@ def test_a_rejected_candidate_does_not_come_back(tools: Tools) -> None:
     assert "not a pending" in tools.error("approve_candidate", pattern_id=candidate["id"])
 
 
-def test_what_was_retired_elsewhere_is_not_kept_again_unseen(memory: Memory, tools: Tools) -> None:
+def test_what_was_retired_elsewhere_is_not_kept_again_unseen(memory: Memory, tools: MemoryMcp) -> None:
     retire(memory, keep(memory, "Deploys happen on Fridays.").id, "they moved")
     assert "said this and was retired: they moved." in tools.error("remember", content="Deploys happen on Fridays.")
     assert "credentials" in tools.error("remember", content="The token is ghp_" + "a1B2" * 9)
 
 
-def test_the_project_is_told_in_a_few_lines(tools: Tools) -> None:
+def test_the_project_is_told_in_a_few_lines(tools: MemoryMcp) -> None:
     tools("promote", memory_id=tools.kept("Deploys happen on Fridays.", category="decision"))
     lines = tools.read("memory://project-context").splitlines()
     assert lines[0] == "[MEMORY: Project context (example.org/acme/shop)]"
     assert "- Deploys happen on Fridays." in lines
 
 
-def test_what_was_imported_keeps_its_numbers(memory: Memory, tools: Tools) -> None:
+def test_what_was_imported_keeps_its_numbers(memory: Memory, tools: MemoryMcp) -> None:
     origin = {"imported": {"system": "memory-mcp", "id": "memory:42"}}
     record = keep(memory, "Deploys happen on Fridays.", extra=origin)
     assert tools("validate_memory", memory_id=42)["memory_id"] == 42

@@ -3,7 +3,6 @@
 import inspect
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +16,14 @@ from holdfast.model.event import Actor
 from holdfast.surfaces.contract import FILE, parameter_name, read_contract
 from holdfast.surfaces.tool import Call, Tool
 from holdfast.verbs.memory import Memory
-from tests.conftest import Time, make_memory
 from tests.rows import each
 from tests.surfaces.conftest import Worlds
 from tests.surfaces.examples import EXAMPLES, filled, world
 
+MEMORY = {"actor": Actor(kind="agent", name="claude"), "config": {"starters": False}}
 CONTRACTED = [name for name in SURFACES if (surface_folder(name) / FILE).exists()]
 TOOLS = [(name, tool) for name in CONTRACTED for tool in surface_named(name).tools.values()]
 EACH_TOOL = each(("name", "tool"), TOOLS)
-
-
-@pytest.fixture
-def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    with make_memory(tmp_path, time, actor=Actor(kind="agent", name="claude"), config={"starters": False}) as opened:
-        yield opened
 
 
 def served(name: str, memory: Memory) -> Server:

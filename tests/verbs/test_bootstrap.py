@@ -11,7 +11,7 @@ from holdfast.verbs.exchange.bootstrap import bootstrap, confined, seed_file, se
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import hot_set, promote
 from holdfast.verbs.records.lifecycle import retire
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_folder
 
 LIKE = Draft(body="", source="imported", tags=("docs",))
 
@@ -99,8 +99,7 @@ def test_how_to_build_run_and_test_is_read_from_manifests(memory: Memory, tmp_pa
     (tmp_path / "pyproject.toml").write_text(
         '[project]\nrequires-python = ">=3.11"\n[project.scripts]\nshop = "shop.cli:main"\n[tool.pytest.ini_options]\ntestpaths = ["tests"]\n'
     )
-    workflows = tmp_path / ".github" / "workflows"
-    workflows.mkdir(parents=True)
+    workflows = new_folder(tmp_path / ".github" / "workflows")
     (workflows / "ci.yml").write_text(
         "jobs:\n  test:\n    steps:\n      - run: uv sync\n      - name: Test\n        run: |\n          uv run pytest \\\n            -x\n          curl https://x\n"
     )

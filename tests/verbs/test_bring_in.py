@@ -157,8 +157,7 @@ def restore_then_again(memory: Memory, gone: Foreign) -> None:
 def test_a_memory_that_is_new_and_gone_is_kept_with_its_reason(memory: Memory) -> None:
     take(memory, foreign("a", "Gone.", state="retired", reason=f"token = '{SECRET}'"))
     record = all_records(memory)["a"]
-    assert record.state == "retired"
-    assert record.reason == "token = '[redacted password or key]'"
+    assert (record.state, record.reason) == ("retired", "token = '[redacted password or key]'")
 
 
 def test_when_something_was_checked_is_kept(memory: Memory) -> None:
@@ -173,8 +172,7 @@ def test_what_is_said_here_already_is_credited_not_repeated(memory: Memory) -> N
     report = take(memory, foreign("a", "deploys go out on TUESDAYS.", tags=("theirs",)))
     assert [(one.key, one.id) for one in report.merged] == [("a", own.id)]
     record = find(memory, own.id).record
-    assert record.tags == ("mine", "theirs")
-    assert record.extra["also"][0]["id"] == "a"
+    assert (record.tags, record.extra["also"][0]["id"]) == (("mine", "theirs"), "a")
     assert (record.body, record.source, record.updated_at) == (own.body, "explicit", own.updated_at)
     revise(memory, own.id, Revision(body="Deploys go out on Mondays."))
     assert take(memory, foreign("a", "deploys go out on TUESDAYS.", tags=("theirs",))).known == 1

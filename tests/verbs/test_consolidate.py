@@ -51,8 +51,7 @@ def test_a_proposal_says_what_would_become_of_every_sentence_and_changes_nothing
     found = proposals(memory)
     (one,) = found.found
     assert [source.id for source in one.sources] == [first.id, second.id]
-    assert one.text == f"{SECOND} Ask Noor for the key."
-    assert one.base == second.id
+    assert (one.text, one.base) == (f"{SECOND} Ask Noor for the key.", second.id)
     assert [(part.id, part.sentence) for part in one.added] == [(first.id, "Ask Noor for the key.")]
     assert (found.more, found.waiting) == (0, 0)
     assert sum(1 for _ in memory.store.journal()) == before
@@ -162,8 +161,7 @@ def test_lessons_keep_the_worst_severity_and_all_arguments(memory: Memory, time:
     second = forced(memory, body, kind="anti_pattern", fields={"severity": "low", "why": "an hour of downtime"})
     third = forced(memory, body, kind="scar", fields={"severity": "high", "counter_arguments": ["b", "c"]})
     merged = consolidate(memory, proposal_of(memory, [first.id, second.id, third.id]))
-    assert merged.kind == "scar"
-    assert merged.fields["severity"] == "critical"
+    assert (merged.kind, merged.fields["severity"]) == ("scar", "critical")
     assert set(merged.fields["counter_arguments"]) == {"a", "b", "c"}
     assert merged.fields["why"] == "an hour of downtime"
 

@@ -26,6 +26,7 @@ from holdfast.verbs.truth.consolidate import consolidate, proposal_of, proposals
 from holdfast.verbs.truth.contradictions import conflicts, mark, open_contradictions, resolve
 from holdfast.verbs.upkeep import erasing
 from tests.conftest import CLASSIFIER, Time, keep, make_memory
+from tests.rows import of_type
 
 OLD, NEW = "The rate limit is 100 requests per minute.", "The rate limit is 500 requests per minute."
 
@@ -97,16 +98,14 @@ def test_the_opposite_is_no_duplicate_though_it_shares_every_word(memory: Memory
     older = keep(memory, "The worker runs as root inside the container.")
     newer = written(memory, "The worker does not run as root inside the container.").record
     assert found(memory) == [(older.id, newer.id)]
-    again = write(memory, Draft(body="The worker runs as root inside the container."))
-    assert isinstance(again, Duplicate)
+    again = of_type(Duplicate, write(memory, Draft(body="The worker runs as root inside the container.")))
     assert [one.record.id for one in again.matches] == [older.id]
 
 
 def test_the_opposite_of_what_was_retired_may_be_said(memory: Memory) -> None:
     retire(memory, keep(memory, "The worker runs as root inside the container.").id, "changed")
     written(memory, "The worker does not run as root inside the container.")
-    again = write(memory, Draft(body="The worker runs as root inside the container."))
-    assert isinstance(again, PreviouslyRemoved)
+    of_type(PreviouslyRemoved, write(memory, Draft(body="The worker runs as root inside the container.")))
 
 
 def test_only_what_changed_is_compared_again(memory: Memory, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,8 +38,7 @@ def test_an_observation_says_by_which_rule_and_in_which_session_it_came_to_be(me
     (found,) = derive(memory, session("bugfix-commit")).observations
     assert (found.by.kind, found.by.name, found.by.session) == ("rule", "claude-code", "claude-code-bugfix-commit")
     assert (found.kind, found.source, found.state) == ("observation", "observed", "active")
-    assert found.extra["commit"] == "3f2a9c1"
-    assert found.created_at == "2026-03-02T10:01:30.000Z"
+    assert (found.extra["commit"], found.created_at) == ("3f2a9c1", "2026-03-02T10:01:30.000Z")
 
 
 def test_a_retired_observation_stays_retired(memory: Memory) -> None:

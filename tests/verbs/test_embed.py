@@ -11,7 +11,7 @@ from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up, keeping_up
 from holdfast.verbs.search.recall import recall
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, at_once, keep, make_memory
 from tests.verbs.test_recall import Topics, titles
 
 
@@ -57,11 +57,7 @@ def test_sessions_that_share_a_memory_write_and_recall_at_once(tmp_path: Path, t
 
     with make_memory(tmp_path, time, embedder=Topics(), actor=Actor(kind="user")) as memory:
         codes = memory.codes
-        threads = [threading.Thread(target=work, args=(memory, name)) for name in ("wolf", "bear", "lynx", "hare")]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(work, ((memory, name) for name in ("wolf", "bear", "lynx", "hare")))
         assert problems == []
         catch_up(memory)
         recall(memory, Query(text="storage"))

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,20 +26,15 @@ from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.erasing import erase, finish, forget_prepared, unfinished
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import keep
 from tests.engines import kept_bytes
 from tests.rows import each
 
+MEMORY = {"config": {"starters": False}}
 TEXT = (
     'The heron gateway "must" never be\nrestarted by hand, since it forgets its leases and answers nobody for an hour.'
 )
 AT = "2026-01-10T09:15:30.250Z"
-
-
-@pytest.fixture
-def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    with make_memory(tmp_path, time, config={"starters": False}) as opened:
-        yield opened
 
 
 def happened(text: str) -> HookEvent:

@@ -24,7 +24,7 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.truth.verify import check_all, check_change, verify
 from holdfast.verbs.upkeep.health import Sample, health
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_folder
 
 APP = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n\n\ndef other():\n    return 0\n"
 Git = Callable[..., str]
@@ -32,9 +32,7 @@ Git = Callable[..., str]
 
 @pytest.fixture
 def code(tmp_path: Path) -> Path:
-    folder = tmp_path / "code"
-    folder.mkdir()
-    return folder
+    return new_folder(tmp_path / "code")
 
 
 @pytest.fixture
@@ -359,8 +357,7 @@ def test_nothing_outside_the_checkout_is_read(here: Memory, code: Path, tmp_path
 
 
 def test_a_repository_without_commits_or_git_is_no_error(tmp_path: Path, time: Time) -> None:
-    folder = tmp_path / "plain"
-    folder.mkdir()
+    folder = new_folder(tmp_path / "plain")
     (folder / "app.py").write_text(APP)
     with make_memory(tmp_path, time) as memory:
         memory = replace(memory, checkout=GitCheckout(folder, memory.project))

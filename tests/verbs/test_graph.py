@@ -132,10 +132,8 @@ def test_days_count_what_happened_and_leave_no_day_out(memory: Memory, time: Tim
     found = day_by_day(memory, days=7)
     first, last = found.days[-3], found.days[-1]
     assert len(found.days) == 7
-    assert found.kept == {first: {"fact": 1}}
-    assert found.recalls == {first: {"used": 1, "empty": 1}}
-    assert found.tokens[last] == {"used": 90, "injected": 0}
-    assert found.outcomes == {last: {"applied": 1}}
+    assert (found.kept, found.recalls) == ({first: {"fact": 1}}, {first: {"used": 1, "empty": 1}})
+    assert (found.tokens[last], found.outcomes) == ({"used": 90, "injected": 0}, {last: {"applied": 1}})
 
 
 def test_hooks_tell_what_they_cost(memory: Memory, tmp_path: Path) -> None:

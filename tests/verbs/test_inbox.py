@@ -35,6 +35,7 @@ from holdfast.verbs.records.write import WrittenPending, draft_event, write
 from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, choices, decide, decide_all, decide_by_name, waiting_items
 from tests.conftest import Time, keep, make_memory
+from tests.rows import of_type
 
 OWN = {"revision", "head", "updated_at", "seen"}  # of each version
 
@@ -45,8 +46,7 @@ def plain(record: Record) -> dict[str, object]:
 
 
 def pending(memory: Memory, _: Path, __: Time, body: str = "The team prefers small commits.") -> Record:
-    outcome = write(memory, Draft(body=body, kind="preference", source="inferred"))
-    assert isinstance(outcome, WrittenPending), outcome
+    outcome = of_type(WrittenPending, write(memory, Draft(body=body, kind="preference", source="inferred")))
     return outcome.record
 
 
@@ -105,8 +105,7 @@ def gone(memory: Memory, folder: Path, _: Time) -> None:
 
 def overwritten(memory: Memory, _: Path, __: Time) -> None:
     record = keep(memory, "The ledger is append-only.")
-    first = revise(memory, record.id, Revision(body="The ledger is append-only, by Ada."))
-    assert isinstance(first, Record)
+    first = of_type(Record, revise(memory, record.id, Revision(body="The ledger is append-only, by Ada.")))
     data = {"body": "The ledger may be edited, by Bo.", "on": record.head}
     memory.commit([memory.event("revised", record.id, data=data, after=first.head)])
 
@@ -153,15 +152,11 @@ def waiting_of(memory: Memory, sort: str) -> list[Item]:
     return [item for item in waiting_items(memory, sorts=[sort]) if item.sort == sort]
 
 
-def in_folder(memory: Memory) -> Memory:
-    """The same store for the folder it is in, so that cited code is here."""
-    return replace(memory, config=replace(memory.config, project=""))
-
-
 @pytest.mark.parametrize("name", SETUPS)
 def test_each_choice_settles_its_item_and_can_be_undone(memory: Memory, tmp_path: Path, time: Time, name: str) -> None:
     setup, sort = SETUPS[name]
-    memory = in_folder(memory) if sort == "stale" else memory
+    if sort == "stale":  # for the folder the store is in, so that cited code is here
+        memory = replace(memory, config=replace(memory.config, project=""))
     setup(memory, tmp_path, time)
     (item,) = waiting_of(memory, sort)
     assert item.why

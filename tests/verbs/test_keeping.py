@@ -1,6 +1,5 @@
 """Knowledge that keeps itself: trust, the hot set, prediction, modes of recall, health and maintenance."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import pytest
 
 from holdfast.engine.raw import counters
 from holdfast.model.errors import Conflict, Invalid
-from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.policy.admission.admit import Transient, Waivers
@@ -38,12 +36,7 @@ from holdfast.verbs.upkeep.erasing import erase
 from holdfast.verbs.upkeep.health import Typo, health, metrics, quality, typos_in
 from tests.conftest import Time, keep, make_memory
 
-
-@pytest.fixture
-def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    config = {"starters": False, "hot_capacity": 3}
-    with make_memory(tmp_path, time, actor=Actor(kind="agent", name="claude", session="s1"), config=config) as opened:
-        yield opened
+MEMORY = {"config": {"starters": False, "hot_capacity": 3}}
 
 
 def names(memory: Memory) -> list[str]:
@@ -331,8 +324,7 @@ def test_failures_in_the_background_are_kept_and_bounded(memory: Memory) -> None
     for number in range(60):
         counters.fail(memory.store, "vectors", memory.clock.now(), f"problem {number}")
     found = metrics(memory)
-    assert found.failures[0].said == "problem 59"
-    assert found.tallies == {"vectors.failed": 60}
+    assert (found.failures[0].said, found.tallies) == ("problem 59", {"vectors.failed": 60})
     assert len(counters.failures(memory.store, 100)) == 50
 
 

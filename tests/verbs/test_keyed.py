@@ -45,6 +45,7 @@ from holdfast.verbs.upkeep.health import health, projects, saved_by_day
 from holdfast.verbs.upkeep.inbox import waiting_counts, waiting_items
 from tests import engines
 from tests.conftest import Time, keep, make_memory
+from tests.rows import of_type
 from tests.verbs.test_recall import Topics
 
 SYSTEM = "langgraph"
@@ -59,9 +60,7 @@ def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
 
 
 def put(memory: Memory, name: str, text: str, **changed: Any) -> Record:
-    outcome = keyed.put(memory, SYSTEM, ("users", name), Draft(body=text, **changed))
-    assert isinstance(outcome, Record), outcome
-    return outcome
+    return of_type(Record, keyed.put(memory, SYSTEM, ("users", name), Draft(body=text, **changed)))
 
 
 def filled(memory: Memory) -> list[Record]:
@@ -149,8 +148,7 @@ def test_an_item_changes_moves_and_is_removed_under_its_key(memory: Memory) -> N
     filled(memory)
     changed = put(memory, "7", "The gateway never retries.")
     assert (changed.kind, changed.revision) == ("item", 2)
-    moved = keyed.move(memory, SYSTEM, changed, ("users", "seven"))
-    assert isinstance(moved, Record)
+    moved = of_type(Record, keyed.move(memory, SYSTEM, changed, ("users", "seven")))
     assert (keyed.at(memory, SYSTEM, ("users", "7")), moved.kind) == (None, "item")
     assert len(keyed.drop(memory, SYSTEM, ("users",), "test")) == len(ITEMS)
     assert list(keyed.under(memory, SYSTEM)) == []

@@ -100,8 +100,7 @@ def test_a_revert_tells_what_was_taken_back_and_why(
         "“Cache product queries” was reverted. The commit does not say why.\n"
         f"Original purpose: Halves the load of the database.\n(commit {found.extra['commits'][1][:8]}, 2026-03-03)"
     )
-    assert found.extra["commits"][0] == first
-    assert found.anchors == ("src/products.py",)
+    assert (found.extra["commits"][0], found.anchors) == (first, ("src/products.py",))
 
 
 CHOICE = "Use UUIDs for orders\n\nCounters told competitors how much we sell, so that had to end; because shops merge, ids must not collide."

@@ -29,7 +29,7 @@ from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
-from tests.rows import each
+from tests.rows import each, of_type
 
 PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns."  # confidence 0.9
 RECURRING = "The orders service talks to the billing service over gRPC."  # confidence 0.7
@@ -186,8 +186,7 @@ def test_a_yes_makes_it_a_memory_and_ends_the_counting(memory: Memory) -> None:
     said(memory, PLAIN)
     mine_outputs(memory)
     assert recall(memory, Query(text="Postgres instead of MySQL")).hits == ()
-    outcome = approve(memory, mined(memory)[0].record.id)
-    assert isinstance(outcome, Written)
+    outcome = of_type(Written, approve(memory, mined(memory)[0].record.id))
     assert recall(memory, Query(text="Postgres instead of MySQL")).hits[0].record.id == outcome.record.id
     said(memory, PLAIN, "s2", "s3", "s4")
     run = mine_outputs(memory)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from holdfast.verbs.capture.derive import derive, summarise
 from holdfast.verbs.capture.observer import Observed, Off, OverBudget, Waiting, observer_status
 from holdfast.verbs.memory import Memory
 from tests.adapters.stub import Stub, stub_server
-from tests.conftest import Time, make_memory
+from tests.conftest import Time, at_once, make_memory
 from tests.policy.trails import Trail, session
 
 ANSWER = "<observation><type>bugfix</type><title>Months were compared in UTC</title><narrative>Late sales went missing.</narrative></observation>"
@@ -112,11 +111,7 @@ def test_two_at_once_cannot_take_more_than_there_is(tmp_path: Path) -> None:
         taken.extend(counters.reserve(store, "t", "2026-03-02", 10, 100) for _ in range(10))
         store.close()
 
-    threads = [Thread(target=take) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(take, [()] * 4)
     assert sum(taken) == 10
     store = open_store(SQLite(path))
     assert counters.spent(store, "t", "2026-03-02") == 100

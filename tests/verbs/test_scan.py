@@ -3,7 +3,7 @@
 import json
 import subprocess
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -43,15 +43,10 @@ from holdfast.verbs.upkeep.scan import look_through, redact, scan
 from tests.conftest import Time, make_memory, recorded
 from tests.rows import each
 
+MEMORY = {"config": {"starters": False}}
 TOKEN = "ghp_" + "q7R2" * 9
 OTHER = "Xk9!mQ2#" + "vLw7"
 AT = "2026-01-10T09:15:30.250Z"
-
-
-@pytest.fixture
-def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
-    with make_memory(tmp_path, time, config={"starters": False}) as opened:
-        yield opened
 
 
 def bytes_under(folder: Path) -> bytes:

@@ -30,7 +30,8 @@ from holdfast.verbs.sessions.session import begin, contents_of, current_session,
 from holdfast.verbs.sessions.thread import Opened, dismiss, open_thread, open_threads, promote, suggestions
 from holdfast.verbs.sessions.transcript import drop_transcript, get_transcript, save_transcript, search_transcripts
 from holdfast.verbs.upkeep.doctor import status
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_file
+from tests.rows import of_type
 
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
@@ -66,9 +67,7 @@ def memory(process: Open) -> Memory:
 
 
 def done(memory: Memory, **given: Any) -> Closed:
-    closed = close(memory, **given)
-    assert isinstance(closed, Closed), closed
-    return closed
+    return of_type(Closed, close(memory, **given))
 
 
 def die(memory: Memory) -> None:
@@ -175,8 +174,7 @@ def test_the_next_session_is_told_what_the_last_one_left(memory: Memory) -> None
     assert opened.summary is not None
     assert opened.summary.fields == {"completed": "login", "next_steps": "logout"}
     assert opened.state is not None
-    assert opened.state.body == "Auth is half migrated."
-    assert opened.rapport == "wants plans first | terse"
+    assert (opened.state.body, opened.rapport) == ("Auth is half migrated.", "wants plans first | terse")
     expected = ["Rate limiting needs an implementation", "Write the runbook"]
     assert [thread.record.body for thread in opened.threads] == expected
     assert [record.title for record in opened.decisions] == ["Use JWT"]
@@ -241,8 +239,7 @@ def test_a_payload_left_as_a_file_is_read_merged_and_removed_only_after_success(
     session = refresh(memory).session
     file = payload_file(memory, session.id)
     assert file is not None
-    file.parent.mkdir(parents=True)
-    file.write_text("{broken")
+    new_file(file, "{broken")
     with pytest.raises(Invalid, match="not JSON"):
         close(memory)
     file.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "From the file", "human_corrections": ""}))
@@ -283,8 +280,7 @@ def test_a_reflection_told_in_one_piece_closes_a_session_and_is_remarked_on(memo
 
 
 def test_threads_of_a_payload_may_be_named_by_id_with_their_text(memory: Memory) -> None:
-    known = open_thread(memory, "Rate limits are missing")
-    assert isinstance(known, Opened)
+    known = of_type(Opened, open_thread(memory, "Rate limits are missing"))
     shown = short(known.thread.record.id)
     texts = [
         f"t-{shown}: Rate limits are missing",

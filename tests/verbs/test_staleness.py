@@ -16,14 +16,14 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, amend, retire
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.health import quality
-from tests.conftest import START, Time, keep
+from tests.conftest import START, Time, keep, new_file
+from tests.rows import of_type
 
 FACTS = ("fact",)
 
 
 def commit(folder: Path, time: Time, file: str) -> None:
-    (folder / file).parent.mkdir(parents=True, exist_ok=True)
-    (folder / file).write_text(str(time.now))
+    new_file(folder / file, str(time.now))
     at = instant(time.now)
     author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     subprocess.run(["git", "add", file], cwd=folder, check=True)
@@ -111,11 +111,9 @@ def test_a_new_text_passes_the_gates_of_a_new_memory(memory: Memory) -> None:
     record = keep(memory, "The worker reads its jobs from Redis.")
     other = keep(memory, "Backups run every night at two o'clock.")
     assert isinstance(amend(memory, record.id, Revision(body="Currently the worker is broken.")), Transient)
-    duplicate = amend(memory, record.id, Revision(body="Backups run every night at two o'clock!"))
-    assert isinstance(duplicate, Duplicate)
+    duplicate = of_type(Duplicate, amend(memory, record.id, Revision(body="Backups run every night at two o'clock!")))
     assert [one.record.id for one in duplicate.matches] == [other.id]
-    mended = amend(memory, record.id, Revision(body="The worker reads all its jobs from Redis."))
-    assert isinstance(mended, Record)
+    mended = of_type(Record, amend(memory, record.id, Revision(body="The worker reads all its jobs from Redis.")))
     assert (mended.id, mended.revision) == (record.id, 2)
     waived = amend(memory, record.id, Revision(body="It is currently broken."), waivers=Waivers(transient=True))
     assert isinstance(waived, Record)

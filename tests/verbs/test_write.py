@@ -22,7 +22,7 @@ from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
-from tests.rows import each
+from tests.rows import each, of_type
 
 TOKEN = "ghp_" + "a1B2" * 9
 
@@ -74,8 +74,7 @@ def test_an_id_prefix_works_where_it_is_unambiguous(memory: Memory, time: Time) 
 
 def test_saying_the_same_again_is_refused_with_the_record_that_says_it(memory: Memory) -> None:
     first = keep(memory, "The API rate limit is 60 requests per minute.")
-    outcome = write(memory, Draft(body="the api rate limit is 60 requests per minute"))
-    assert isinstance(outcome, Duplicate)
+    outcome = of_type(Duplicate, write(memory, Draft(body="the api rate limit is 60 requests per minute")))
     assert outcome.matches[0].record == first
     assert isinstance(write(memory, Draft(body=first.body), waivers=Waivers(duplicate=True)), Written)
 
@@ -95,8 +94,7 @@ def test_related_records_are_named(memory: Memory) -> None:
 def test_what_was_retired_is_not_kept_again_without_a_word(memory: Memory) -> None:
     first = keep(memory, "The staging server runs Debian.")
     retire(memory, first.id, "it was shut down")
-    outcome = write(memory, Draft(body="The staging server runs Debian."))
-    assert isinstance(outcome, PreviouslyRemoved)
+    outcome = of_type(PreviouslyRemoved, write(memory, Draft(body="The staging server runs Debian.")))
     assert outcome.matches[0].record.reason == "it was shut down"
 
 
@@ -130,8 +128,7 @@ def test_an_inferred_preference_is_held_until_somebody_says_yes(memory: Memory) 
     assert isinstance(outcome, WrittenPending)
     assert list_records(memory, Query(text="")).total == 0
     assert list_records(memory, Query(text=""), states=("pending",)).records == (outcome.record,)
-    kept = confirm(memory, outcome.record.id)
-    assert isinstance(kept, Written)
+    kept = of_type(Written, confirm(memory, outcome.record.id))
     assert kept.record.state == "active"
     with pytest.raises(Conflict):
         confirm(memory, outcome.record.id)

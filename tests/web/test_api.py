@@ -86,8 +86,7 @@ def test_recall_says_why_and_how_fresh(site: Site) -> None:
     record = fill(site.memory)
     found = ask(site, "/api/recall?q=refunds+ledger")
     best = found["hits"][0]
-    assert best["record"]["id"] == record
-    assert best["record"]["url"] == f"/r/{record}"
+    assert (best["record"]["id"], best["record"]["url"]) == (record, f"/r/{record}")
     assert best["why"]["words"] > 0
     assert best["freshness"]["state"] == "unverified"
     assert found["search"] == "words"

@@ -40,7 +40,8 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads
 from holdfast.verbs.truth.contradictions import mark
-from tests.conftest import Time, keep, make_memory
+from tests.conftest import Time, keep, make_memory, new_file
+from tests.rows import missing, of_type
 from tests.web.conftest import ORIGIN, Site, viewer_of
 
 SCAR = {"severity": "high", "counter_arguments": ["It is rare.", "It is slow."]}
@@ -79,9 +80,7 @@ def test_search_says_why_each_hit_is_there_and_counts_what_is_no_answer(site: Si
     keep(site.memory, "Refunds go through the ledger service.", scopes=("backend:refunds",))
     keep(site.memory, "The frontend is built with Vite.")
     said = site.get("/memories/hits?q=refunds+ledger")
-    assert "Refunds go through the ledger service." in said
-    assert "words " in said
-    assert "unverified" in said
+    assert missing(said, "Refunds go through the ledger service.", "words ", "unverified") == []
     assert "Vite" not in said
     assert "No memory matches." in site.get("/memories/hits?q=quantum+chromodynamics")
 
@@ -247,9 +246,10 @@ def test_everything_a_person_can_do_to_a_memory(site: Site) -> None:
     assert get(site.memory, record.id).record.state == "active"
     site.post(f"/r/{record.id}/erase", 400)
     assert get(site.memory, record.id).record.state == "active"
-    prepared = Path(str(site.memory.store.folder)) / "prepared" / "elsewhere.json"
-    prepared.parent.mkdir(exist_ok=True)
-    prepared.write_text(json.dumps({"brief": {"text": record.id[:10], "ids": [record.id]}}))
+    prepared = new_file(
+        Path(str(site.memory.store.folder)) / "prepared" / "elsewhere.json",
+        json.dumps({"brief": {"text": record.id[:10], "ids": [record.id]}}),
+    )
     site.post(f"/r/{record.id}/erase", sure="erase")
     assert not prepared.exists()
     site.get(f"/r/{record.id}", 404)
@@ -275,15 +275,11 @@ def test_a_session_is_told_from_its_first_question_to_its_end(site: Site) -> Non
     )
     assert "Refund totals" in site.get("/sessions")
     said = site.get(f"/sessions/{session}")
-    assert "Totals are rounded once" in said
-    assert "totals rounded" in said
-    assert "120" in said
-    assert "Scars without an answer" in said
+    assert missing(said, "Totals are rounded once", "totals rounded", "120", "Scars without an answer") == []
 
 
 def test_the_board_shows_threads_by_stage_and_moves_them(site: Site, time: Time) -> None:
-    opened = open_thread(site.memory, "Write the migration guide for the new ledger.")
-    assert isinstance(opened, Opened)
+    opened = of_type(Opened, open_thread(site.memory, "Write the migration guide for the new ledger."))
     one = opened.thread.record.id
     assert "Write the migration guide" in site.get("/threads")
     time.pass_days(60)
@@ -314,8 +310,7 @@ def test_contradictions_stand_side_by_side_and_are_resolved(site: Site, time: Ti
     newer = keep(site.memory, "The service listens on port 9090.")
     mark(site.memory, older.id, newer.id)
     said = site.get("/review")
-    assert "port 8080" in said
-    assert "port 9090" in said
+    assert missing(said, "port 8080", "port 9090") == []
     assert 'class="primary"' not in said  # neither is known to be right
     site.post(f"/review/{newer.id}/approve", **{"sort": "contradiction", "with": older.id})
     assert get(site.memory, older.id).superseded_by == newer.id
@@ -377,8 +372,7 @@ def test_what_was_mined_is_approved_or_never_offered_again(site: Site) -> None:
 def test_the_brief_is_previewed_with_its_cost_before_a_setting_is_kept(site: Site) -> None:
     keep(site.memory, "Never deploy on Fridays.", kind="scar", fields=SCAR)
     whole, none = site.get("/settings/preview"), site.get("/settings/preview?inject=off")
-    assert "Never deploy on Fridays." in whole
-    assert "tokens of" in whole
+    assert missing(whole, "Never deploy on Fridays.", "tokens of") == []
     assert "A session would get no brief." in none
     site.get("/settings/preview?inject=everything", 400)
 
@@ -400,14 +394,10 @@ def test_a_changed_setting_leaves_the_rest_of_the_file_as_it_is(site: Site, newl
 def test_settings_are_kept_in_the_users_own_file(site: Site) -> None:
     from holdfast.compose.settings import user_file
 
-    user_file().parent.mkdir(parents=True)
-    user_file().write_text("# mine\nrecall_limit = 7\n\n", encoding="utf-8")
+    new_file(user_file(), "# mine\nrecall_limit = 7\n\n")
     site.post("/settings", inject="hot", recall_limit="12", **{"confirm_writes.there": "1", "confirm_writes": "true"})
     text = user_file().read_text(encoding="utf-8")
-    assert "# mine" in text
-    assert "recall_limit = 12" in text
-    assert 'inject = "hot"' in text
-    assert "confirm_writes = true" in text
+    assert missing(text, "# mine", "recall_limit = 12", 'inject = "hot"', "confirm_writes = true") == []
     assert user_file().stat().st_mode & 0o077 == 0
     assert "From " in site.get("/settings")
     for wrong in ({"recall_limit": "many"}, {"recall_limit": "0"}, {"inject": "everything"}, {"pending_days": "-1"}):
@@ -422,10 +412,8 @@ def test_insights_plot_what_happened_and_invent_nothing(site: Site) -> None:
     keep(site.memory, "Refunds go through the ledger.")
     recall(site.memory, Query(text="refunds ledger"))
     said = site.get("/insights")
-    assert "Memories saved: facts 1" in said
-    assert "Recall success: used 0, answered 1, empty 0" in said
-    assert "answered 1 (100%)" in said
-    assert "No hook reported its cost" in said
+    assert missing(said, "Memories saved: facts 1", "Recall success: used 0, answered 1, empty 0") == []
+    assert missing(said, "answered 1 (100%)", "No hook reported its cost") == []
 
 
 def test_insights_show_what_injected_tokens_bought_by_the_day_of_the_browser(site: Site) -> None:
@@ -447,8 +435,7 @@ def test_insights_show_what_injected_tokens_bought_by_the_day_of_the_browser(sit
         said = site.get("/insights")
         assert "Tokens injected: used 45, not used 45" in said
         assert "Recall success: used 1, answered 0, empty 0" in said
-        assert f'href="/memories?since={day}&amp;until={after}"' in said
-        assert f'href="/sessions?on={day}"' in said
+        assert missing(said, f'href="/memories?since={day}&amp;until={after}"', f'href="/sessions?on={day}"') == []
         assert "Labels are printed at 300 dpi." in site.get(f"/memories?since={day}&until={after}")
         assert "Labels are printed at 300 dpi." not in site.get(f"/memories?since={after}")
         assert "Refund totals" in site.get(f"/sessions?on={day}")
@@ -501,8 +488,7 @@ def test_a_stale_memory_is_finished_with_on_its_page(tmp_path: Path, time: Time)
         said = site.post(
             f"/r/{record.id}/verify", 409
         )  # refused on the page of the memory, with the reason and the form
-        assert "it is 5 now" in said
-        assert 'name="anchors"' in said
+        assert missing(said, "it is 5 now", 'name="anchors"') == []
         site.post(f"/r/{record.id}/update")
         now = get(site.memory, record.id).record
         assert (now.body, now.title, now.anchors) == ("RETRIES is 5.", "RETRIES is 5.", ("app.py::RETRIES=5",))
@@ -516,8 +502,7 @@ def test_a_stale_memory_is_finished_with_on_its_page(tmp_path: Path, time: Time)
 def test_what_the_form_of_a_memory_refuses_stays_typed(tmp_path: Path, time: Time) -> None:
     with drifted(tmp_path, time, "RETRIES is 3.") as (site, record):
         said = site.post(f"/r/{record.id}/edit", 400, body="RETRIES is five.", anchors="x" * 600)
-        assert "is not an anchor" in said
-        assert "RETRIES is five." in said
+        assert missing(said, "is not an anchor", "RETRIES is five.") == []
         site.post(f"/r/{record.id}/edit", body="Retries: five.", title=record.title, anchors="app.py::RETRIES=5")
         now = get(site.memory, record.id).record
         assert (now.title, now.anchors) == ("Retries: five.", ("app.py::RETRIES=5",))
@@ -529,9 +514,7 @@ def test_what_the_form_of_a_memory_refuses_stays_typed(tmp_path: Path, time: Tim
 def test_the_inbox_has_the_reason_the_code_and_what_can_be_done(tmp_path: Path, time: Time) -> None:
     with drifted(tmp_path, time, "RETRIES is 3.") as (site, record):
         page = site.get("/review")
-        assert "Stale <span>1</span>" in page
-        assert "it is 5 now" in page
-        assert "Update to 5" in page
+        assert missing(page, "Stale <span>1</span>", "it is 5 now", "Update to 5") == []
         answer = site.browser.post(
             f"/review/{record.id}/both",
             data={"csrf": site.keys.form},
@@ -581,8 +564,7 @@ def test_an_action_of_each_page_is_undone_by_its_button(site: Site, time: Time) 
 def test_threads_and_settings_are_undone(site: Site, time: Time) -> None:
     from holdfast.compose.settings import user_file
 
-    opened = open_thread(site.memory, "Write the migration guide for the new ledger.")
-    assert isinstance(opened, Opened)
+    opened = of_type(Opened, open_thread(site.memory, "Write the migration guide for the new ledger."))
     thread = opened.thread.record.id
     time.pass_days(5)
     before = open_threads(site.memory)
@@ -726,8 +708,7 @@ def test_the_map_colours_folders_by_what_is_known_and_a_file_shows_it_in_the_mar
         assert 'class="tile t-uncited"' in page  # the folder that no memory is about
         assert "1 memory cites code here: 1 changed." in page
         source = site.get("/file?path=app.py")
-        assert record.title in source
-        assert 'class="in b-changed"' in source
+        assert missing(source, record.title, 'class="in b-changed"') == []
         assert "hunter2hunter2" not in source
         for outside in ("../secret.txt", "/etc/passwd", "untracked.py", ".git/config", ""):
             site.get(f"/file?path={outside}", 404)
@@ -777,8 +758,7 @@ def test_no_line_of_a_long_file_is_cut_silently(tmp_path: Path, time: Time) -> N
         file = site.memory.checkout.top() / "app.py"
         file.write_text("x" * 900 + "\n" + "RETRIES = 5\n" * 3_100)
         page = site.get("/file?path=app.py")
-        assert "The first 3,000 of 3,102 lines are shown." in page
-        assert "x" * 399 + "…" in page
+        assert missing(page, "The first 3,000 of 3,102 lines are shown.", "x" * 399 + "…") == []
 
 
 def test_every_view_is_a_file_too(tmp_path: Path, time: Time) -> None:
@@ -830,8 +810,7 @@ def test_a_memory_is_saved_by_hand_and_refusals_say_why(site: Site) -> None:
     record = get(site.memory, where.rpartition("/")[2]).record
     assert (record.kind, record.tags, record.by.kind) == ("decision", ("staging",), "user")
     said = site.post("/remember", 409, body="The staging database is reset at two!")
-    assert "already says this" in said
-    assert "Save it anyway" in said
+    assert missing(said, "already says this", "Save it anyway") == []
     assert "credential" in site.post("/remember", 409, body="The token is ghp_" + "a1B2" * 9 + " for now.", anyway="1")
     assert "counter" in site.post("/remember", 400, body="Never push on Fridays.", kind="scar").lower()
 
@@ -903,8 +882,7 @@ def test_two_briefs_are_compared(site: Site, time: Time) -> None:
     time.pass_days(2)
     retire(site.memory, gone.id, "no more")
     page = site.get(f"/brief?from={day}")
-    assert "removed</span>" in page
-    assert "Deploys happen on Fridays." in page
+    assert missing(page, "removed</span>", "Deploys happen on Fridays.") == []
 
 
 @contextmanager

@@ -85,11 +85,14 @@ def load_settings(
     for name, choices in CHOICES.items():
         if (chosen := getattr(config, name)) not in choices:
             raise InvalidConfig(f"There is no {name} {chosen!r}.", hint=f"Use one of {', '.join(choices)}.")
+    known = {*system.variables, *system.switches}
+    unknown = [name for name in environment if system.prefix and name.startswith(system.prefix) and name not in known]
+    idle = f"Without effect here: {', '.join(sorted(unknown))}. See docs/compatibility.md."
     return Settings(
         config=config,
         sources=sources,
         named=sources["project"] == str(user_file()) and bool(config.project),
-        warnings=(*repository.warnings, *_unlisted_store(config, here), *_without_counterpart(system, environment)),
+        warnings=(*repository.warnings, *_unlisted_store(config, here), *([idle] if unknown else ())),
     )
 
 
@@ -248,12 +251,6 @@ def _foreign_settings(preset: Preset, environment: Mapping[str, str], folder: Pa
     for variable, off in preset.switches.items():
         if (value := environment.get(variable, "")) and not _converted(False, value):
             yield from ((variable, name, value) for name, value in off.items())
-
-
-def _without_counterpart(preset: Preset, environment: Mapping[str, str]) -> tuple[str, ...]:
-    known = {*preset.variables, *preset.switches}
-    names = [name for name in environment if preset.prefix and name.startswith(preset.prefix) and name not in known]
-    return (f"Without effect here: {', '.join(sorted(names))}. See docs/compatibility.md.",) if names else ()
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -103,7 +103,10 @@ class HoldfastStore(BaseStore):
             keyed.drop(self._memory, SYSTEM, key, "deleted by LangGraph", below=False)
             return
         value = _plain(op.value)
-        text = _text(value, op.index if isinstance(op.index, list) else None)
+        texts: Iterable[str] = _lines(value)  # by which it is found: all of it, or the fields that are indexed
+        if isinstance(op.index, list):
+            texts = (text for field in op.index for text in get_text_at_path(value, tokenize_path(field)))
+        text = "\n".join(texts)
         title = shorten("/".join(key), TITLE)
         draft = Draft(body=text or EMPTY, title=title, extra={"value": value, "indexed": op.index is not False})
         outcome = keyed.put(self._memory, SYSTEM, key, draft)
@@ -189,13 +192,6 @@ def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
         ) from problem
     assert isinstance(plain, dict)
     return plain
-
-
-def _text(value: Mapping[str, Any], fields: list[str] | None) -> str:
-    """Return the text by which an item is found: all of it, or the fields that are indexed."""
-    if fields is None:
-        return "\n".join(_lines(value))
-    return "\n".join(text for field in fields for text in get_text_at_path(value, tokenize_path(field)))
 
 
 def _lines(value: Any, path: str = "") -> Iterator[str]:

@@ -55,14 +55,13 @@ def _property(parameter: Parameter, *, brief: bool) -> Schema:
         "default": parameter.default if parameter.default is not REQUIRED else None,  # an empty one is of no use
     }
     said = {name: value for name, value in described.items() if value or (name == "minimum" and value is not None)}
-    return _typed(parameter) | said | dict(parameter.schema)
-
-
-def _typed(parameter: Parameter) -> Schema:
-    item, outer = parameter.item, get_origin(parameter.kind)
-    inner: Schema = {"type": "object" if get_origin(item) in (dict, Mapping) else TYPES.get(item, "string")}
-    inner |= {"enum": list(parameter.choices)} if parameter.choices else {}
-    return {"type": "array", "items": inner} if outer in (list, tuple) else inner
+    typed: Schema = {
+        "type": "object" if get_origin(parameter.item) in (dict, Mapping) else TYPES.get(parameter.item, "string")
+    }
+    typed |= {"enum": list(parameter.choices)} if parameter.choices else {}
+    if get_origin(parameter.kind) in (list, tuple):
+        typed = {"type": "array", "items": typed}
+    return typed | said | dict(parameter.schema)
 
 
 def _problems(schema: Schema, value: Any, path: str, missing: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from holdfast.hosts.setup.apply import read_manifest
 from holdfast.hosts.setup.checks import client_checks
 from holdfast.hosts.setup.clients import CLIENTS
 from holdfast.verbs.upkeep.doctor import Check
+from tests.conftest import new_file
 from tests.hosts.setup.conftest import Place
 
 
@@ -37,9 +38,10 @@ def test_what_is_started_and_is_not_there_is_said(place: Place) -> None:
 
 
 def test_an_entry_nobody_noted_is_looked_at_too(place: Place) -> None:
-    path = place.path("{home}/.cursor/mcp.json")
-    path.parent.mkdir()
-    path.write_text('{"mcpServers": {"holdfast": {"command": "/gone/holdfast", "args": ["mcp"]}}}')
+    new_file(
+        place.path("{home}/.cursor/mcp.json"),
+        '{"mcpServers": {"holdfast": {"command": "/gone/holdfast", "args": ["mcp"]}}}',
+    )
     assert checks_of(place)["cursor"].fix == "holdfast init --client cursor"
 
 

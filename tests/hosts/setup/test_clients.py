@@ -15,6 +15,7 @@ from holdfast.hosts.setup.machine import Level, Machine, check_lasting
 from holdfast.hosts.setup.plan import Choices, file_of, has_hooks, wanted
 from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
+from tests.conftest import new_file, new_folder
 from tests.hosts.setup.conftest import Place
 
 LEVELS: tuple[Level, Level] = ("user", "project")
@@ -39,10 +40,6 @@ TOML_TEXTS = {
 }
 
 
-def texts_for(path: Path) -> dict[str, str]:
-    return {".toml": TOML_TEXTS, ".md": {"usual": "# Rules\n\nBe kind.\n", "no end": "x"}}.get(path.suffix, JSON_TEXTS)
-
-
 @EACH
 def test_new_files_are_made_and_removed_with_their_folders(place: Place, client: Client) -> None:
     before, folders = place.files(), place.folders()
@@ -57,10 +54,12 @@ def test_new_files_are_made_and_removed_with_their_folders(place: Place, client:
 
 @EACH
 def test_files_of_any_look_are_kept_byte_by_byte(place: Place, client: Client) -> None:
-    paths = {want.path for want in wants_of(place, client) if want.path.suffix not in (".js", ".yaml")}
+    wants = wanted(Choices(clients=(client,), instructions=True), place.machine, place.made)
+    paths = {want.path for want in wants if want.path.suffix not in (".js", ".yaml")}
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for name, text in texts_for(path).items():
+        texts = {".toml": TOML_TEXTS, ".md": {"usual": "# Rules\n\nBe kind.\n", "no end": "x"}}
+        for name, text in texts.get(path.suffix, JSON_TEXTS).items():
             path.write_bytes(text.encode())
             path.chmod(0o640)
             plan = place.init(client.name, instructions=True)
@@ -149,8 +148,7 @@ def test_every_hook_runs_our_file_with_its_event(place: Place, client: Client) -
 @EACH
 def test_a_client_is_recognised_by_its_files_or_its_program(place: Place, client: Client, tmp_path: Path) -> None:
     assert not is_installed(client, place.machine)
-    sign = place.path(client.signs[0])
-    sign.mkdir(parents=True)
+    new_folder(place.path(client.signs[0]))
     assert is_installed(client, place.machine)
     for name in client.programs:
         (tmp_path / name).touch(mode=0o755)
@@ -355,9 +353,7 @@ def test_hooks_are_never_installed_where_they_would_fire_twice(place: Place) -> 
     ],
 )
 def test_nothing_is_written_beside_the_plugin(place: Place, name: str, file: str, text: str) -> None:
-    path = place.path(file)
-    path.parent.mkdir()
-    path.write_text(text % "true")
+    path = new_file(place.path(file), text % "true")
     assert place.plan(name)[0] == []
     path.write_text(text % "false")
     assert place.plan(name)[0] != []
@@ -385,10 +381,6 @@ def test_what_a_client_wrote_in_the_meantime_is_not_lost(place: Place) -> None:
     assert json.loads(path.read_text())["starts"] == 2
     place.uninstall()
     assert path.read_text() == '{"starts": 2}'
-
-
-def wants_of(place: Place, client: Client) -> list[Any]:
-    return list(wanted(Choices(clients=(client,), instructions=True), place.machine, place.made))
 
 
 def keeps_everything(path: Path, before: str) -> bool:

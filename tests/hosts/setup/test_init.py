@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import new_file, new_folder
 from tests.hosts.running import Run, answer, kept
+from tests.rows import missing
 
 
 def everything_under(folder: Path) -> dict[str, bytes]:
@@ -104,8 +106,7 @@ def test_an_unknown_client_is_refused_with_the_name_that_is_meant(run: Run, own_
 def test_approvals_are_asked_for_apart_and_can_be_taken_back(run: Run, own_home: Path, claude: Path) -> None:
     codex, gemini = own_home / ".codex" / "config.toml", own_home / ".gemini" / "settings.json"
     for file, text in ((codex, 'model = "x"\n'), (gemini, '{"theme": "dark"}')):
-        file.parent.mkdir()
-        file.write_text(text)
+        new_file(file, text)
     before = everything_under(own_home)
     settings = own_home / ".claude" / "settings.json"
 
@@ -167,8 +168,7 @@ def test_a_broken_file_is_said_and_the_others_are_done(run: Run, own_home: Path,
     claude.write_text("{ broken")
     done = run("init", "--client", "claude-code", "--yes")
     assert done.returncode == 4
-    assert f"{claude} is left alone. It is not valid JSON: line 1" in done.stdout
-    assert "To add by hand" in done.stdout
+    assert missing(done.stdout, f"{claude} is left alone. It is not valid JSON: line 1", "To add by hand") == []
     assert claude.read_text() == "{ broken"
     assert "hooks" in json.loads((own_home / ".claude" / "settings.json").read_text())
 
@@ -231,8 +231,7 @@ def test_the_started_server_is_the_one_that_was_written(run: Run, own_home: Path
 
     run("init", "--yes")
     entry = json.loads(claude.read_text())["mcpServers"]["holdfast"]
-    trap = own_home / "trap"
-    trap.mkdir()
+    trap = new_folder(own_home / "trap")
     (trap / "holdfast.py").write_text("raise SystemExit('a module of the project')")
     asked = {
         "jsonrpc": "2.0",
@@ -268,8 +267,7 @@ def test_the_doctor_looks_at_clients_too(run: Run, own_home: Path, claude: Path)
     )
     done = run("doctor")
     assert done.returncode == 5
-    assert "hooks.SessionStart is gone" in done.stdout
-    assert "(and 10 more)" in done.stdout
+    assert missing(done.stdout, "hooks.SessionStart is gone", "(and 10 more)") == []
     assert "→ holdfast init --client claude-code" in done.stdout
     run("init", "--client", "claude-code", "--yes")
     assert run("doctor").returncode == 0

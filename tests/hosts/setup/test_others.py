@@ -14,6 +14,7 @@ from holdfast.hosts.setup.clients import BY_NAME
 from holdfast.hosts.setup.edits import noun_of
 from holdfast.hosts.setup.others import others
 from holdfast.hosts.setup.plan import Choices, wanted
+from tests.conftest import new_file
 from tests.hosts.running import Run
 from tests.hosts.setup.conftest import Place
 
@@ -72,10 +73,7 @@ ROWS: tuple[tuple[str, Any, list[tuple[str, str]]], ...] = (
 
 
 def written(place: Place, template: str, content: Any) -> Path:
-    path = place.path(template)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content if isinstance(content, str) else json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    return path
+    return new_file(place.path(template), content if isinstance(content, str) else json.dumps(content, indent=2) + "\n")
 
 
 def replaced(place: Place, *clients: str) -> None:

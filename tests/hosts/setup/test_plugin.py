@@ -15,6 +15,7 @@ from holdfast.hosts.cli.commands import COMMANDS
 from holdfast.hosts.setup.machine import Installation
 from holdfast.hosts.setup.shapes import SECONDS, opencode_plugin
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
+from tests.conftest import new_file, new_folder
 from tests.rows import each
 
 ROOT = Path(__file__).parents[3]
@@ -165,14 +166,12 @@ def installed(tmp_path: Path, layout: str) -> str:
     (package / "hooks" / "client.py").write_text(
         "import sys; print(*sys.argv[1:], sys.flags.isolated, sys.stdin.read())"
     )
-    bin_folder = tmp_path / "my env" / "bin"
-    bin_folder.mkdir(parents=True)
+    bin_folder = new_folder(tmp_path / "my env" / "bin")
     (bin_folder / "python").symlink_to(sys.executable)
     program = bin_folder / "holdfast"
     program.write_text(f"#!{bin_folder / 'python'}\n")
     program.chmod(0o755)
-    linked = tmp_path / "local bin"
-    linked.mkdir()
+    linked = new_folder(tmp_path / "local bin")
     (linked / "holdfast").symlink_to(program)
     return f"{linked}:/usr/bin:/bin"
 
@@ -194,9 +193,7 @@ def launched(folder: Path, *arguments: str, path: str, **environment: str) -> "s
 @pytest.mark.parametrize("relative", [".", "", "node_modules/.bin"])
 def test_the_launcher_runs_no_program_of_the_project(tmp_path: Path, relative: str) -> None:
     path = installed(tmp_path, "environment")
-    planted = tmp_path / relative / "holdfast"
-    planted.parent.mkdir(parents=True, exist_ok=True)
-    planted.write_text(f"#!/bin/sh\ntouch '{tmp_path}/pwned'\n")
+    planted = new_file(tmp_path / relative / "holdfast", f"#!/bin/sh\ntouch '{tmp_path}/pwned'\n")
     planted.chmod(0o755)
     done = launched(tmp_path, "Stop", path=f"{relative}:{path}")
     assert (done.returncode, done.stdout, (tmp_path / "pwned").exists()) == (0, "", False)

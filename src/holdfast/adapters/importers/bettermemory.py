@@ -8,20 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.importers import maps
 from holdfast.adapters.importers.files import Entry, front_matter, json_lines, read_text, with_front
-from holdfast.adapters.importers.maps import (
-    ADDED,
-    OURS,
-    Map,
-    digest,
-    fields_text,
-    mapping,
-    rest,
-    rows,
-    text,
-    texts,
-    when,
-)
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import lines_in, open_regular, read_regular, write_whole
@@ -34,7 +22,7 @@ SCHEMA = 1
 GRAVES = ".tombstones"
 MOST_PATHS = 64
 BY = "bettermemory"
-MEMORIES = Map(
+MEMORIES = maps.Map(
     at=("created",),
     author=BY,
     updated_at="updated",
@@ -66,36 +54,36 @@ def read(path: Path) -> Iterator[Item]:
 def _memory(meta: dict[str, Any], body: str, where: str) -> Item:
     """Return the memory of a file."""
     version = meta.get("schema_version", SCHEMA)
-    if not text(meta.get("id")):
+    if not maps.text(meta.get("id")):
         return Remark(where=where, why="it has no front matter with an id")
     if not isinstance(version, int) or version > SCHEMA:
         return Remark(where=where, why=f"it was written by a newer bettermemory (schema {version})")
-    origin, verified_at = mapping(meta.get("origin")), when(meta.get("last_verified_at"))
+    origin, verified_at = maps.mapping(meta.get("origin")), maps.when(meta.get("last_verified_at"))
     known = {name for name in ("confidence",) if meta.get(name) in CONFIDENCES}
     links = [
         ForeignLink(
             relation=_RELATIONS.get(relation, relation),
-            key=text(link.get("target") or link.get("id") or link.get("to")),
+            key=maps.text(link.get("target") or link.get("id") or link.get("to")),
         )
-        for link in rows(meta.get("links"))
-        for relation in [text(link.get("type") or link.get("relation") or link.get("kind"))]
+        for link in maps.rows(meta.get("links"))
+        for relation in [maps.text(link.get("type") or link.get("relation") or link.get("kind"))]
     ]
     return MEMORIES.memory(
         meta,
         where,
         used={*_VERIFIED, *known, *(("last_verified_at",) if verified_at else ())},
         body=body,
-        kind=_KINDS.get(text(meta.get("category")), "fact"),
-        title=text(mapping(meta.get(OURS)).get("title")),
-        scopes=texts(meta.get("scopes")),
+        kind=_KINDS.get(maps.text(meta.get("category")), "fact"),
+        title=maps.text(maps.mapping(meta.get(maps.OURS)).get("title")),
+        scopes=maps.texts(meta.get("scopes")),
         confidence=meta["confidence"] if known else "medium",
         anchors=tuple(
-            begins + value for name, begins in reversed(_VERIFIED.items()) for value in texts(meta.get(name))
+            begins + value for name, begins in reversed(_VERIFIED.items()) for value in maps.texts(meta.get(name))
         ),
-        project=project_of_remote(text(origin.get("repo"))) or "",
-        origin=Origin(branch=text(origin.get("branch"))),
-        state="retired" if when(meta.get("removed")) or GRAVES in where else "active",
-        reason=text(meta.get("removed_reason")) or "removed there",
+        project=project_of_remote(maps.text(origin.get("repo"))) or "",
+        origin=Origin(branch=maps.text(origin.get("branch"))),
+        state="retired" if maps.when(meta.get("removed")) or GRAVES in where else "active",
+        reason=maps.text(meta.get("removed_reason")) or "removed there",
         verified_at=verified_at,
         links=tuple(links),
     )
@@ -126,21 +114,28 @@ def _log(path: Path) -> Iterator[Item]:
 def _event(entry: Entry, spans: dict[str, tuple[str, str]], passed: Counter[str]) -> Iterator[Item]:
     """Yield an event about memories: returned by a search, or used with an outcome; others are counted."""
     where, row = entry
-    at, session, kind = when(row.get("ts")), text(row.get("session")), text(row.get("kind"))
+    at, session, kind = maps.when(row.get("ts")), maps.text(row.get("session")), maps.text(row.get("kind"))
     if session and at:
         begun, ended = spans.get(session, (at, at))
         spans[session] = (min(begun, at), max(ended, at))
-    of = texts({"search": row.get("returned"), "show": row.get("id"), "use": row.get("ids")}.get(kind))
+    of = maps.texts({"search": row.get("returned"), "show": row.get("id"), "use": row.get("ids")}.get(kind))
     if not of:
         passed[kind or "unknown"] += 1
         return
-    by, key = Actor(kind="agent", name=BY, session=session), digest(text(dict(row)))
+    by, key = Actor(kind="agent", name=BY, session=session), maps.digest(maps.text(dict(row)))
     if kind == "use":
         used = ("ts", "session", "kind", "ids", "outcome", "note")
-        data = {"outcome": text(row.get("outcome")), "note": text(row.get("note")), "imported": rest(row, used)}
+        data = {
+            "outcome": maps.text(row.get("outcome")),
+            "note": maps.text(row.get("note")),
+            "imported": maps.rest(row, used),
+        }
         yield ForeignEvent(key=key, verb="used", of=of, at=at, by=by, data=data, where=where)
     else:
-        data = {"query": text(row.get("query")), "imported": rest(row, ("ts", "session", "returned", "id", "query"))}
+        data = {
+            "query": maps.text(row.get("query")),
+            "imported": maps.rest(row, ("ts", "session", "returned", "id", "query")),
+        }
         yield ForeignEvent(key=key, verb="surfaced", of=of, at=at, by=by, data=data, where=where)
 
 
@@ -175,10 +170,10 @@ def _front(record: Record) -> dict[str, Any]:
 
     A memory that came from bettermemory keeps its id there and the fields that only its file had.
     """
-    imported = mapping(record.extra.get("imported"))
+    imported = maps.mapping(record.extra.get("imported"))
     came = imported.get("system") == BY
     is_remote = "." in record.project.split("/")[0] and record.project.count("/") > 1
-    before = mapping(record.extra.get("origin"))
+    before = maps.mapping(record.extra.get("origin"))
     origin = {
         "cwd": record.extra.get("cwd") or before.get("cwd") or ("" if is_remote else record.project),
         "repo": before.get("repo") or (f"https://{record.project}" if is_remote else ""),
@@ -210,7 +205,7 @@ def _front(record: Record) -> dict[str, Any]:
     }
     front = {
         "schema_version": SCHEMA,
-        "id": text(imported["id"]) if came else record.id,
+        "id": maps.text(imported["id"]) if came else record.id,
         "created": record.created_at,
         "updated": record.updated_at,
         "scopes": list(dict.fromkeys(scopes)) or [f"projects:{name}" if name else "holdfast"],
@@ -219,11 +214,11 @@ def _front(record: Record) -> dict[str, Any]:
         **{name: value for name, value in optional.items() if value},
         **({"removed": record.updated_at, "removed_reason": record.reason} if record.state == "retired" else {}),
     }
-    there = {name: value for name, value in record.extra.items() if name not in ADDED} if came else {}
+    there = {name: value for name, value in record.extra.items() if name not in maps.ADDED} if came else {}
     return {**front, **{name: value for name, value in there.items() if name not in front}}
 
 
 def _body(record: Record) -> str:
     parts = [record.body] if record.body.startswith(record.title.rstrip("…")) else [record.title, record.body]
-    parts += fields_text(record, lambda name: f"{name}:")
+    parts += maps.fields_text(record, lambda name: f"{name}:")
     return "\n\n".join(part for part in parts if part)

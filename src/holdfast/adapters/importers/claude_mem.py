@@ -6,20 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.importers import maps
 from holdfast.adapters.importers.files import Tables, database_of, insert, tables_of
-from holdfast.adapters.importers.maps import (
-    OURS,
-    Column,
-    Map,
-    Row,
-    first,
-    first_time,
-    mapping,
-    parsed,
-    rest,
-    text,
-    texts,
-)
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Exported, Foreign, ForeignSession, ForeignTranscript, Item
 from holdfast.model.ids import epoch_ms
@@ -28,18 +16,18 @@ from holdfast.model.record import Record
 from holdfast.model.text import headline
 
 
-def _words(name: str) -> Column:
-    return Column(name=name, read=text)
+def _words(name: str) -> maps.Column:
+    return maps.Column(name=name, read=maps.text)
 
 
-def _listed(name: str) -> Column:
-    return Column(name=name, read=lambda value: list(texts(value)), write=json.dumps)
+def _listed(name: str) -> maps.Column:
+    return maps.Column(name=name, read=lambda value: list(maps.texts(value)), write=json.dumps)
 
 
 _AT = ("created_at_epoch", "created_at")
 _COUNTS = frozenset({"relevance_count", "sync_rev", "synced_at"})  # these change without the memory changing
 _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
-OBSERVATIONS = Map(
+OBSERVATIONS = maps.Map(
     key="observation:",
     kind="observation",
     title="title",
@@ -58,7 +46,7 @@ OBSERVATIONS = Map(
     counts=_COUNTS,
     dropped=frozenset({"memory_session_id", "project", "merged_into_project", "metadata"}),
 )
-SUMMARIES = Map(
+SUMMARIES = maps.Map(
     key="summary:",
     kind="summary",
     body=_SUMMARY,
@@ -84,23 +72,23 @@ _LEFT_OUT = {"tool_uses": "raw input and output of tools", "pending_messages": "
 class _Sessions:
     """Sessions by the observer's id, the time of each one's last activity, and its summary."""
 
-    rows: dict[str, Row]
+    rows: dict[str, maps.Row]
     last: dict[str, str] = field(default_factory=dict)
     summaries: dict[str, str] = field(default_factory=dict)
 
-    def memory(self, columns: Map, row: Row, **known: Any) -> Foreign:
+    def memory(self, columns: maps.Map, row: maps.Row, **known: Any) -> Foreign:
         """Return a memory with its key, project and the host's session."""
-        observer = text(row.get("memory_session_id"))
+        observer = maps.text(row.get("memory_session_id"))
         session = self.rows.get(observer, {})
-        name = text(session.get("content_session_id")) or observer
-        self.last[name] = max(self.last.get(name, ""), first_time(row, *_AT))
-        project, merged = text(row.get("project")), text(row.get("merged_into_project"))
+        name = maps.text(session.get("content_session_id")) or observer
+        self.last[name] = max(self.last.get(name, ""), maps.first_time(row, *_AT))
+        project, merged = maps.text(row.get("project")), maps.text(row.get("merged_into_project"))
         extra = known.pop("extra", {}) | ({"merged_from": project} if merged else {})
         return columns.memory(
             row,
             f"{columns.kind}s {row.get('id')}",
             key=f"{columns.key}{row.get('memory_session_id')}:{row.get('id')}",
-            by=Actor(kind="agent", name=text(session.get("platform_source")) or "claude", session=name),
+            by=Actor(kind="agent", name=maps.text(session.get("platform_source")) or "claude", session=name),
             project=merged or project or None,
             extra=extra,
             **known,
@@ -110,15 +98,15 @@ class _Sessions:
 def read(path: Path) -> Iterator[Item]:
     """Yield everything in a database that is a memory or is about one."""
     with tables_of(path / "claude-mem.db" if path.is_dir() else path, "observations") as tables:
-        known = _Sessions(rows={text(row.get("memory_session_id")): row for row in tables.rows("sdk_sessions")})
+        known = _Sessions(rows={maps.text(row.get("memory_session_id")): row for row in tables.rows("sdk_sessions")})
         for row in tables.rows("observations"):
-            facts, metadata = texts(row.get("facts")), parsed(text(row.get("metadata")))
-            ours = metadata.pop(OURS, {}) if isinstance(metadata, dict) else {}
-            body = first(row, *OBSERVATIONS.body) or "\n".join(facts) or first(row, "subtitle", "title")
-            shown = {**row, OURS: ours} | ({"narrative": ""} if text(row.get("narrative")) == body else {})
+            facts, metadata = maps.texts(row.get("facts")), maps.parsed(maps.text(row.get("metadata")))
+            ours = metadata.pop(maps.OURS, {}) if isinstance(metadata, dict) else {}
+            body = maps.first(row, *OBSERVATIONS.body) or "\n".join(facts) or maps.first(row, "subtitle", "title")
+            shown = {**row, maps.OURS: ours} | ({"narrative": ""} if maps.text(row.get("narrative")) == body else {})
             yield known.memory(OBSERVATIONS, shown, body=body, extra={"metadata": metadata} if metadata else {})
         for row in tables.rows("session_summaries"):
-            memory = known.memory(SUMMARIES, row, title=headline(first(row, *_SUMMARY)))
+            memory = known.memory(SUMMARIES, row, title=headline(maps.first(row, *_SUMMARY)))
             known.summaries[memory.by.session] = memory.key
             yield memory
         prompts = _prompts(tables, known)
@@ -129,11 +117,11 @@ def read(path: Path) -> Iterator[Item]:
 
 def _prompts(tables: Tables, known: _Sessions) -> list[ForeignTranscript]:
     """Return the prompts of each session, in order."""
-    turns: dict[str, list[Row]] = {}
+    turns: dict[str, list[maps.Row]] = {}
     for row in tables.rows("user_prompts"):
-        session, at = text(row.get("content_session_id")), first_time(row, *_AT)
+        session, at = maps.text(row.get("content_session_id")), maps.first_time(row, *_AT)
         known.last[session] = max(known.last.get(session, ""), at)
-        turn = {"role": "user", "content": text(row.get("prompt_text")), "at": at, **rest(row, _PROMPT)}
+        turn = {"role": "user", "content": maps.text(row.get("prompt_text")), "at": at, **maps.rest(row, _PROMPT)}
         turns.setdefault(session, []).append(turn)
     return [
         ForeignTranscript(session=session, turns=tuple(prompts), where=f"user_prompts of {session}")
@@ -145,21 +133,21 @@ def _sessions(tables: Tables, known: _Sessions) -> Iterator[Item]:
     """Yield the sessions; an unclosed session ends at its last activity."""
     named = set[str]()
     for row in tables.rows("sdk_sessions"):
-        observer = text(row.get("memory_session_id"))
-        session = text(row.get("content_session_id")) or observer
+        observer = maps.text(row.get("memory_session_id"))
+        session = maps.text(row.get("content_session_id")) or observer
         named.add(session)
-        at = first_time(row, "started_at_epoch", "started_at")
-        title = text(row.get("custom_title")) or headline(text(row.get("user_prompt")))
+        at = maps.first_time(row, "started_at_epoch", "started_at")
+        title = maps.text(row.get("custom_title")) or headline(maps.text(row.get("user_prompt")))
         yield ForeignSession(
             id=session,
             at=at,
-            project=text(row.get("project")) or None,
-            by=Actor(kind="agent", name=text(row.get("platform_source")) or "claude"),
+            project=maps.text(row.get("project")) or None,
+            by=Actor(kind="agent", name=maps.text(row.get("platform_source")) or "claude"),
             title=title,
-            closed_at=first_time(row, "completed_at_epoch", "completed_at") or known.last.get(session, "") or at,
-            close={"type": text(row.get("status")) or "ended", "title": title},
+            closed_at=maps.first_time(row, "completed_at_epoch", "completed_at") or known.last.get(session, "") or at,
+            close={"type": maps.text(row.get("status")) or "ended", "title": title},
             left={"summary": known.summaries[session]} if session in known.summaries else {},
-            extra=rest(row, _SESSION) | {"memory_session_id": observer},
+            extra=maps.rest(row, _SESSION) | {"memory_session_id": observer},
             where=f"sdk_sessions {row.get('id')}",
         )
     for session, last in known.last.items():
@@ -194,12 +182,12 @@ def write(records: Iterable[Record], path: Path) -> Exported:
     return Exported(**done, left_out=left)
 
 
-def _row(record: Record, columns: Map) -> dict[str, Any]:
-    imported, row = mapping(record.extra.get("imported")), columns.row(record)
+def _row(record: Record, columns: maps.Map) -> dict[str, Any]:
+    imported, row = maps.mapping(record.extra.get("imported")), columns.row(record)
     came = str(imported.get("id", "")).split(":") if imported.get("system") == "claude-mem" else []
-    ours, metadata = row.pop(OURS), mapping(row.get("metadata"))
+    ours, metadata = row.pop(maps.OURS), maps.mapping(row.get("metadata"))
     if ours != {"kind": record.kind, "confidence": "medium"} or record.kind != columns.kind:
-        metadata = {**metadata, OURS: ours}
+        metadata = {**metadata, maps.OURS: ours}
     kind = KINDS[record.kind].names.get("claude-mem") if record.kind in KINDS else ""
     project = imported.get("project") or record.project.rstrip("/").rsplit("/", 1)[-1]
     merged = record.extra.get("merged_from")

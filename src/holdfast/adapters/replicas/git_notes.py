@@ -267,7 +267,8 @@ class GitNotes:
     ) -> tuple[WriteCounts, dict[str, Tree]]:
         """Return the notes that change when these records are written."""
         lines = [line for tree in trees.values() for note in tree.values() for line in note.lines]
-        present, shared = {line[:26] for line in lines if is_whole(line)}, {about(line) for line in lines}
+        complete = [line for line in lines if _ABOUT in line and line.endswith("}}")]  # without parsing them
+        present, shared = {line[:26] for line in complete}, {about(line) for line in lines}
         updates = [update for update in updates if update.record.state != "erased" or update.record.id in shared]
         wanted = {update.record.id: [event for event in update.events if event.id not in present] for update in updates}
         fresh = [update for update in updates if wanted[update.record.id]]
@@ -368,11 +369,6 @@ def _summary(event: Event) -> str:
 def about(line: str) -> str:
     """Return the record id of a line without parsing it."""
     return line.partition(_ABOUT)[2][:26]
-
-
-def is_whole(line: str) -> bool:
-    """True if a line is complete, judged without parsing it."""
-    return _ABOUT in line and line.endswith("}}")
 
 
 def erased_in(tree: Mapping[str, Note]) -> set[str]:

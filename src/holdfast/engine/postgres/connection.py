@@ -61,7 +61,9 @@ class Session(psycopg.Connection[Any]):
             connection.execute(_SETTINGS)
             if role:
                 connection.execute(SQL("set role {}").format(Identifier(role)))
-            for loader in (_loader(_number, Format.TEXT), _BinaryNumber):
+            # Sums arrive as decimals, but ours are integers or may be floats.
+            as_text = _loader(lambda text: float(text) if b"." in text else int(text), Format.TEXT)
+            for loader in (as_text, _BinaryNumber):
                 connection.adapters.register_loader("numeric", loader)
             # A bit string begins with its count of bits.
             connection.adapters.register_loader(_BIT_VARYING, _loader(lambda data: data[4:]))
@@ -139,11 +141,6 @@ def make_rows(cursor: psycopg.Cursor[Any]) -> RowMaker[Row]:
     """Return a function that turns the values of a cursor into a row."""
     names = {column.name: place for place, column in enumerate(cursor.description or ())}
     return lambda values: Row(names, values)
-
-
-def _number(text: bytes) -> int | float:
-    """Read a decimal in text format: sums arrive as decimals, but ours are integers or may be floats."""
-    return float(text) if b"." in text else int(text)
 
 
 class _BinaryNumber(NumericBinaryLoader):

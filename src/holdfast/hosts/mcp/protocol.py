@@ -49,10 +49,6 @@ class ProtocolError(Exception):
         return {"code": self.code, "message": self.message} | ({"data": self.data} if self.data is not None else {})
 
 
-def _silent(_method: str, _params: Json) -> None:
-    """Send nothing."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One request, its era known."""
@@ -71,7 +67,7 @@ class Server:
     load: Callable[[], Sequence[Surface]]
     call: Call
 
-    def answer(self, method: str, params: Json, notify: Notify = _silent) -> Json:
+    def answer(self, method: str, params: Json, notify: Notify = lambda _method, _params: None) -> Json:
         """Return the result of one request, or raise ProtocolError; `notify` gets the notifications sent meanwhile."""
         try:
             check_depth(params)

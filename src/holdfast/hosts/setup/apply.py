@@ -99,7 +99,8 @@ def planned(wants: Iterable[Wanted], choices: Choices, manifest: Manifest, proje
         needs.setdefault(want.path, []).append(want)
     plan = [_insertion(path, wanted, manifest) for path, wanted in needs.items()]
     if choices.gitignore and choices.level == "project":  # new files with paths of this machine
-        new = [one.path for one in plan if one.touched and one.touched.before is None and _names_paths(one.touched)]
+        made = [(one.path, one.touched.placed) for one in plan if one.touched and one.touched.before is None]
+        new = [path for path, placed in made if any(not isinstance(each.edit, edits.Block) for each in placed)]
         lines = sorted("/" + path.relative_to(project).as_posix() for path in new if path.is_relative_to(project))
         ignoring, file = (edits.Block(text="\n".join(lines), marks="shell"),), project / ".gitignore"
         ignored = [Wanted(client=one.name, path=file, edits=ignoring, within=project) for one in choices.clients]
@@ -281,10 +282,6 @@ def _without(text: str | None, touched: Touched, leaving: list[Placed]) -> str |
 def _is_hook(placed: Placed) -> bool:
     """True if an edit makes a client run our hooks."""
     return edits.noun_of(placed.edit) in ("hook", "plugin")
-
-
-def _names_paths(touched: Touched) -> bool:
-    return any(not isinstance(placed.edit, edits.Block) for placed in touched.placed)
 
 
 def _place(edit: edits.Edit) -> tuple[object, ...]:

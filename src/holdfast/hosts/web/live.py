@@ -5,7 +5,6 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from functools import partial
-from pathlib import Path
 
 from anyio import to_thread
 
@@ -79,19 +78,13 @@ class Watcher:
 
 
 def look(memory: Memory) -> Place:
-    """Ingest the spool of the hooks and return the end of the stream."""
-    if memory.store.folder:
-        drain_spool(memory, memory.store.folder / "spool")
-    return head(memory)
-
-
-def drain_spool(memory: Memory, spool: Path) -> None:
-    """Move the spool of the hooks into the trail; the first reader does it."""
-    if spool.is_dir() and any(spool.glob("*.json")):
+    """Ingest the spool of the hooks, if no other reader did, and return the end of the stream."""
+    if (folder := memory.store.folder) and any((folder / "spool").glob("*.json")):
         try:
-            drain(memory, spool)
+            drain(memory, folder / "spool")
         except (StoreFull, StoreUnwritable) as problem:
             log.warning("the spool cannot be ingested yet: %s", problem)  # reading still works
+    return head(memory)
 
 
 def sent(name: str, value: object) -> bytes:

@@ -70,7 +70,9 @@ def read_reply(text: str, mode: Mode) -> ParsedReply | Malformed:
     text = text[:LONGEST].replace("\0", "")
     read = (_observation(match["body"], match["about"], mode) for match in _OBSERVATION.finditer(text))
     observations = [observation for observation in read if observation]
-    summary = _summary(text)
+    told, longest = _SUMMARY.search(text), {spec.name: spec.longest for spec in KINDS["summary"].fields}
+    fields = {name: shorten(_text(told["body"], name), longest[name]) for name in _SUMMARY_FIELDS} if told else {}
+    summary = {name: value for name, value in fields.items() if value}
     if not observations and not summary and text.strip() and not _OBSERVATION.search(text) and not _SKIP.search(text):
         return Malformed(said=shorten(text, 200))
     return ParsedReply(observations=tuple(observations[:MOST]), summary=summary)
@@ -125,13 +127,6 @@ def _observation(body: str, about: str, mode: Mode) -> ParsedObservation | None:
         turn=int(number[1]) if (number := _TURN.search(about)) else 0,
     )
     return observation if observation.heading else None
-
-
-def _summary(text: str) -> dict[str, str]:
-    match = _SUMMARY.search(text)
-    longest = {spec.name: spec.longest for spec in KINDS["summary"].fields}
-    fields = {name: shorten(_text(match["body"], name), longest[name]) for name in _SUMMARY_FIELDS} if match else {}
-    return {name: value for name, value in fields.items() if value}
 
 
 def _text(body: str, name: str) -> str:

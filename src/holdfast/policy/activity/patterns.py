@@ -152,8 +152,11 @@ def _fits_view(stage: list[Any], view: tuple[str, ...], call: Call, *, harmless:
     if not program:
         subcommand_here = found.operands[0][0] if found.operands else ""
         flags = [name for word in flags for name in _named(word, found.program, subcommand_here)[0]]
-    if not all(any(_is_flag(own, flag) for own in found.flags) for flag in flags):
-        return False
+    for flag in flags:  # `--force*` stands for every flag that begins so
+        if flag not in found.flags and not (
+            flag.endswith("*") and any(own.startswith(flag[:-1]) for own in found.flags)
+        ):
+            return False
     if not harmless and _changes_nothing(found, flags):
         return False
     if phrase and f" {phrase} " not in f" {_SPACES.sub(' ', _sql(view, call.input))} ":
@@ -219,11 +222,6 @@ def _same_target(target: str, word: str) -> bool:
 def _plain(word: str) -> str:
     word = _VARIABLE.sub(r"$\1", word)
     return (word.removeprefix("./").rstrip("/") or word) if word not in (".", "./...") else word
-
-
-def _is_flag(own: str, wanted: str) -> bool:
-    """True if a flag of a call is the wanted one; `--force*` stands for every flag that begins so."""
-    return own == wanted or (wanted.endswith("*") and own.startswith(wanted[:-1]))
 
 
 def _changes_nothing(found: Anatomy, flags: list[str]) -> bool:

@@ -88,9 +88,9 @@ def change_events(adoption: Adoption, record: Record, past: Iterable[Event]) -> 
     """Return the events for what changed there since the last import; local changes stay."""
     before = _last_imported(past)
     data = _data(adoption)
-    changed = {
-        name: data.get(name, _empty_value(name)) for name in (*data, *before) if data.get(name) != before.get(name)
-    }
+    empty: dict[str, Any] = {"fields": {}, "extra": {}, "title": "", "body": ""}  # of others: []
+    names = [name for name in (*data, *before) if data.get(name) != before.get(name)]
+    changed = {name: data.get(name, empty.get(name, [])) for name in names}
     for name in ("project", "source", "origin", "pending"):
         changed.pop(name, None)
     changed["extra"] = {**record.extra, **data["extra"]}
@@ -184,10 +184,6 @@ def _last_imported(past: Iterable[Event]) -> dict[str, Any]:
         if event.verb in ("recorded", "revised") and isinstance(extra, dict) and "imported" in extra:
             data |= event.data
     return data
-
-
-def _empty_value(name: str) -> Any:
-    return {} if name in ("fields", "extra") else "" if name in ("title", "body") else []
 
 
 def _checked(adoption: Adoption, before: str, after: str = "") -> list[Event]:

@@ -35,17 +35,11 @@ def outcome_of(words: frozenset[str], record_id: str, later: Sequence[str], earl
     Words that the user's prompts or the triggering command contain already prove nothing. A sentence
     that names `record_id` with a doubt contradicts the record.
     """
-    known = _words(earlier)
-    fresh = words - known
-    if any(_denies(sentence, fresh, record_id) for text in later for sentence in _SENTENCE.split(text)):
+    fresh = words - _words(earlier)
+    doubts = [said for text in later for said in _SENTENCE.split(text) if _DENIED.search(said)]
+    if any(short(record_id) in said.upper() or len(fresh & _words([said])) >= ENOUGH for said in doubts):
         return "contradicted"
     return "applied" if len(fresh & _words(later)) >= ENOUGH else None
-
-
-def _denies(sentence: str, words: frozenset[str], record_id: str) -> bool:
-    if not _DENIED.search(sentence):
-        return False
-    return short(record_id) in sentence.upper() or len(words & _words([sentence])) >= ENOUGH
 
 
 def _words(texts: Iterable[str]) -> frozenset[str]:

@@ -75,11 +75,6 @@ def budget_for(records: int, *, fixed: int = 0) -> int:
     return fixed or next((tokens for most, tokens, _ in SIZES if records < most), MOST)
 
 
-def longest_for(records: int) -> int:
-    """Return how many characters of a record a brief shows."""
-    return next((longest for most, _, longest in SIZES if records < most), LONGEST)
-
-
 def ranked(lines: Sequence[Line]) -> list[Line]:
     """Return lines by standing, the newest first among equals."""
     newest_first = sorted(lines, key=lambda line: (line.record.created_at, line.record.id), reverse=True)
@@ -112,7 +107,8 @@ def written(page: Page, lines: Sequence[Line]) -> Prepared:
 
     The lines are chosen by standing and grouped under fixed headings. What does not fit is counted.
     """
-    chosen, longest = list[Line](), longest_for(page.size)
+    longest = next((characters for most, _, characters in SIZES if page.size < most), LONGEST)  # of a record
+    chosen = list[Line]()
     rows = {line.record.id: _row(line, longest) for line in lines}
     for line in _in_turn(lines, is_small=page.size < SMALL):
         more = [*chosen, line]

@@ -112,7 +112,9 @@ def _mentions(text: str, default: Role = "", first: int = 0) -> Iterator[_Mentio
                 continue
             role = _role(kind, before, after, default, is_first=not is_told)
             is_told = is_told or role == "site"
-            yield _Mention(text=_cleaned(quoted, kind), kind=kind, role=role, sentence=number)
+            named_as = " ".join(quoted.split())
+            named_as = named_as.removesuffix(" …").rstrip() if kind in ("command", "sql") else named_as
+            yield _Mention(text=named_as, kind=kind, role=role, sentence=number)
         for commands, pattern in _HABITS.items():
             for match in pattern.finditer(_SAYS["quoted"].sub(lambda quote: " " * len(quote[0]), sentence)):
                 before, after = sentence[: match.start()], sentence[match.end() :]
@@ -181,11 +183,6 @@ def _kind_of(quoted: str, before: str) -> Literal["command", "path", "flag", "sq
         len(words) == 2 and words[1].isalpha() and before.strip() and not _SAYS["doing"].search(before)
     )  # `consumer stalled`
     return "command" if _SAYS["second"].match(words[1]) and not _SAYS["code"].search(quoted) and not is_name else ""
-
-
-def _cleaned(quoted: str, kind: str) -> str:
-    text = " ".join(quoted.split())
-    return text.rstrip("…").rstrip() if kind in ("command", "sql") and text.endswith(" …") else text
 
 
 def _role(kind: str, before: str, after: str, default: Role, *, is_first: bool) -> Role:
