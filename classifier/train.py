@@ -30,12 +30,8 @@ from holdfast.adapters.embedders.wordpiece import Tokenizer
 
 ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
 SEPARATOR, PADDING = 102, 0
-BATCH, PAIRS, MADE, GROUPS = (
-    64,
-    52,
-    8,
-    12,
-)  # sentences, pairs, pairs that are made up, questions with their memories in one step
+# Sentences, pairs, pairs that are made up, questions with their memories in one step.
+BATCH, PAIRS, MADE, GROUPS = 64, 60, 16, 12
 SMOOTHING = 0.05
 NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
 
@@ -132,7 +128,9 @@ class Trainer:
             changed = str(max(1, int(number) + random.choice([-3, -2, -1, 1, 2, 5, 10, int(number)])))
             if changed != number:
                 return Example(first=memory, second=memory.replace(number, changed, 1), label=conflict)
-        first, second = random.sample(group.memories, 2)
+        first, *others = random.sample(group.memories, min(6, len(group.memories)))
+        own = set(self._tokens(first))  # the one that shares most: two about one thing rarely conflict
+        second = max(others, key=lambda text: len(own & set(self._tokens(text))))
         return Example(first=first[:240], second=second[:240], label=other)
 
     def _tokens(self, text: str) -> list[int]:
