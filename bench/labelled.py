@@ -19,7 +19,7 @@ from holdfast.verbs.truth.compare import CONFLICT, relation
 DATA = Path(__file__).parent / "data"
 SPLITS = ("dev", "held")
 LEAST_PRECISION, LEAST_RECALL = 0.8, 0.6
-LEAST_SIGNAL_PRECISION, LEAST_SIGNAL_RECALL = 0.85, 0.5  # they are pending until something confirms them
+LEAST_SIGNAL_PRECISION, LEAST_SIGNAL_RECALL = 0.8, 0.5  # they are pending until something confirms them
 ALIKE = 0.5  # share of common words from which the baseline reports a contradiction
 
 MOST_TAKEN = 0.03  # share of pasted sentences that may count as the user's own

@@ -12,7 +12,7 @@ from tests.hosts.running import Run, answer, held_worker, hooked, kept
 
 pytestmark = pytest.mark.embedded
 Hook = Callable[..., None]
-GUESS = "The root cause is stdout buffering in the worker process."
+GUESS = "The tests hang because the worker process buffers its stdout."
 
 
 @pytest.fixture

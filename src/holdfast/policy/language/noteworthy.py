@@ -20,6 +20,7 @@ Tier = Literal["auto", "suggest", "skip"]
 LONGEST_TEXT = 100_000  # characters that are read
 SHORTEST, FEW_WORDS = 15, 6  # characters of a sentence, and words of one whose subject is a pronoun
 NOVEL = 0.3
+LIKELIER = 0.4  # the class that a sentence is taken for
 SUGGEST = 0.70
 BLOCK, INLINE = 0.99, 0.97
 
@@ -123,7 +124,8 @@ def signals(text: str, reader: SentenceReader) -> list[Signal]:
         kind, share = _CLASSES.get(sentence.label, ""), sentence.share(*_CLASSES)
         covered = any(one.span[0] < sentence.span[1] and sentence.span[0] < one.span[1] for one in explicit)
         stands = len(sentence.text) >= SHORTEST and not needs_subject(sentence.text, FEW_WORDS)
-        if kind and share >= CLAIMS and stands and not covered and not find_secrets(sentence.text):
+        surely = share >= CLAIMS and sentence.share(sentence.label) >= LIKELIER
+        if kind and surely and stands and not covered and not find_secrets(sentence.text):
             signal = Signal(
                 kind=kind, text=sentence.text, confidence=round(share, 2), span=sentence.span, how="wording"
             )

@@ -58,7 +58,9 @@ _INSTRUCTION = lazy(
 _OUTPUT = lazy(rf"^\s*(?:{CUES['output']})", re.VERBOSE)  # and source code
 _PROMPT = lazy(r"^\s*(?:\$|>|❯|%|\w+@[\w.-]+:\S*[$#])\s+(?=[\w./])")
 _ROUTE = lazy(r"^\s*@?\w+(?:\.\w+)?\.(?:get|post|put|patch|delete|route)\(\s*[\"']/", re.IGNORECASE)
-_LESSON = lazy(r"\W*(?:lessons?(?: learned)?|learned|takeaway|til)\s*:", re.IGNORECASE)
+_NAMED = lazy(
+    r"\W*(?:(?P<lesson>lessons?(?: learned)?|learned|takeaway|til)|(?P<decision>decisions?))\s*:", re.IGNORECASE
+)
 _CONTINUED = lazy(r"\s*[a-z(`]")
 
 Form = Literal["sentence", "command", "route"]
@@ -128,8 +130,8 @@ class SentenceReader:
                 context = BETWEEN.join(part for part in (answer, before) if part)
                 if chances := self.judge(task, text, context):
                     shares = dict(zip(CLASSES[task], chances, strict=True))
-                    if task == "agent" and _LESSON.match(text):
-                        shares = {name: float(name == "lesson") for name in shares}
+                    if task == "agent" and (named := _NAMED.match(text)):
+                        shares = {name: float(name == named.lastgroup) for name in shares}
                     found.append(Sentence(text=text, span=(start, end), chances=shares))
             before = text
         return found
