@@ -47,14 +47,13 @@ def _facts(story: Story, chance: Random) -> Iterator[Group]:
 
 
 def _turns(story: Story, chance: Random) -> Iterator[Group]:
-    """Yield pairs of contradicting facts; every third pair is noticed and linked."""
-    for place, (area, older, newer) in enumerate(story.told["turn"]):
+    """Yield pairs of contradicting facts; each is noticed at the end and linked."""
+    for area, older, newer in story.told["turn"]:
         said = [
             Beat(when=chance.uniform(*span), area=area, key=text, draft=Draft(body=text))
             for span, text in ((EARLY, older), (LATE, newer))
         ]
-        noticed = [Beat(when=0.98, area=area, key=older, do="object", text=newer)] if place % 3 == 0 else []
-        yield (*said, *noticed)
+        yield (*said, Beat(when=0.98, area=area, key=older, do="object", text=newer))
 
 
 def _twins(story: Story, chance: Random) -> Iterator[Group]:
