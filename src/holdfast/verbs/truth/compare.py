@@ -150,7 +150,7 @@ def _clash(reader: SentenceReader, older: str, newer: str, chance: float) -> flo
     others = other_numbers(older, newer)
     if others >= OTHER_THINGS:
         return 0.0
-    if others and _overlap(older, newer) >= ALIKE:  # the same words, another number
+    if others and len(words(older) ^ words(newer)) <= 2:  # the same words, another number
         return 1.0
     # Read in both orders, fewer look-alikes pass for conflicts.
     return (chance + reader.relation(newer, older)["conflict"]) / 2 if chance >= MAYBE else chance
