@@ -22,7 +22,7 @@ LONGEST_JUDGED: Mapping[Task, tuple[int, int]] = {  # word pieces of the two tex
     "user": (80, 64),
     "agent": (90, 64),
     "pair": (80, 80),
-    "answers": (64, 150),
+    "answers": (64, 100),
 }
 # What scores are divided by, so that probabilities are right as often as they say: printed by `classifier.train --held`.
 TEMPERATURES: Mapping[Task, float] = {"user": 1.4, "agent": 1.25, "pair": 1.6, "answers": 1.7}

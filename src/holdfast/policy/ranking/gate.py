@@ -31,7 +31,7 @@ BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "read": {"precision": 0.6, "balanced": 0.14, "exploratory": 0.05},
 }
 LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.6, 0.94)}
-LEADERS = 3  # candidates that may decide whether a question is answered, and that are read
+LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
 COMPARED = 20  # of the best candidates make up the background
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
 EXPECTED, AS_MANY = 0.05, 3  # the background of a store without candidates, and how many candidates that counts for

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.languages import spelled_out
@@ -350,7 +351,8 @@ def search_for(
 
 def read_leaders(memory: Memory, reader: Classifier, question: str, candidates: Sequence[Candidate]) -> None:
     """Set how likely the leading candidates answer a question, and what that adds to their scores."""
-    leaders = candidates[: gate.LEADERS]
+    close = gate.CONTENDS * candidates[0].fit
+    leaders = list(takewhile(lambda one: one.fit >= close, candidates[: gate.LEADERS]))
     texts = records.by_numbers(memory.store, [one.number for one in leaders])
     read = [reader.chances("answers", question, texts[one.number].text)["yes"] for one in leaders]
     odds = [math.log(chance / (1 - chance)) for chance in read]
