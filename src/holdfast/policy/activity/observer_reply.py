@@ -70,8 +70,8 @@ def read_reply(text: str, mode: Mode) -> ParsedReply | Malformed:
     text = text[:LONGEST].replace("\0", "")
     read = (_observation(match["body"], match["about"], mode) for match in _OBSERVATION.finditer(text))
     observations = [observation for observation in read if observation]
-    told, longest = _SUMMARY.search(text), {spec.name: spec.longest for spec in KINDS["summary"].fields}
-    fields = {name: shorten(_text(told["body"], name), longest[name]) for name in _SUMMARY_FIELDS} if told else {}
+    match, longest = _SUMMARY.search(text), {spec.name: spec.longest for spec in KINDS["summary"].fields}
+    fields = {name: shorten(_text(match["body"], name), longest[name]) for name in _SUMMARY_FIELDS} if match else {}
     summary = {name: value for name, value in fields.items() if value}
     if not observations and not summary and text.strip() and not _OBSERVATION.search(text) and not _SKIP.search(text):
         return Malformed(said=shorten(text, 200))
