@@ -134,7 +134,7 @@ def _rows(memory: Memory, asked: Asked, basis: Basis, reader: Path | None) -> li
     prepared = prepare(memory, Query(text=asked.text, project=asked.project, words_only=basis == "words"))
     candidates, found = search_for(memory, prepared, None)
     if basis == "read" and reader and candidates:
-        read_leaders(memory, LocalClassifier(reader), asked.text, candidates)
+        read_leaders(memory, LocalClassifier(reader), asked.text, candidates, found.idf)
     read = records.by_numbers(memory.store, [one.number for one in candidates])
     docs = {one.number: str(read[one.number].extra["doc"]) for one in candidates}
     others = [one for one in candidates if docs[one.number] != asked.exclude]

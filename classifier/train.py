@@ -32,7 +32,8 @@ ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embe
 SEPARATOR, PADDING = 102, 0
 # Sentences, pairs, pairs that are made up, questions with their memories in one step.
 BATCH, PAIRS, MADE, GROUPS = 64, 60, 16, 12
-SMOOTHING = 0.05
+SMOOTHING, AGREEMENT = 0.05, float(__import__("os").environ.get("AGREE", "1.0"))
+NUMBERED = 0.4  # share of the made up pairs that differ in a number
 NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
 
 
@@ -57,6 +58,12 @@ class Trainer:
             self.held[task] = examples.sentences(task, [row for _, part in parts for row in part])
         shown, held = examples.split(examples.rows_of("pairs-*"), "older", hold=hold)
         self.train["pair"], self.held["pair"] = examples.pairs(shown), examples.pairs(held)
+        same = [each for each in self.train["pair"] if TASKS["pair"][each.label] in ("same", "refines")]
+        once = [Example(first=text, second=text, label=0) for row in examples.rows_of("qa-*") for text in row["m"]]
+        self.numbered = [
+            [(each, one) for each in some for one in set(NUMBER.findall(each.first)) & set(NUMBER.findall(each.second))]
+            for some in (same, once)
+        ]
         shown, held = examples.split(examples.rows_of("qa-*"), "m", hold=hold)
         self.train["answers"], self.held["answers"] = examples.groups(shown), examples.groups(held)
 
@@ -84,17 +91,17 @@ class Trainer:
             text = each.first.lower() if random.random() < 0.15 else each.first
             text = text.rstrip(".!?。！？") or text if random.random() < 0.1 else text
             texts.append((text, "" if random.random() < 0.25 else each.second))
-        return self._loss(self.scores(task, texts), [each.label for each in batch])
+        return self._loss(task, texts, [each.label for each in batch])
 
     def pair_step(self) -> Tensor:
-        """Return the loss of some pairs, a few of them made up: two memories of a team, or one with another number."""
+        """Return the loss of some pairs, a few of them made up."""
         batch = random.sample(self.train["pair"], PAIRS - MADE) + [self._made_up() for _ in range(MADE)]
         texts = []
         for each in batch:
             both = (each.first, each.second)
             both = both[::-1] if random.random() < 0.5 else both
             texts.append(tuple(map(str.lower, both)) if random.random() < 0.15 else both)
-        return self._loss(self.scores("pair", texts), [each.label for each in batch])
+        return self._loss("pair", texts, [each.label for each in batch])
 
     def answers_step(self) -> Tensor:
         """Return the loss of some questions: each memory of the team alone, and the right one against the others."""
@@ -116,20 +123,27 @@ class Trainer:
                 loss = loss - (share * F.log_softmax(scores[span], 0)).sum() / len(spans)
         return loss
 
-    def _loss(self, scores: Tensor, labels: Sequence[int]) -> Tensor:
-        return F.cross_entropy(scores, torch.tensor(labels, device=self.device), label_smoothing=SMOOTHING)
+    def _loss(self, task: str, texts: Sequence[tuple[str, str]], labels: list[int]) -> Tensor:
+        """Return the loss of texts read twice, each time with other parts dropped: both readings should agree."""
+        wanted = torch.tensor(labels * 2, device=self.device)
+        scores = self.scores(task, [*texts, *texts])
+        one, other = scores.log_softmax(-1).chunk(2)
+        apart = F.kl_div(one, other, log_target=True, reduction="batchmean")
+        apart = apart + F.kl_div(other, one, log_target=True, reduction="batchmean")
+        return F.cross_entropy(scores, wanted, label_smoothing=SMOOTHING) + AGREEMENT * apart / 2
 
     def _made_up(self) -> Example:
+        """Return two that say the same but for a number, which conflict, or two of a team that share most, which rarely do."""
         conflict, other = (TASKS["pair"].index(name) for name in ("conflict", "other"))
-        group: Group = random.choice(self.train["answers"])
-        memory = random.choice(group.memories)
-        if random.random() < 0.3 and len(memory) < 200 and (numbers := NUMBER.findall(memory)):
-            number = random.choice(numbers)
+        if random.random() < NUMBERED:
+            each, number = random.choice(random.choice(self.numbered))
             changed = str(max(1, int(number) + random.choice([-3, -2, -1, 1, 2, 5, 10, int(number)])))
-            if changed != number:
-                return Example(first=memory, second=memory.replace(number, changed, 1), label=conflict)
+            if changed not in (number, *NUMBER.findall(each.second)):
+                second = re.sub(rf"(?<![\w.]){number}(?![\w.]*\d)", changed, each.second)
+                return Example(first=each.first, second=second, label=conflict)
+        group: Group = random.choice(self.train["answers"])
         first, *others = random.sample(group.memories, min(6, len(group.memories)))
-        own = set(self._tokens(first))  # the one that shares most: two about one thing rarely conflict
+        own = set(self._tokens(first))
         second = max(others, key=lambda text: len(own & set(self._tokens(text))))
         return Example(first=first[:240], second=second[:240], label=other)
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from operator import itemgetter
 
 from holdfast.model.query import Hit
 from holdfast.model.text import shorten, tokens_of
@@ -18,9 +17,8 @@ def pack(hits: Sequence[Hit], idf: Mapping[str, float], *, limit: int, budget: i
     """Return the first hits that fit, with snippets and costs, and how many were cut. A budget of 0 means no limit."""
     packed: list[Hit] = []
     spent = 0
-    words = dict(sorted(idf.items(), key=itemgetter(1), reverse=True))  # rarest first, as `snippet` expects them
     for hit in hits[:limit]:
-        text = snippet(hit.record.text, words)
+        text = snippet(hit.record.text, idf)
         cost = OVERHEAD + tokens_of(hit.record.title) + tokens_of(text)
         if budget and spent + cost > budget:
             break
@@ -30,12 +28,13 @@ def pack(hits: Sequence[Hit], idf: Mapping[str, float], *, limit: int, budget: i
 
 
 def snippet(text: str, idf: Mapping[str, float]) -> str:
-    """Return the part of a text with the most weight of question words (rarest first), from the start of a sentence."""
+    """Return the part of a text with the most weight of question words, from the start of a sentence."""
     if len(text) <= SNIPPET:
         return " ".join(text.split())
     low = text[:LOOKED_AT].lower()
     # Index words are stems, so a plain substring search finds most of their forms, and is cheap.
-    found = (at for word in idf if (at := low.find(word)) >= 0)
+    rarest = sorted(idf, key=idf.__getitem__, reverse=True)
+    found = (at for word in rarest if (at := low.find(word)) >= 0)
     starts = [_sentence_start(low, at) for at in islice(found, TRIED)]
 
     def worth(start: int) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.languages import spelled_out
 from holdfast.engine.search.lexical import Words, fit
-from holdfast.engine.search.pack import pack
+from holdfast.engine.search.pack import pack, snippet
 from holdfast.engine.search.question import object_of
 from holdfast.engine.search.search import CANDIDATES, EXACT, Candidate, Question, ready, search, subject
 from holdfast.engine.views import links, records, vectors, words
@@ -300,7 +300,8 @@ def _fitting(
     rest, grades = [one for one in candidates if one.number not in fitting], gate.SEVERE[:1]
     if "scar" in query.kinds:
         grades, plan = gate.SEVERE, object_of(query.text)
-        rest += search_for(memory, prepare(memory, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
+        unread = replace(memory, classifier=None)  # how well they fit is enough
+        rest += search_for(memory, prepare(unread, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
     maybe = sorted((one for one in rest if one.fit >= gate.MAY_APPLY), key=lambda one: -one.fit)[:MAYBE]
     read = records.by_numbers(memory.store, [one.number for one in maybe]) if maybe else {}
     for one in maybe:
@@ -343,18 +344,21 @@ def search_for(
     _judge(asked, candidates, found)
     bar = gate.BARS["read"][asked.query.mode]
     if asked.meaning.reader and any(one.chance >= bar for one in candidates[: gate.LEADERS]):
-        read_leaders(memory, asked.meaning.reader, asked.query.text, candidates)
+        read_leaders(memory, asked.meaning.reader, asked.query.text, candidates, found.idf)
         candidates.sort(key=lambda one: -one.score)
         _judge(asked, candidates, found)
     return candidates, found
 
 
-def read_leaders(memory: Memory, reader: Classifier, question: str, candidates: Sequence[Candidate]) -> None:
-    """Set how likely the leading candidates answer a question, and what that adds to their scores."""
+def read_leaders(
+    memory: Memory, reader: Classifier, question: str, candidates: Sequence[Candidate], idf: Mapping[str, float]
+) -> None:
+    """Set how likely the snippets of the leading candidates answer a question, and what that adds to their scores."""
     close = gate.CONTENDS * candidates[0].fit
     leaders = list(takewhile(lambda one: one.fit >= close, candidates[: gate.LEADERS]))
     texts = records.by_numbers(memory.store, [one.number for one in leaders])
-    read = [reader.chances("answers", question, texts[one.number].text)["yes"] for one in leaders]
+    parts = [snippet(texts[one.number].text, idf) for one in leaders]
+    read = [reader.chances("answers", question, part)["yes"] for part in parts]
     odds = [math.log(chance / (1 - chance)) for chance in read]
     for one, each in zip(leaders, odds, strict=True):
         one.odds, one.read = each, READ * (each - min(odds))
