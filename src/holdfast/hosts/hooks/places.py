@@ -14,18 +14,8 @@ if MYPY:
 LARGEST_SETTINGS = 1_000_000  # bytes of git's settings that are read
 # Settings of the shell that a session runs in: stored with its activity, and valid for its folder alone.
 OF_A_SESSION = (
-    "project",
-    "preset",
-    "inject",
-    "brief_budget",
-    "starters",
-    "hot_capacity",
-    "prompt_hints",
-    "guard_secrets",
-    "block_actions",
-    "confirm_writes",
-    "allowed_scopes",
-)
+    "project preset inject brief_budget starters hot_capacity prompt_hints guard_secrets block_actions confirm_writes allowed_scopes"
+).split()
 
 # Variables of other systems that name the folder of their store, or a file in it; `model/config.py` has them all.
 FOREIGN_HOMES = {"gitmem": "GITMEM_DIR", "memory-mcp": "MEMORY_MCP_DB_PATH", "bettermemory": "BETTERMEMORY_DIR"}

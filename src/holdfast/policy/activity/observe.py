@@ -91,14 +91,7 @@ def type_of(work: Work) -> str:
     acted = work.acts and not is_question(work.request)  # commands run to answer a question change nothing
     if not (work.changes or work.commits or acted):
         return "decision" if any(signal.kind == "decision" for signal in work.signals) else "discovery"
-    kind = _stated_type(work)
-    if kind == "feature" and work.modified and all(_SAYS["aside"].search(path) for path in work.modified):
-        return "change"  # tests, docs and settings are not features
-    return kind
-
-
-def _stated_type(work: Work) -> str:
-    """Return the type that the commit, request, checks, answer or files indicate, in this order."""
+    # What the commit, request, checks, answer or files indicate, in this order.
     subjects = (subject_of(commit.subject) for commit in work.commits)
     creates_code = any(change.how == "create" and not _SAYS["aside"].search(change.path) for change in work.changes)
     types = (
@@ -107,7 +100,10 @@ def _stated_type(work: Work) -> str:
         "bugfix" if work.fixed else _type_by_words(work.outcome),
         "feature" if creates_code else "change",
     )
-    return next(filter(None, types))
+    kind = next(filter(None, types))
+    if kind == "feature" and work.modified and all(_SAYS["aside"].search(path) for path in work.modified):
+        return "change"  # tests, docs and settings are not features
+    return kind
 
 
 def _type_by_words(text: str) -> str:
