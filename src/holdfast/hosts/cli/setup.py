@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 from rich.text import Text
@@ -259,7 +259,7 @@ def _set_up(
     if not manner.as_json:
         entry = snippet([Member(path=("mcpServers", NAME), value=stdio(here.made))])
         added = (name for change in plan for name, *what in change.entries if what == ["added", "permission"])
-        asked = {"has_plugin": has_plugin, "covered": covered, "known": list(BY_NAME)}
+        asked: dict[str, Any] = {"has_plugin": has_plugin, "covered": covered, "known": list(BY_NAME)}
         page("set_up", choices, here, plan, entry, granted=[BY_NAME[name].title for name in added], **asked)()
     _conclude(plan, done=done, as_json=manner.as_json, more={})
     if done and will_change and not manner.as_json:

@@ -110,7 +110,8 @@ def _own_tool(home: str, activity: Json) -> Json:
 
 
 def _note_recall(home: str, activity: Json) -> None:
-    from holdfast.hosts.hooks.answers import RECALLED, see  # only for this tool
+    from holdfast.hosts.hooks.answers import RECALLED  # only for this tool
+    from holdfast.hosts.hooks.current import see
 
     see(home, activity["session"], [RECALLED])  # it is not reminded again
 
