@@ -259,7 +259,7 @@ def tools_page() -> list[str]:
     lines = [
         "# Tools",
         "",
-        f"What `holdfast mcp` offers: {len(offer.tools)} tools. Parameters in **bold** are required.",
+        f"What `holdfast mcp` offers: {len(offer.tools)} tools. Parameters in **bold** are required; they are texts unless named otherwise.",
     ]
     lines += [
         f"`--surface NAME` offers the tools of another system with its own names and parameters: {', '.join(others)}; [compatibility](../compatibility.md) has a row for each.",
@@ -288,7 +288,8 @@ def _tool(tool: Json) -> Iterator[str]:
     required = tool["inputSchema"].get("required", ())
     for name, schema in properties.items():
         shown = f"**`{name}`**" if name in required else f"`{name}`"
-        yield f"- {shown} ({_type(schema)}): {_prosaic(schema.get('description', ''))}".removesuffix(": ")
+        kind = f" ({_type(schema)})".replace("list of string", "list").replace(" (string)", "")
+        yield f"- {shown}{kind}: {_prosaic(schema.get('description', ''))}".removesuffix(": ")
     yield ""
 
 
