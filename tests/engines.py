@@ -21,9 +21,9 @@ from holdfast.engine.store import open_store
 
 DEFAULT = os.environ.get("TEST_ENGINE", "sqlite")
 URL = os.environ.get("TEST_POSTGRES_URL", "")
-ON_BOTH = {
-    f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "exchange", "graph", "erasing", "keyed")
-} | {f"tests.surfaces.test_{name}" for name in ("cost", "knowledge")}
+ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "graph", "erasing", "keyed")} | {
+    "tests.surfaces.test_cost"
+}
 
 _current = [DEFAULT]
 _started: list[Any] = []
