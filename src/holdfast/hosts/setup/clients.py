@@ -10,6 +10,7 @@ from typing import Any, Literal
 from holdfast.hosts.setup import shapes
 from holdfast.hosts.setup.machine import Installation, Machine
 from holdfast.model.errors import Invalid
+from holdfast.model.files import read_regular
 
 Paths = tuple[str, ...]  # templates of `places.Machine`; the first that exists is taken, else the last is made
 
@@ -110,7 +111,7 @@ def _read(kind: Callable[..., Any], row: Mapping[str, Any]) -> Any:
     return kind(**given)
 
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLE = tomllib.loads(read_regular(Path(__file__).with_suffix(".toml")).decode())
 CLIENTS: tuple[Client, ...] = tuple(_read(Client, row) for row in _TABLE["client"])
 BY_NAME = {client.name: client for client in CLIENTS}
 

@@ -17,6 +17,7 @@ from holdfast.hosts.setup.files import text_of
 from holdfast.hosts.setup.machine import Machine
 from holdfast.hosts.setup.plan import Wanted
 from holdfast.model.errors import InvalidFile
+from holdfast.model.files import read_regular
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class System:
     data: Sequence[str]  # templates of `machine.Machine`; the first that exists
 
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLE = tomllib.loads(read_regular(Path(__file__).with_suffix(".toml")).decode())
 SYSTEMS = tuple(System(**row) for row in _TABLE["system"])
 SERVERS = {key for client in CLIENTS for key in client.server.under}
 # Where other systems write and Holdfast does not.
