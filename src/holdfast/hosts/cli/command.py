@@ -62,13 +62,20 @@ class Command:
 
 
 def command(
-    *, page: str = "", working: str = "", json: bool = True, in_session: bool = False
+    *, page: str = "", working: str = "", json: bool | None = None, in_session: bool = False
 ) -> Callable[[Callable[..., Any]], Command]:
-    """Make a function a command.
+    """Return how a function is run as a command; most need no more than their signature.
 
-    `working` labels a spinner while it runs. `in_session` acts in the session of the parameter `session`.
+    `working` labels a spinner while it runs. `in_session` acts in the session of the parameter `session`. It has --json if it
+    returns something or takes `as_json`, unless `json` says otherwise.
     """
-    return lambda function: Command(function=function, page=page, working=working, json=json, in_session=in_session)
+
+    def made(function: Callable[..., Any]) -> Command:
+        has_json = "as_json" in function.__annotations__ or function.__annotations__.get("return") is not None
+        with_json = has_json if json is None else json
+        return Command(function=function, page=page, working=working, json=with_json, in_session=in_session)
+
+    return made
 
 
 def built(entry: Entry, **settings: Any) -> click.Command:
@@ -108,8 +115,8 @@ def _defined(entry: Entry) -> Command | click.Command:
     own = import_module(f"holdfast.hosts.cli.{entry.module.removeprefix('+')}")
     words = entry.path.replace("-", "_").split()
     names = ("_".join([*words[start:], "command"]) for start in range(len(words)))
-    found: Command | click.Command = next(getattr(own, name) for name in names if hasattr(own, name))
-    return found
+    found = next(getattr(own, name) for name in names if hasattr(own, name))
+    return found if isinstance(found, Command | click.Command) else command()(found)
 
 
 def _explained(parameter: Parameter, entry: Entry) -> Parameter:

@@ -84,7 +84,6 @@ def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_ru
     return learn(memory, history_of(Path.cwd()), since=since, limit=limit, dry_run=dry_run)
 
 
-@command()
 def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = "") -> Result:
     """Store output for mining; without words, or with -, it is read from stdin."""
     stored = log_output(memory, text_or_stdin(text), session)
@@ -93,14 +92,12 @@ def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = ""
     }, f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
 
 
-@command()
 def drop_command(memory: Memory, *, session: str = "") -> Result:
     """Delete logged output of this project permanently."""
     dropped = drop_outputs(memory, session=session)
     return {"dropped": dropped}, f"Dropped {counted(dropped, 'output')}."
 
 
-@command()
 def absorb_command(
     memory: Memory,
     text: tuple[str, ...] = (),
@@ -128,7 +125,6 @@ def absorb_command(
     return absorbed, page("absorbed", absorbed)
 
 
-@command()
 def demo_command(folder: Path = Path("holdfast-demo"), *, until: str = "") -> Result:
     """Load a store to look around in: three months of a made-up team, and its code, in a new FOLDER."""
     place = folder.resolve()

@@ -93,7 +93,6 @@ def recall_command(
     return recalled_to_json(recalled), lambda: show_recalled(recalled, why=why)
 
 
-@command()
 def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "full") -> Result:
     """Show a memory in full. ID is its short id, as lists print it, or the whole one."""
     hydrated = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
@@ -107,7 +106,6 @@ def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "fu
     return value, (lambda: show_list([shown.record], total=1)) if summary else page("record", hydrated)
 
 
-@command()
 def list_command(
     memory: Memory,
     *,
@@ -134,7 +132,6 @@ def list_command(
     )
 
 
-@command()
 def timeline_command(memory: Memory, about: tuple[str, ...], *, before: int = 5, after: int = 5) -> Result:
     """Show the memories saved before and after a memory (an id), or the best result of a search."""
     records = timeline(memory, " ".join(about), before=before, after=after)

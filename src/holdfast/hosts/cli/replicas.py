@@ -21,7 +21,6 @@ SHOWN = 10
 Name = Annotated[str, Asked("", choices=tuple(REPLICAS))]
 
 
-@command()
 def sync_command(
     memory: Memory,
     *,
@@ -79,7 +78,6 @@ def replica_command(memory: Memory) -> list[dict[str, object]]:
     return rows
 
 
-@command()
 def on_command(memory: Memory, name: Name, *, remote: str = "", git_config: bool | None = None) -> Result:
     """Turn a replica on for this repository and its remote. Nothing is written before the next `holdfast sync`."""
     with closing(open_replica(name, memory)[0]) as replica:
@@ -103,20 +101,17 @@ def on_command(memory: Memory, name: Name, *, remote: str = "", git_config: bool
     return {"replica": name, "on": True, "notes": remarks}, "\n".join([head, *remarks])
 
 
-@command()
 def off_command(memory: Memory, name: Name) -> Result:
     """Turn a replica off. Its content stays where it is."""
     turn(memory, name, on=False)
     return {"replica": name, "on": False}, f"{name} is off; its content stays where it is."
 
 
-@command()
 def share_command(memory: Memory, ids: tuple[str, ...]) -> Result:
     """Share memories of this project with its team, with their whole history, at the next sync."""
     return _changed("shared", share(memory, ids))
 
 
-@command()
 def unshare_command(memory: Memory, ids: tuple[str, ...]) -> Result:
     """Stop sharing memories. What was shared already stays shared."""
     return _changed("private", unshare(memory, ids))

@@ -42,7 +42,6 @@ Answer = tuple[Item, Choice, Given]
 Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choices=tuple(SORTS))]
 
 
-@command()
 def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
     """Decide what is pending, contradicted, repeated or out of date."""
     with opened() as memory:
@@ -51,8 +50,17 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
             items = waiting_items(memory, sorts=sorts or None)
         if as_json or not items or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return _listed(items)
-        if _carry_out(memory, _ask(items)):
-            raise click.exceptions.Exit(Conflict.exit_code)
+        answers, problems = _ask(items), list[str]()
+        for item, choice, given in answers:
+            try:
+                decide(memory, item, choice.name, given)
+            except HoldfastError as problem:
+                problems.append(f"{short(item.record.id)}  {problem}")
+    click.echo(f"\n{counted(len(answers) - len(problems), 'decision')} saved.")
+    for line_ in problems:
+        console(error=True).print(Text(f"not done: {line_}", style="yellow"))
+    if problems:
+        raise click.exceptions.Exit(Conflict.exit_code)
     return None
 
 
@@ -63,7 +71,6 @@ def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = MOST)
     return _listed(waiting_items(memory, sorts=sorts or None, limit=limit))
 
 
-@command()
 def approve_command(
     memory: Memory,
     references: tuple[str, ...] = (),
@@ -76,7 +83,6 @@ def approve_command(
     return _decide_all(memory, "approve", references, sorts, Given(force=force), everything=everything)
 
 
-@command()
 def reject_command(
     memory: Memory, references: tuple[str, ...] = (), *, everything: bool = False, sorts: Sorts = (), reason: str = ""
 ) -> Result:
@@ -104,7 +110,6 @@ def duplicates_command(memory: Memory, *, limit: int = 20) -> Proposals:
     return proposals(memory, limit=limit)
 
 
-@command()
 def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_run: bool = False) -> Result:
     """Replace several memories by a merged one; they are retired, not lost."""
     proposal = proposal_of(memory, ids)
@@ -226,20 +231,6 @@ def _given(item: Item, choice: Choice) -> Given | None:
         click.echo("Unchanged.")
         return None
     return Given(text=text)
-
-
-def _carry_out(memory: Memory, answers: Sequence[Answer]) -> int:
-    """Carry out the decisions, print what could not be done, and return how many of them that were."""
-    problems = []
-    for item, choice, given in answers:
-        try:
-            decide(memory, item, choice.name, given)
-        except HoldfastError as problem:
-            problems.append(f"{short(item.record.id)}  {problem}")
-    click.echo(f"\n{counted(len(answers) - len(problems), 'decision')} saved.")
-    for problem_line in problems:
-        console(error=True).print(Text(f"not done: {problem_line}", style="yellow"))
-    return len(problems)
 
 
 def _item_to_json(item: Item) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from holdfast.verbs.upkeep import access
 DEFAULT_PORT = 4654
 
 
-@command(json=False)
 def run_command(
     *,
     host: str = "127.0.0.1",
@@ -71,7 +70,6 @@ def user_remove_command(memory: Memory, name: str) -> Result:
     return None, f"Removed {name}; their keys are revoked."
 
 
-@command()
 def key_add_command(
     memory: Memory, user: str, *, projects: tuple[str, ...], role: Role = "write", days: int = 0
 ) -> Result:
@@ -87,7 +85,6 @@ def key_list_command(memory: Memory, user: str = "") -> list[dict[str, Any]]:
     return [row | {"state": access.why_not(key, now) or "works"} for row, key in zip(known, keys, strict=True)]
 
 
-@command()
 def rotate_command(memory: Memory, id: str, *, grace_days: int = 0) -> Result:
     """Replace a key by a new one with the same access."""
     return _new(*access.rotate(_team(memory), id, grace_days=grace_days))

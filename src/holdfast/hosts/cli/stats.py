@@ -29,7 +29,6 @@ def health_command(memory: Memory, *, days: int = 30, limit: int = 10) -> Result
     return report, page("health", first, left=max(0, len(report.queue) - limit))
 
 
-@command()
 def quality_command(memory: Memory, *, days: int = 30) -> Result:
     """Show the cost and success of recent recalls."""
     report = quality(memory, days=days)
@@ -64,7 +63,6 @@ def analyze_command(
     return value, page("activity", **done, days=days)
 
 
-@command()
 def learnings_command(
     memory: Memory,
     *,
@@ -81,7 +79,6 @@ def learnings_command(
     return own, page("records", own, nothing="No learnings or decisions yet.")
 
 
-@command()
 def audit_command(memory: Memory, *, days: int = 90, verb: str = "", limit: int = 50) -> Result:
     """Show what was retired, erased or restored, by whom and why."""
     events = audit(memory, days=days, verb=verb, limit=limit)

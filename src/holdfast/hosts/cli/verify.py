@@ -59,7 +59,6 @@ def verify_command(
     return checked, shown, FOUND if outdated else 0
 
 
-@command()
 def check_command(
     *,
     base: str = "",
