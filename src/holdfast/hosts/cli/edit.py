@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from holdfast.hosts.cli.command import Result, command, declined
+from holdfast.hosts.cli.command import Result, declined
 from holdfast.hosts.cli.memories import done, refusal_of
 from holdfast.hosts.cli.render import PERSON, agreed, page, say, steps_of
 from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_fields
@@ -122,7 +122,6 @@ def unlink_command(memory: Memory, source: str, relation: str, target: str) -> R
     return done("unlinked", unlink(memory, source, relation, target))
 
 
-@command(in_session=True)
 def judge_command(
     memory: Memory,
     verdict: Annotated[str, Asked("", choices=VERDICTS)],
@@ -139,7 +138,6 @@ def judge_command(
     return judged, "\n".join(shown), Conflict.exit_code if judged.problems else 0
 
 
-@command(page="trust")
 def trust_command(
     memory: Memory,
     id: str,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.render import BELOW, console, hanging, headed, indented, page, show_list, show_recalled
 from holdfast.hosts.cli.values import fields_of, from_top, teaching_fields, text_or_stdin
 from holdfast.hosts.to_json import recalled_to_json
@@ -43,7 +43,6 @@ LOGS = ("summary", "observation", "progress", "retrospective")  # what is noted 
 SAVED = "kind title fields anchors triggers scopes tags links project confidence source at"
 
 
-@command(in_session=True)
 def remember_command(
     memory: Memory,
     text: tuple[str, ...] = (),
@@ -71,7 +70,6 @@ def remember_command(
     return outcome_of(outcome)
 
 
-@command(working="searching")
 def recall_command(
     memory: Memory,
     text: tuple[str, ...],

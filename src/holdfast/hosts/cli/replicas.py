@@ -6,7 +6,7 @@ from typing import Annotated
 
 from holdfast.compose import refresh_copy
 from holdfast.compose.adapters import open_notes, open_replica
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.render import agreed, page, say, working
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.record import Record
@@ -68,7 +68,6 @@ def _sync_files(memory: Memory, name: str, agree: Agree, put_back: bool, dry_run
         return sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
 
 
-@command(page="replicas")
 def replica_command(memory: Memory) -> list[dict[str, object]]:
     """Turn replicas on or off; without a command, show their state. All are off at first."""
     rows: list[dict[str, object]] = []

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import click
 from rich.text import Text
 
-from holdfast.hosts.cli.command import Result, command, opened
+from holdfast.hosts.cli.command import Result, opened
 from holdfast.hosts.cli.render import PERSON, console, page, working
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import short
@@ -64,7 +64,6 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
     return None
 
 
-@command(working="looking for what needs a decision")
 def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = MOST) -> Result:
     """List what needs a decision, and why."""
     compare_now(memory)
@@ -90,7 +89,6 @@ def reject_command(
     return _decide_all(memory, "reject", references, sorts, Given(reason=reason), everything=everything)
 
 
-@command(working="comparing memories")
 def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> Result:
     """Show memories that contradict each other, marked or detected, with their history; or only those of one memory."""
     if id:
@@ -103,7 +101,6 @@ def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> 
     return shown, page("disputes", shown)
 
 
-@command(working="comparing memories", page="proposals")
 def duplicates_command(memory: Memory, *, limit: int = 20) -> Proposals:
     """Show near-duplicates, each group with a proposed merged text. Changes nothing."""
     compare_now(memory)
@@ -180,9 +177,8 @@ def _ask(items: Sequence[Item]) -> list[Answer]:
 def _pressed(words: Mapping[str, str]) -> str:
     """Show the keys with what each does, and return the one that is pressed."""
     with _single_keys() as read:
-        console().print(
-            Text.assemble(*(part for key in words for part in ((f" {key}", "bold cyan"), f" {words[key]} ")))
-        )
+        parts = [part for key in words for part in ((f" {key}", "bold cyan"), f" {words[key]} ")]
+        console().print(Text.assemble(*parts))
         while (key := read().lower()) not in words:
             if key == "\x03":
                 click.echo("Nothing was saved.")

@@ -56,7 +56,6 @@ def user_add_command(memory: Memory, name: str) -> Result:
     return None, f"Added {name}. `holdfast server key add {name} --project …` creates a key for them."
 
 
-@command(page="users")
 def user_list_command(memory: Memory) -> list[dict[str, Any]]:
     """List the users and the number of their valid keys."""
     names = ("name", "created_at", "keys")
@@ -77,7 +76,6 @@ def key_add_command(
     return _new(*access.issue(_team(memory), user, projects, role, days))
 
 
-@command(page="keys")
 def key_list_command(memory: Memory, user: str = "") -> list[dict[str, Any]]:
     """List keys: owner, projects, and last use."""
     keys, now = access.list_keys(_team(memory), user), memory.clock.now()

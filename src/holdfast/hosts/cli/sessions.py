@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Literal
 
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.memories import refusal_of
 from holdfast.hosts.cli.render import page, wrapped
 from holdfast.hosts.cli.values import json_in, stdin_text, text_in
@@ -29,14 +29,12 @@ def start_command(
     return opening, page("started", opening, payload_file=file)
 
 
-@command(in_session=True, page="opening")
 def refresh_command(memory: Memory, *, session: str | None = None) -> Opening:
     """Show the opening of the session again."""
     del session  # the memory acts in it
     return refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
 
 
-@command(in_session=True)
 def close_command(
     memory: Memory,
     *,
@@ -77,7 +75,6 @@ def session_show_command(memory: Memory, id: str | None = None) -> Result:
     return {"left": left, "topics": topics}, page("session", left, topics)
 
 
-@command(in_session=True)
 def save_command(
     memory: Memory, file: Path, *, session: str | None = None, format_: Literal["json", "markdown"] | None = None
 ) -> Result:
@@ -95,7 +92,6 @@ def transcript_show_command(memory: Memory, id: str) -> Result:
     return transcript, transcript.body
 
 
-@command(page="passages")
 def transcript_search_command(
     memory: Memory, text: tuple[str, ...], *, limit: int = 10, everywhere: bool = False
 ) -> Any:

@@ -130,9 +130,8 @@ def init_command(
     _set_up(choices, here, manner)
     if beside := [each for each in others(here.machine) if each.entries]:
         titles = ", ".join(each.system.title for each in beside)
-        if manner.asks and click.confirm(
-            f"\n{titles} is set up here too. Replace it and import its data?", default=True
-        ):
+        question = f"\n{titles} is set up here too. Replace it and import its data?"
+        if manner.asks and click.confirm(question, default=True):
             _switch(beside, here.machine, manner)
         elif not as_json:
             say(f"{titles} is set up here too: `holdfast switch` replaces it and imports its data.")

@@ -43,14 +43,13 @@ LATE = ("gemini",)
 def activity_of(event: str, client: str, payload: Json) -> Json:
     """Return an event of any client in our own format: cleaned, masked and bounded."""
     tool_input = first(payload, "tool_input", "toolArgs", "tool_args", "args")
+    folder = first(payload, "cwd") or (first(payload, "workspace_roots") or [""])[0] or os.getcwd()
     normalised: Json = {
         "at": now(),
         "event": event,
         "client": client,
         "session": _name(first(payload, "session_id", "sessionId", "conversation_id")),
-        "cwd": _name(
-            first(payload, "cwd") or (first(payload, "workspace_roots") or [""])[0] or os.getcwd(), LONGEST_PATH
-        ),
+        "cwd": _name(folder, LONGEST_PATH),
         "agent": _name(first(payload, "agent_type", "agent_id")),
         "text": _written(first(payload, *(SAID if event in ("Stop", "SubagentStop") else ("prompt", *SAID))) or ""),
         "tool": _name(first(payload, "tool_name", "toolName")),

@@ -123,9 +123,8 @@ def _stage(view: tuple[str, ...], given: str, *, outermost: bool) -> list[Any]:
     if found.program in programs.SQL_CLIENTS or found.program == ANY_SQL:
         # The SQL, from its first verb on, without placeholders.
         sql = _SPACES.split(_PLACEHOLDER.sub(" ", _sql(view, given)).strip())
-        phrase = " ".join(
-            sql[next((place for place, word in enumerate(sql) if word in programs.SQL_VERBS), len(sql)) :]
-        )
+        start = next((place for place, word in enumerate(sql) if word in programs.SQL_VERBS), len(sql))
+        phrase = " ".join(sql[start:])
         return [found.program, "", [], [], phrase] if phrase else [found.program, "", flags, words, ""]
     if found.program == "find" and set(flags) & _FINDING:
         return ["find", "", [flag for flag in flags if flag in _FINDING], [], ""]
