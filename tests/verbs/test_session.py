@@ -514,6 +514,7 @@ def test_transcripts_are_kept_found_and_dropped(process: Open) -> None:
     assert [(piece.session, piece.place) for piece in found] == [(session.id, 0)]
     assert "assistant: The bucket policy changed" in found[0].body
     assert found[0].share == 1.0
+    assert search_transcripts(memory, "bucket rotation", least=0.6) == []
     assert search_transcripts(memory, "kubernetes") == []
     other = process(11)
     other = replace(other, config=replace(other.config, project="example.org/acme/other"))

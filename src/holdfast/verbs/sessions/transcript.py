@@ -46,8 +46,10 @@ def drop_transcript(memory: Memory, session: str) -> bool:
     return transcripts.drop(memory.store, find_session(memory, session).id)
 
 
-def search_transcripts(memory: Memory, question: str, *, limit: int = 10, everywhere: bool = False) -> list[Piece]:
-    """Search this project's transcripts, or all."""
+def search_transcripts(
+    memory: Memory, question: str, *, limit: int = 10, everywhere: bool = False, least: float = 0.0
+) -> list[Piece]:
+    """Search this project's transcripts; `least` is the share of the question's words that must match."""
     checked = check_text(question, "question", LONGEST_QUESTION)
     project = None if everywhere else memory.store.project_number(memory.project)
-    return transcripts.search(memory.store, checked, project, limit)
+    return [piece for piece in transcripts.search(memory.store, checked, project, limit) if piece.share >= least]
