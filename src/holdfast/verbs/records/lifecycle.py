@@ -163,13 +163,13 @@ def _arrow(memory: Memory, source: str, relation: str, target: str) -> tuple[Rec
     return record, check_links(memory, (Link(relation=relation, target=target),))[0]
 
 
-def rename_scope(memory: Memory, old: str, new: str) -> list[Record]:
+def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) -> list[Record]:
     """Rename a scope, and the scopes nested in it, in every record; all of them or none."""
     old, new = check_scopes((old,))[0], allowed_scopes(memory, (new,))[0]
     if old == new:
         raise Invalid("The two scopes are the same.")
-    chosen = Filter(scopes=(old,), states=("active", "pending", "retired"), separate=True)
-    entries = records.page(memory.store, chosen, limit=1_000_000)
+    states = ("active", "pending", "retired") if retired else ("active", "pending")
+    entries = records.page(memory.store, Filter(scopes=(old,), states=states, separate=True), limit=1_000_000)
     if not entries:
         raise NotFound(f"No memory has the scope {old}.", hint="`holdfast list --scopes` lists the scopes.")
 
