@@ -9,25 +9,42 @@ from pathlib import Path
 
 import pytest
 
-from bench.durability import concurrent, killed
+from bench.durability import CHECKOUT, Outcome, concurrent, killed
+from bench.stdio import Place
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
 from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
 from holdfast.model.errors import StoreBusy, StoreFull, StoreUnwritable
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.read import list_records
+from holdfast.verbs.records.read import get, list_records
 from tests.conftest import Time, keep, make_memory, recorded
 
 
-def test_four_processes_write_at_once_and_nothing_is_lost() -> None:
-    assert concurrent(writers=4, each=50) == (200, 0, 0)
+def _sound(place: Place) -> None:
+    """Assert that the store is undamaged and agrees with its journal."""
+    flags = {"home": str(place.home / "store"), "project": "bench", "embedder": "none"}
+    with open_memory(load_settings(environment={}, flags=flags)) as memory:
+        assert isinstance(memory.store.db, SQLite)
+        assert memory.store.db.damage() == []
+        for (record_id,) in memory.store.db.query("select id from records order by id desc limit 5"):
+            assert get(memory, record_id).record == memory.store.folded(record_id)
 
 
-def test_a_killed_writer_loses_nothing_it_acknowledged() -> None:
-    acknowledged, lost = killed(rounds=4)
-    assert acknowledged >= 4
-    assert lost == 0
+def test_four_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    place = Place(CHECKOUT, tmp_path, tmp_path)
+    assert concurrent(place, each=50) == Outcome(acknowledged=200, lost=0)
+    _sound(place)
+
+
+def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
+    place = Place(CHECKOUT, tmp_path, tmp_path)
+    outcome = killed(place, rounds=4)
+    assert outcome.acknowledged >= 4
+    assert (outcome.lost, outcome.rounds) == (0, 4)
+    _sound(place)
 
 
 _UNTIL_FULL = """
