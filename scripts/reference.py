@@ -75,19 +75,25 @@ def command_line() -> list[str]:
     """Write down every command."""
     root = click.Context(cli, info_name="holdfast")
     codes = EXIT_CODES.removeprefix("\b\n").splitlines()
-    lines = ["# Command line", "", "`holdfast COMMAND --help` prints the same, with the meaning of every option.", ""]
+    lines = [
+        "# Command line",
+        "",
+        "`holdfast COMMAND --help` prints the same, with the meaning of every option and examples.",
+        "",
+    ]
     lines += [
         "## For every command",
         "",
         *(f"- `{name}`: {_prosaic(meaning)}" for name, meaning in _options(cli, root)),
     ]
     lines += ['- `--json`, after the command: Print one JSON value; for errors `{"error", "message", "hint"}`.', ""]
+    described: dict[tuple[str, str], str] = {}
     lines += ["## Exit codes", ""]
     lines += [f"- {code}: {meaning}" for code, meaning in (line.split(maxsplit=1) for line in codes[1:])]
     for heading, entries in {**HEADINGS, "For programs": HIDDEN}.items():
-        lines += ["", f"## {heading}"]
+        lines += ["", f"## {heading}", *([""] if heading in ("More", "For programs") else [])]
         for path, command, context in _commands(entries, cli, root):
-            lines += _command(command, path, context, is_everyday=heading == "Everyday" and " " not in path)
+            lines += _command(command, path, context, described if heading == "Everyday" and " " not in path else None)
     return lines
 
 
@@ -143,26 +149,43 @@ def _roff(text: str) -> str:
     return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"))
 
 
-def _command(command: click.Command, path: str, context: click.Context, *, is_everyday: bool) -> Iterator[str]:
-    """Describe a command: an everyday one with the meaning of its options, another with their names."""
-    pieces = [piece for piece in command.collect_usage_pieces(context) if piece not in _OBVIOUS]
+def _command(
+    command: click.Command, path: str, context: click.Context, described: dict[tuple[str, str], str] | None
+) -> Iterator[str]:
+    """Describe a command: an everyday one with the meaning of options that none `described` before, another in a line."""
+    usage = " ".join([path, *(piece for piece in command.collect_usage_pieces(context) if piece not in _OBVIOUS)])
     prose, options = list(_prose(command.help or "")), list(_options(command, context))
-    yield from ("", f"{'####' if ' ' in path else '###'} {' '.join([path, *pieces])}".replace("<", "&lt;"), "")
-    yield from prose if is_everyday else prose[:2]
-    yield from _prose(command.epilog or "")
-    if is_everyday:
-        yield from (f"- `{name}`: {_prosaic(meaning)}" for name, meaning in options)
-    elif options:
-        yield f"Options: {', '.join(f'`{name}`' for name, _ in options)}."
+    examples, is_group = _examples(command), isinstance(command, click.Group)
+    if described is None and (" " in path or not is_group):
+        names = f" {', '.join(f'`{name}`' for name, _ in options)}." if options else ""
+        telling = [line for line in examples if line.startswith(f"holdfast {path} ") and " -" in line]
+        shown = f" E.g. `{max(telling, key=len)}`" if telling else ""
+        yield f"- **{_prosaic(usage)}**: {prose[0]}{names}{shown}"
+        return
+    yield from ("", f"### {_prosaic(usage)}", "", *(prose if described is not None else prose[:2]))
+    if described is None:
+        return
+    if examples != [f"holdfast {path}"]:
+        yield from ("```sh", *examples, "```", "")
+    yield from (f"- `{name}`: {_prosaic(text)}" for name, text in options if (name, text) not in described)
+    for other in dict.fromkeys(described[one] for one in options if one in described):
+        same = [f"`{one[0]}`" for one in options if described.get(one) == other]
+        yield f"- as for `{other}`: {', '.join(same)}"
+    described |= {one: described.get(one, path) for one in options}
+    yield from ([""] if is_group else ())
+
+
+def _examples(command: click.Command) -> list[str]:
+    """Return the lines that a help text shows as they are typed."""
+    parts = [part for text in (command.help, command.epilog) for part in inspect.cleandoc(text or "").split("\n\n")]
+    lines = [line.strip() for part in parts if part.startswith("\b") for line in part.removeprefix("\b").splitlines()]
+    return [line for line in lines if line and line != "Examples:"]
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Give the paragraphs of a help text; what click is told to leave as it is becomes a block of code."""
+    """Give the paragraphs of a help text, without what click is told to leave as it is."""
     for part in inspect.cleandoc(text).split("\n\n"):
-        if part.startswith("\b"):
-            lines = [line for line in part.removeprefix("\b").strip("\n").splitlines() if line != "Examples:"]
-            yield from ("```sh", *(line.strip() for line in lines), "```", "")
-        elif part.strip():
+        if part.strip() and not part.startswith("\b"):
             yield from (_prosaic(" ".join(part.split())), "")
 
 

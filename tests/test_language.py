@@ -1,4 +1,4 @@
-"""Texts that people read use the words of the glossary: docs/domain.md lists the retired ones."""
+"""Texts that people read use the words of the glossary, docs/domain.md; CONTRIBUTING.md lists the retired ones."""
 
 import ast
 import re
@@ -32,8 +32,8 @@ PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "AGE
 
 @cache
 def retired() -> re.Pattern[str]:
-    """Return a pattern of the words in the first column of the glossary's last section."""
-    page = (ROOT / "docs" / "domain.md").read_text(encoding="utf-8")
+    """Return a pattern of the words in the first column of the table of retired words."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     table = page.partition("## Retired words")[2].partition("\n## ")[0]
     cells = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
     words = [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
