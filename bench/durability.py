@@ -17,6 +17,10 @@ from threading import Thread
 
 from bench.corpus import Corpus
 from bench.stdio import Place, Server, System, Trouble, serving
+from holdfast.compose import open_memory
+from holdfast.compose.settings import load_settings
+from holdfast.engine.sqlite import SQLite
+from holdfast.verbs.records.read import get
 
 _NAMED = re.compile(rb"kept\d{7}x")
 CHECKOUT = System(
@@ -84,6 +88,16 @@ def killed(place: Place, rounds: int = 8, seconds: float = 90, seed: int = 1) ->
             writer.join()
         kills += 1
     return Outcome(acknowledged=len(acknowledged), lost=_lost(place, acknowledged), rounds=kills)
+
+
+def sound(place: Place) -> bool:
+    """True if Holdfast's store is undamaged and its newest records agree with the journal."""
+    flags = {"home": str(place.home / "store"), "project": "bench", "embedder": "none"}
+    with open_memory(load_settings(environment={}, flags=flags)) as memory:
+        assert isinstance(memory.store.db, SQLite)
+        newest = memory.store.db.query("select id from records order by id desc limit 5")
+        agree = all(get(memory, record_id).record == memory.store.folded(record_id) for (record_id,) in newest)
+        return agree and bool(newest) and memory.store.db.damage() == []
 
 
 def _until_it_ends(server: Server, number: int, acknowledged: Callable[[bytes], None]) -> None:

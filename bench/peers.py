@@ -27,6 +27,7 @@ from bench.stdio import Place, Server, System, Trouble, serving
 
 ROOT = Path(__file__).parent.parent
 WARM_UP, SEARCHES, STARTS, QUOTED, WRITES, HOOKS = 10, 60, 5, 20, 20, 5
+EACH, KILLS = 100, 8  # writes of each of four servers, and how often one is killed
 PHASE = 30  # seconds at most for searches, and for the hooks of one event
 UV = os.environ.get("UV", "uv")  # uv tells what it runs where it is
 _PIP = (UV, "pip", "install", "--quiet", "--python", "{folder}/venv")
@@ -218,10 +219,7 @@ def measured(place: Place, sizes: Sequence[int], minutes: float) -> Iterator[tup
     parts: list[tuple[str, Callable[[Place], list[list[str]]]]] = [
         ("Installed, started", lambda at: [[f"{installed:.0f}", *_started(at), at.system.remark]]),
         ("In use", lambda at: _used(at, sizes, minutes)),
-        (
-            "Acknowledged writes lost",
-            lambda at: [[str(concurrent(_fresh(at, "four"))), str(killed(_fresh(at, "kill")))]],
-        ),
+        ("Acknowledged writes lost", _durable),
     ]
     for title, part in parts:
         at = _fresh(place, title.split()[0])
@@ -303,6 +301,10 @@ def _used(place: Place, sizes: Sequence[int], minutes: float) -> list[list[str]]
             if reached < size:
                 break
     return rows
+
+
+def _durable(place: Place) -> list[list[str]]:
+    return [[str(concurrent(_fresh(place, "four"), each=EACH)), str(killed(_fresh(place, "kill"), KILLS))]]
 
 
 def _write(server: Server, corpus: Corpus, texts: list[str]) -> str:
