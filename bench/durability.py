@@ -27,6 +27,7 @@ CHECKOUT = System(
     start=(sys.executable, "-m", "holdfast", "mcp"),
     write=("remember", lambda text: {"text": text}),
     search=("recall", lambda text: {"query": text}),
+    saved="Saved as",
     variables={"HOLDFAST_HOME": "{home}/store", "HOLDFAST_PROJECT": "bench", "HOLDFAST_EMBEDDER": "none"},
 )  # Holdfast as it stands in this checkout, without vectors
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
@@ -28,6 +28,7 @@ from bench.stdio import Place, Server, System, Trouble, serving
 ROOT = Path(__file__).parent.parent
 WARM_UP, SEARCHES, STARTS, QUOTED, WRITES, HOOKS = 10, 60, 5, 20, 20, 5
 EACH, KILLS = 100, 8  # writes of each of four servers, and how often one is killed
+REFUSED = 50  # writes that may be refused, until the system counts as failed
 PHASE = 30  # seconds at most for searches, and for the hooks of one event
 UV = os.environ.get("UV", "uv")  # uv tells what it runs where it is
 _PIP = (UV, "pip", "install", "--quiet", "--python", "{folder}/venv")
@@ -60,8 +61,12 @@ SYSTEMS = {
     "bettermemory 8.0.0": System(
         install=((*_PIP, "bettermemory==8.0.0"),),
         start=("{folder}/venv/bin/bettermemory",),
-        write=("memory_write", lambda text: {"content": text, "scopes": ["bench"], "force": True}),
+        write=(
+            "memory_write",
+            lambda text: {"content": text, "scopes": ["bench"], "force": True, "acknowledge_transient": True},
+        ),
         search=("memory_search", lambda text: {"query": text}),
+        saved="committed",
         variables={"BETTERMEMORY_DIR": "{home}/store"},
         hooks=_hooks(
             "{folder}/venv/bin/bettermemory {event}", SessionStart="session-start", UserPromptSubmit="prompt-recall"
@@ -83,6 +88,7 @@ SYSTEMS = {
             lambda text: {"learning_type": "win", "title": text[:60], "description": text, "severity": "medium"},
         ),
         search=("search", lambda text: {"query": text}),
+        saved="Created win",
         variables={"GITMEM_ENABLED": "true", "CLAUDE_PLUGIN_ROOT": "{folder}/app/hooks"},
         hooks=_hooks(
             "bash {folder}/app/hooks/scripts/{event}.sh",
@@ -111,6 +117,7 @@ SYSTEMS = {
         start=("node", "{folder}/package/plugin/scripts/mcp-server.cjs"),
         write=("http://127.0.0.1:37931/api/memory/save", lambda text: {"text": text, "title": text[:60]}),
         search=("search", lambda text: {"query": text}),
+        saved="saved as observation",
         variables={
             "PATH": "{folder}/node_modules/.bin:{path}",
             "CLAUDE_MEM_DATA_DIR": "{home}/store",
@@ -147,14 +154,16 @@ SYSTEMS = {
             lambda text: {"entities": [{"name": text[:60], "entityType": "note", "observations": [text]}]},
         ),
         search=("search_nodes", lambda text: {"query": text}),
+        saved="observations",
         variables={"MEMORY_FILE_PATH": "{home}/store.jsonl"},
         remark="the whole question as a substring",
     ),
     "mcp-memory-keeper 0.14.1": System(
         install=((*_NPM, "mcp-memory-keeper@0.14.1"),),
         start=("{folder}/node_modules/.bin/mcp-memory-keeper",),
-        write=("context_save", lambda text: {"key": text[:60], "value": text}),
+        write=("context_save", lambda text: {"key": text[:60].replace(" ", "-"), "value": text}),
         search=("context_search", lambda text: {"query": text}),
+        saved="Saved: ",
         variables={"DATA_DIR": "{home}/store"},
         remark="the whole question as a substring",
     ),
@@ -281,14 +290,19 @@ def _started(place: Place) -> list[str]:
 def _used(place: Place, sizes: Sequence[int], minutes: float) -> list[list[str]]:
     """Fill one store up to each size in turn and measure there."""
     corpus, texts, rows = Corpus(), list[str](), list[list[str]]()
-    with ExitStack() as stack:
-        server = stack.enter_context(serving(place))
+    with serving(place) as server:
         server.begin()
         for size in sizes:
-            until = time.monotonic() + 60 * minutes
+            until, refused = time.monotonic() + 60 * minutes, 0
             while len(texts) < size and time.monotonic() < until:
-                texts.append(corpus.text())
-                server.write(texts[-1])
+                text = corpus.text()
+                try:
+                    server.write(text)
+                    texts.append(text)
+                except Trouble:
+                    refused += 1
+                    if refused > REFUSED:
+                        raise
             reached = len(texts)
             idle = place.idle(max(10, until - time.monotonic()))
             figures = [_write(server, corpus, texts), _searches(server, corpus), _found(server, texts)]
@@ -310,8 +324,9 @@ def _durable(place: Place) -> list[list[str]]:
 def _write(server: Server, corpus: Corpus, texts: list[str]) -> str:
     before = server.place.cpu()
     for _ in range(WRITES):
-        texts.append(corpus.text())
-        server.write(texts[-1])
+        with suppress(Trouble):
+            server.write(text := corpus.text())
+            texts.append(text)
     server.place.idle(PHASE)
     return f"{1000 * (server.place.cpu() - before) / WRITES:.1f}"
 

@@ -45,6 +45,7 @@ class System:
     start: tuple[str, ...] = ()
     write: Tool = ("", lambda _: {})
     search: Tool = ("", lambda _: {})
+    saved: str = ""  # what the answer to a write says if it was saved
     variables: Mapping[str, str] = field(default_factory=dict)
     hooks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # shell commands by event
     python: str = ""  # of its environment, if it is installed with uv
@@ -128,8 +129,11 @@ class Server:
         return tools
 
     def write(self, text: str) -> Json:
-        """Save a text; return the answer."""
-        return self._call(*self.place.system.write, text)
+        """Save a text; return the answer, which acknowledges it."""
+        answer = self._call(*self.place.system.write, text)
+        if self.place.system.saved not in json.dumps(answer):
+            raise Trouble(str(answer)[:200])
+        return answer
 
     def search(self, question: str) -> Json:
         """Ask a question; return the answer."""

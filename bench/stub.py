@@ -11,6 +11,7 @@ STUB = System(
     variables={"PYTHONPATH": str(Path(__file__).parent.parent)},
     write=("save", lambda text: {"text": text}),
     search=("find", lambda text: {"query": text}),
+    saved="saved",
     hooks={"SessionStart": ("cat",)},
     remark="a substring",
 )
@@ -27,6 +28,7 @@ def serve(file: Path) -> None:
         found = [text for text in texts if given.get("query", "-") in text]
         result = {"tools": [{"name": "save"}, {"name": "find"}], "content": found}
         if "text" in given:
+            result["content"] = ["saved"]
             texts.append(given["text"])
             if len(texts) % 2:
                 file.write_text("|".join(texts), encoding="utf-8")

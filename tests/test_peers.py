@@ -26,10 +26,10 @@ def test_every_system_is_measured_in_the_same_way(
         monkeypatch.setattr(peers, name, 1)
     monkeypatch.setattr(peers, "QUOTED", 4)
     monkeypatch.setattr(peers, "EACH", 3)
-    rows = list(peers.measured(Place(replace(system, remark="words"), tmp_path, tmp_path), [20, 10**6], 0.05))
+    rows = list(peers.measured(Place(replace(system, remark="words"), tmp_path, tmp_path), [4, 10**6], 0.1))
     columns = [peers.COLUMNS[title] for title, _ in rows]
     assert [len(row) + 1 for _, row in rows] == list(map(len, columns))
-    assert [row[0].partition(" in ")[2] for title, row in rows if title == "In use"] == ["", "0.05 min"]
+    assert [row[0].partition(" in ")[2] for title, row in rows if title == "In use"] == ["", "0.1 min"]
     assert (rows[1][1][3], rows[-1][1][0]) == (found, f"{lost} of 12")
 
 
