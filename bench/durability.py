@@ -80,7 +80,7 @@ def killed(place: Place, rounds: int = 8, seconds: float = 90, seed: int = 1) ->
         before = len(acknowledged)
         with serving(place) as server:
             server.begin()
-            writer = Thread(target=_until_it_ends, args=(server, kills, acknowledged.append))
+            writer = Thread(target=_until_it_ends, args=(server, 50 + kills, acknowledged.append))
             writer.start()
             while len(acknowledged) == before and writer.is_alive():
                 time.sleep(0.01)

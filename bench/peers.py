@@ -134,14 +134,15 @@ SYSTEMS = {
         ),
         remark="one phrase; meaning by Chroma, off here",
     ),
-    "basic-memory 0.24.1": System(
-        install=((*_PIP, "basic-memory==0.24.1"),),
+    "basic-memory 0.23.2": System(
+        install=((*_PIP, "basic-memory==0.23.2"),),
         start=("{folder}/venv/bin/basic-memory", "mcp"),
         write=(
             "write_note",
             lambda text: {"title": text[:60], "content": text, "directory": "notes", "project": "main"},
         ),
         search=("search_notes", lambda text: {"query": text, "project": "main"}),
+        saved="Created note",
         variables={"BASIC_MEMORY_SEMANTIC_SEARCH_ENABLED": "false"},
         python="3.12",
         remark="words; its meaning needs a downloaded model",
@@ -248,7 +249,7 @@ def _fresh(place: Place, name: str) -> Place:
 
 
 def _installed(place: Place) -> float:
-    """Install the system unless it is there already; return its MiB."""
+    """Install the system unless it is there already; return the MiB it had when new."""
     system, done = place.system, place.folder / "installed"
     if system.missing:
         raise Trouble(system.missing)
@@ -262,8 +263,9 @@ def _installed(place: Place) -> float:
         venv = [[UV, "venv", "--quiet", "--clear", "--python", system.python, "{folder}/venv"]] if system.python else []
         for step in [*venv, *system.install]:
             subprocess.run(place.words(step), check=True, capture_output=True, text=True)  # noqa: S603
-        done.touch()
-    return sum(file.lstat().st_size for file in place.folder.rglob("*") if not file.is_symlink()) / 2**20
+        size = sum(file.lstat().st_size for file in place.folder.rglob("*") if not file.is_symlink())
+        done.write_text(str(size), encoding="utf-8")
+    return int(done.read_text(encoding="utf-8")) / 2**20
 
 
 def _reason(problem: Exception) -> str:
