@@ -36,10 +36,8 @@ def pages() -> dict[str, str]:
 
 def configuration() -> list[str]:
     """Write down every setting."""
-    rows = [
-        f"| `{one.name}` | {_default(one.default)} | {'yes' if one.name in REPOSITORY_SETTINGS else ''} | {_cell(one.metadata['help'])} |"
-        for one in fields(Config)
-    ]
+    rows = [f"| `{one.name}` | {_default(one.default)} | {_cell(one.metadata['help'])} |" for one in fields(Config)]
+    shared = ", ".join(f"`{one.name}`" for one in fields(Config) if one.name in REPOSITORY_SETTINGS)
     presets = [
         f"| `{name}` | {', '.join(f'`{key} = {_toml(value)}`' for key, value in preset.settings.items())} |"
         for name, preset in PRESETS.items()
@@ -47,18 +45,18 @@ def configuration() -> list[str]:
     return [
         "# Configuration",
         "",
-        "Settings are read in this order, each layer over the one before; `holdfast config` shows every value in force and where it came from.",
+        "Each layer overrides the one before; `holdfast config` shows every value in force and where it came from.",
         "",
         "1. the defaults below;",
         "2. `config.toml` in the platform's config folder (Linux: `~/.config/holdfast/`, macOS: `~/Library/Application Support/holdfast/`, Windows: `%LOCALAPPDATA%\\holdfast\\`);",
-        "3. the repository's `.holdfast/config.toml`: only settings marked *project*. A cloned repository must not choose where memories are kept or sent, nor whose it gets; anything else in the file is ignored with a warning;",
+        f"3. the repository's `.holdfast/config.toml`, but only {shared}. A cloned repository must not choose where memories are kept or sent; anything else in the file is ignored with a warning;",
         "4. variables: `HOLDFAST_` and the name in capitals, such as `HOLDFAST_RECALL_LIMIT=5`;",
         "5. flags: `holdfast --set recall_limit=5 …`.",
         "",
-        "An unknown name or an impossible value is an error that names the file or variable and the nearest name that exists.",
+        "An unknown name or an impossible value is an error that names its place and the nearest name that exists.",
         "",
-        "| setting | default | project | meaning |",
-        "| --- | --- | --- | --- |",
+        "| setting | default | meaning |",
+        "| --- | --- | --- |",
         *rows,
         "",
         "## Presets",
@@ -157,10 +155,10 @@ def _command(
     prose, options = list(_prose(command.help or "")), list(_options(command, context))
     examples, is_group = _examples(command), isinstance(command, click.Group)
     if described is None and (" " in path or not is_group):
-        names = f" {', '.join(f'`{name}`' for name, _ in options)}." if options else ""
+        names = ", ".join(f"`{re.sub(' [A-Z=|]+$', '', name)}`" for name, _ in options)
         telling = [line for line in examples if line.startswith(f"holdfast {path} ") and " -" in line]
         shown = f" E.g. `{max(telling, key=len)}`" if telling else ""
-        yield f"- **{_prosaic(usage)}**: {prose[0]}{names}{shown}"
+        yield f"- **{_prosaic(usage)}**: {prose[0]}{f' {names}.' if names else ''}{shown}"
         return
     yield from ("", f"### {_prosaic(usage)}", "", *(prose if described is not None else prose[:2]))
     if described is None:
@@ -209,16 +207,14 @@ def clients() -> list[str]:
     lines = [
         "# Files of clients",
         "",
-        "What `holdfast init` (and, with `--project`, in a repository) writes to. Variables that move a client's folder (`CLAUDE_CONFIG_DIR`, `CODEX_HOME`,",
-        "`COPILOT_HOME`, `GEMINI_CLI_HOME`, `OPENCODE_CONFIG_DIR`, `XDG_CONFIG_HOME`, `APPDATA`) are followed. Where several are listed, the first that is there is taken.",
+        "What `holdfast init` writes to, and below `PROJECT` what `holdfast init --project` writes to. Where several files are listed, the first that exists is used. Variables that move",
+        "a client's folder are followed: `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `COPILOT_HOME`, `GEMINI_CLI_HOME`, `OPENCODE_CONFIG_DIR`, `XDG_CONFIG_HOME`, `APPDATA`.",
     ]
     for one in CLIENTS:
-        lines += ["", f"## {one.title}", "", f"`holdfast init --client {one.name}`", ""]
-        lines += ["| what | yours | of a project |", "| --- | --- | --- |"]
-        lines += [f"| {what} | {_files(part.user)} | {_files(part.project)} |" for what, part in _parts(one)]
-        if one.hooks:
-            events = ", ".join(dict.fromkeys(one.hooks.events.values()))
-            lines += ["", f"Hooks at: {events}."]
+        lines += ["", f"## {one.title} (`--client {one.name}`)", ""]
+        lines += [
+            f"- {what}: {'; '.join(filter(None, map(_files, (part.user, part.project))))}" for what, part in _parts(one)
+        ]
         if one.note:
             lines += ["", one.note]
     return lines
@@ -230,18 +226,18 @@ def _parts(one: Client) -> Iterator[tuple[str, Any]]:
     yield from ((what, part) for what, part in named if part)
     if grant := one.grant:
         shown = grant.value if grant.form == "rule" else f"{grant.path[-1]} = {json.dumps(grant.value)}"
-        yield f"permission `{shown}`, unless `--no-approve`", grant if grant.user else one.server
+        yield f"permission `{shown}` (`--approve`)", grant if grant.user else one.server
     if one.guide.user or one.guide.project:
-        yield "note for agents, with `--instructions`", one.guide
+        yield "note for agents (`--instructions`)", one.guide
 
 
 def _files(templates: tuple[str, ...]) -> str:
     """Write a template's path as each system spells it; once where they agree."""
     shown = [
-        "<br>".join(f"{name}: `{path}`" if len(spelled) > 1 else f"`{path}`" for path, name in spelled.items())
+        ", ".join(f"{name} `{path}`" if len(spelled) > 1 else f"`{path}`" for path, name in spelled.items())
         for spelled in (_spelled(template) for template in dict.fromkeys(templates))
     ]
-    return "<br>or ".join(shown) or "–"
+    return " or ".join(shown)
 
 
 def _spelled(template: str) -> dict[str, str]:
@@ -263,7 +259,7 @@ def tools_page() -> list[str]:
     lines = [
         "# Tools",
         "",
-        f"What `holdfast mcp` offers: {len(offer.tools)} tools. Parameters in **bold** are required.",
+        f"What `holdfast mcp` offers: {len(offer.tools)} tools. Parameters in **bold** are required; they are texts unless named otherwise.",
     ]
     lines += [
         f"`--surface NAME` offers the tools of another system with its own names and parameters: {', '.join(others)}; [compatibility](../compatibility.md) has a row for each.",
@@ -292,7 +288,8 @@ def _tool(tool: Json) -> Iterator[str]:
     required = tool["inputSchema"].get("required", ())
     for name, schema in properties.items():
         shown = f"**`{name}`**" if name in required else f"`{name}`"
-        yield f"- {shown} ({_type(schema)}): {_prosaic(schema.get('description', ''))}".removesuffix(": ")
+        kind = f" ({_type(schema)})".replace("list of string", "list").replace(" (string)", "")
+        yield f"- {shown}{kind}: {_prosaic(schema.get('description', ''))}".removesuffix(": ")
     yield ""
 
 
