@@ -22,13 +22,10 @@ def test_four_servers_write_at_once_and_one_is_killed_and_nothing_acknowledged_i
 def test_every_system_is_measured_in_the_same_way(
     system: System, found: str, lost: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("WARM_UP", "STARTS", "WRITES", "HOOKS", "KILLS"):
-        monkeypatch.setattr(peers, name, 1)
-    monkeypatch.setattr(peers, "QUOTED", 4)
-    monkeypatch.setattr(peers, "EACH", 3)
+    for name, value in {"WARM_UP": 1, "STARTS": 1, "WRITES": 1, "HOOKS": 1, "KILLS": 1, "QUOTED": 4, "EACH": 3}.items():
+        monkeypatch.setattr(peers, name, value)
     rows = list(peers.measured(Place(replace(system, remark="words"), tmp_path, tmp_path), [4, 10**6], 0.1))
-    columns = [peers.COLUMNS[title] for title, _ in rows]
-    assert [len(row) + 1 for _, row in rows] == list(map(len, columns))
+    assert [len(row) + 1 for _, row in rows] == [len(peers.COLUMNS[title]) for title, _ in rows]
     assert [row[0].partition(" in ")[2] for title, row in rows if title == "In use"] == ["", "0.1 min"]
     assert (rows[1][1][3], rows[-1][1][0]) == (found, f"{lost} of 12")
 
