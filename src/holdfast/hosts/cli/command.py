@@ -57,7 +57,8 @@ class Command:
             return result
         from holdfast.hosts.cli.render import page
 
-        return result, page(self.page, result)
+        name, *words = self.page.split()
+        return result, page(name, *words, result)
 
 
 def command(

@@ -20,23 +20,7 @@ from holdfast.verbs.exchange.bootstrap import Seeded, bootstrap, seed_file
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.scars import absorb, candidates
 
-SIDE = "github.com/fernhill/label-printer"
 CODE = "storefront"  # the folder of the code that the demo is about
-TRY = {
-    'holdfast recall "how do I run the backend tests"': "ask what a newcomer asks",
-    'holdfast recall "what to watch for when migrating the orders table"': "a lesson learned the hard way",
-    'holdfast recall "which search engine do we use"': "the decision that holds, not those it replaced",
-    'holdfast recall "which port does the service listen on"': "two answers that contradict each other",
-    f'holdfast recall "which port does the service listen on" --project {SIDE}': "another project stays apart",
-    'holdfast brief "change how refunds are booked"': "what a sub-agent should know first",
-    "holdfast session list": "who worked on what",
-    "holdfast thread triage": "unfinished work by the stage of its life",
-    "holdfast stats analyze": "what sessions add up to, and which lessons are ignored",
-    "holdfast stats health": "what to look after first",
-    "holdfast review contradictions": "what cannot both be true",
-    "holdfast review duplicates": "what should become one",
-    "holdfast ingest absorb --candidates": "what may be worth a lesson",
-}
 
 
 @command(working="reading documents")
@@ -157,4 +141,4 @@ def demo_command(folder: Path = Path("holdfast-demo"), *, until: str = "") -> Re
         contents = demo.contents_of(memory, place)
     settings = {"HOLDFAST_HOME": contents.folder, "HOLDFAST_PROJECT": contents.project}
     quoted = {name: shlex.quote(value) for name, value in settings.items()}
-    return contents, page("demo", contents, quoted, shlex.quote(str(place / CODE)), TRY)
+    return contents, page("demo", contents, quoted, shlex.quote(str(place / CODE)))

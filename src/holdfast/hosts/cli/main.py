@@ -231,7 +231,10 @@ def _run(arguments: list[str]) -> int:
         problem.show()
         return Invalid.exit_code
     except click.ClickException as problem:
-        _report(_misused(problem), as_json="--json" in arguments)
+        ctx = problem.ctx if isinstance(problem, click.UsageError) else None
+        usage = " ".join(ctx.get_usage().split()) if ctx else ""  # in one line: it is wrapped with its indent later
+        hint = f"{usage}\n`{ctx.command_path} --help` has examples." if ctx else ""
+        _report(Invalid(" ".join(problem.format_message().split()), hint=hint), as_json="--json" in arguments)
         return Invalid.exit_code
     return code if isinstance(code, int) else 0  # the exit code of a command that ended early
 
@@ -244,14 +247,6 @@ _REFUSED: dict[int | None, type[StoreError]] = {
     errno.ENOSPC: StoreFull,
     errno.EDQUOT: StoreFull,
 }
-
-
-def _misused(problem: click.ClickException) -> Invalid:
-    """Return a usage error with the command's usage and where to find examples."""
-    ctx = problem.ctx if isinstance(problem, click.UsageError) else None
-    usage = " ".join(ctx.get_usage().split()) if ctx else ""  # in one line: it is wrapped with its indent later
-    hint = f"{usage}\n`{ctx.command_path} --help` has examples." if ctx else ""
-    return Invalid(" ".join(problem.format_message().split()), hint=hint)
 
 
 def _report(problem: HoldfastError, *, as_json: bool) -> None:

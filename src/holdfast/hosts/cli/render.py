@@ -419,7 +419,8 @@ def draw(text: str, *, error: bool = False) -> None:
     from holdfast.surfaces.pages import HANG
 
     if "<" not in text and HANG not in text:
-        say(unescape(text), err=error)
+        if text:
+            say(unescape(text), err=error)
         return
     out, style = console(error=error), ""
     for line in text.split("\n"):

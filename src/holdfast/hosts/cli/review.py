@@ -19,9 +19,8 @@ from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.surfaces.phrases import line
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.quarantine import authors
 from holdfast.verbs.truth.compare import compare_now
-from holdfast.verbs.truth.consolidate import Proposals, consolidate, proposal_of, proposals, split
+from holdfast.verbs.truth.consolidate import Proposals, consolidate, proposal_of, proposals
 from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
 from holdfast.verbs.upkeep import inbox
 from holdfast.verbs.upkeep.inbox import (
@@ -85,14 +84,6 @@ def reject_command(
     return _decide_all(memory, "reject", references, sorts, Given(reason=reason), everything=everything)
 
 
-@command()
-def authors_command(memory: Memory) -> Result:
-    """List the authors you have accepted or rejected in this project."""
-    known = authors(memory)
-    lines = [f"{verdict:<9} {who}" for who, verdict in sorted(known.items())]
-    return known, "\n".join(lines) or "No author was accepted or rejected yet."
-
-
 @command(working="comparing memories")
 def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> Result:
     """Show memories that contradict each other, marked or detected, with their history; or only those of one memory."""
@@ -121,13 +112,6 @@ def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_r
         return proposal, page("proposal", proposal)
     merged = consolidate(memory, proposal, text=text)
     return {"record": merged, "proposal": proposal}, f"Saved {line(merged, PERSON)}"
-
-
-@command()
-def split_command(memory: Memory, id: str) -> Result:
-    """Undo a merge."""
-    restored = split(memory, id)
-    return restored, "\n".join(f"Restored {line(record, PERSON)}" for record in restored)
 
 
 def _decide_all(

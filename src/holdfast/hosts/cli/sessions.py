@@ -159,24 +159,3 @@ def thread_list_command(memory: Memory, *, archived: bool = False, resolved: boo
     listed = threads.resolved_threads(memory) if resolved else threads.open_threads(memory, archived=archived)
     nothing = "No resolved threads." if resolved else 'No open threads. Open one: holdfast thread open "…"'
     return listed, page("threads", listed, nothing, head=False)
-
-
-@command()
-def touch_command(memory: Memory, thread: str) -> Result:
-    """Record that a thread was worked on."""
-    touched = threads.touch(memory, thread)
-    return touched, page("thread_done", "Touched", touched)
-
-
-@command()
-def thread_resolve_command(memory: Memory, thread: str, *, note: str = "") -> Result:
-    """Resolve a thread."""
-    resolved = threads.resolve(memory, thread, note)
-    return resolved, page("thread_done", "Resolved", resolved)
-
-
-@command()
-def reopen_command(memory: Memory, id: str) -> Result:
-    """Reopen a resolved thread."""
-    reopened = threads.reopen(memory, id)
-    return reopened, page("thread_done", "Reopened", reopened)

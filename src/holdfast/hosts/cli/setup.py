@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 from rich.text import Text
@@ -17,7 +17,7 @@ from rich.text import Text
 from holdfast.compose.settings import PRIVATE, store_folder, user_file, user_folder
 from holdfast.hosts.cli.command import command, settings
 from holdfast.hosts.cli.compat import run
-from holdfast.hosts.cli.render import console, hanging, print_json, say
+from holdfast.hosts.cli.render import console, hanging, page, print_json, say
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.preparing import next_session
 from holdfast.hosts.setup.apply import Manifest, Planned, apply, diff_of, planned, read_manifest, removals, snippet
@@ -257,8 +257,10 @@ def _set_up(
         apply(plan, manifest, here.store, private=here.level == "user")
     is_said = done and then()
     if not manner.as_json:
-        for line in _remarks(choices, here, plan):
-            say(line)
+        entry = snippet([Member(path=("mcpServers", NAME), value=stdio(here.made))])
+        added = (name for change in plan for name, *what in change.entries if what == ["added", "permission"])
+        asked: dict[str, Any] = {"has_plugin": has_plugin, "covered": covered, "known": list(BY_NAME)}
+        page("set_up", choices, here, plan, entry, granted=[BY_NAME[name].title for name in added], **asked)()
     _conclude(plan, done=done, as_json=manner.as_json, more={})
     if done and will_change and not manner.as_json:
         names = ", ".join(client.title for client in choices.clients)
@@ -348,32 +350,6 @@ def _show_diffs(plan: Sequence[Planned]) -> None:
 
 def _question(plan: list[Planned]) -> str:
     return f"Change {counted(sum(change.changes for change in plan), 'file')}?"
-
-
-def _remarks(choices: Choices, here: Here, plan: list[Planned]) -> Iterable[str]:
-    """Yield hints about the set-up."""
-    if not choices.clients:
-        entry = Member(path=("mcpServers", NAME), value=stdio(here.made))
-        yield f"No known AI client was found here. Most clients accept this in their MCP file:\n{snippet([entry])}"
-        yield f"Known clients: {', '.join(BY_NAME)}."
-    granted = [BY_NAME[name].title for one in plan for name, *what in one.entries if what == ["added", "permission"]]
-    if granted:
-        yield f"Holdfast's tools run without asking in {', '.join(granted)}; to take that back: holdfast init --no-approve"
-    for client in choices.clients:
-        if has_plugin(client, here.machine):
-            yield f"{client.title}: the Holdfast plugin is enabled and provides everything."
-            continue
-        has_hooks = choices.wants_hooks(client.name)
-        if has_hooks and (why := covered(client, here.level, here.machine, choices.names)):
-            yield f"{client.title}: {why}; it gets no others."
-        if here.level == "project" and not client.server.project:
-            yield f"{client.title}: has no file for a project; run init without --project for it."
-        if client.note and has_hooks:
-            yield client.note
-    if here.level == "project" and choices.clients:
-        yield "Most clients read a project's files only after you trust the project."
-    if here.level == "project" and not choices.gitignore and any(change.changes for change in plan):
-        yield "These files contain paths of this machine; use --gitignore to ignore the new ones."
 
 
 def _conclude(plan: list[Planned], *, done: bool, as_json: bool, more: Mapping[str, object]) -> None:

@@ -8,12 +8,11 @@ import time
 
 from holdfast.hosts.hooks.activity import LONGEST_PATH, arguments, first, is_late
 from holdfast.hosts.hooks.current import (
+    COMPACTION,
     CURRENT,
     awaits_handover,
     changed_since,
     id_in,
-    is_compacted,
-    note_compaction,
     prepared_for,
     see,
     seen,
@@ -62,8 +61,10 @@ PRINTING_ALL = (
 
 def answer(home: str, event: Json, payload: Json) -> Json:
     """Return the answer to an event; empty if there is none."""
-    if event["event"] == "PreCompact":
-        note_compaction(home, event["session"])
+    if event["event"] == "PreCompact":  # what the session gets afterwards is about this compaction
+        see(home, event["session"], [f"{COMPACTION} {time.time_ns()}"])
+        if os.path.exists(before := handover_file(home, event["session"])):
+            os.unlink(before)
     return respond(home, prepared_for(home, event), event, payload) if event["event"] in _ANSWERS else {}
 
 
@@ -75,7 +76,7 @@ def respond(home: str, prepared: Json, event: Json, payload: Json) -> Json:
 def _on_start(home: str, prepared: Json, event: Json, _: Json) -> Json:
     """Answer the start of a session: after a compaction the handover, the brief, and where work was left off."""
     session, parts, ids = event["session"], list[str](), list[str]()
-    if is_compacted(event):
+    if event.get("source") == "compact":
         parts.append(_handover(home, session))
     brief = prepared.get("brief") or {}
     if brief.get("text"):
@@ -210,11 +211,6 @@ def _about(path: str, topics: Json) -> list[Json]:
     parts = "".join(char if char.isalnum() else " " for char in path.lower()).split()
     named = {word for part in parts for word in topics if word == part or (len(part) > 3 and word.startswith(part))}
     return [note for word in sorted(named) for note in topics[word]]
-
-
-def note_recall(home: str, session: str) -> None:
-    """Note that a session looked for scars, so that it is not reminded again."""
-    see(home, session, [RECALLED])
 
 
 def _found(pattern: str, text: str) -> bool:

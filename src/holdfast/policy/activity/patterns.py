@@ -226,7 +226,7 @@ def _plain(word: str) -> str:
 
 def _changes_nothing(found: Anatomy, flags: list[str]) -> bool:
     """True if a call only explains itself or reports what it would do; a flag that the pattern itself names does not count."""
-    quiet = programs.harmless_flags(found.program) - set(flags)
+    quiet = {*programs.HARMLESS["any"], *programs.HARMLESS.get(found.program, ())} - set(flags)
     words = [word for word, _ in found.operands]
     if found.flags & quiet:
         return "dry-run=none" not in found.flags

@@ -66,7 +66,7 @@ class Recap:
 
 def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> Draft | None:
     """Return the summary of a session so far; None if it did nothing worth recording."""
-    pieces = works(activity, reader, include_open=True)
+    pieces = works(activity, reader)
     own = [turn for turn in turns(activity) if not turn.agent and not is_vague(turn.prompt)]
     # A tool ran for a request that is no question, or a request was left without an answer.
     if not pieces and not any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in own):
@@ -108,7 +108,7 @@ def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None)
 
 def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader | None = None) -> str:
     """Return where a session stands, within a token budget; "" if it did nothing yet."""
-    recap = _recap(activity, works(activity, reader, include_open=True), reader)
+    recap = _recap(activity, works(activity, reader), reader)
     sections = (
         ("Asked", list(reversed(recap.asked))),
         (SAID, _besides(recap.conditions, recap.asked)),

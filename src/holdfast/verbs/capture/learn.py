@@ -9,7 +9,7 @@ from holdfast.model.fold import fold
 from holdfast.model.ids import fixed_id
 from holdfast.model.ports import History
 from holdfast.model.record import Draft, Record
-from holdfast.policy.activity.commits import is_of_changelog, learnable, needs_approval, without_commit
+from holdfast.policy.activity.commits import is_of_changelog, learnable
 from holdfast.policy.language.noteworthy import NOVEL
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import draft_event, novelty
@@ -68,9 +68,10 @@ def learned_up_to(memory: Memory) -> str:
 def _event(memory: Memory, about: str, draft: Draft) -> Event | None:
     """Return the event that stores a draft or updates a series of fixes; None if it is known or was decided on."""
     known = memory.store.folded(about)
-    if known is None and novelty(memory, replace(draft, body=without_commit(draft.body))) < NOVEL:
+    text = draft.body.rpartition("\n(commit ")[0] or draft.body
+    if known is None and novelty(memory, replace(draft, body=text)) < NOVEL:
         return None
-    pending = needs_approval(draft)  # since now, however old the commit is
+    pending = draft.kind == "decision" or bool(draft.extra.get("unsure"))  # since now, however old the commit is
     event = draft_event(memory, replace(draft, at="") if pending else draft, pending=pending, about=about, by=BY)
     origin = {} if is_of_changelog(draft) else {"commit": draft.extra["commits"][-1]}
     if known is None:

@@ -73,7 +73,14 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     preview = record_of(event)
     checked = Clean(event)
     verdict = _judge(memory, clean, preview, waivers, scan=checked.masked)
-    _tally(memory, clean, verdict, waivers)
+    # Which wordings are refused as transient, and which are saved anyway, shows how good the word list is.
+    names = list[str]()
+    if isinstance(verdict, Transient):
+        names = [f"transient.fired.{marker}" for marker in verdict.markers]
+    elif waivers and waivers.transient:
+        names = [f"transient.insisted.{marker}" for marker in transient_markers(clean, strict=waivers.strict)]
+    for name in names:
+        counters.add(memory.store, name, memory.clock.now())
     match verdict:
         case Admitted(related=related):
             doubts = tuple(wrong_claims(preview.anchors, preview.seen))
@@ -240,17 +247,6 @@ def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None
         waivers=waived,
         confirm_all=memory.config.confirm_writes,
     )
-
-
-def _tally(memory: Memory, draft: Draft, verdict: Verdict, waivers: Waivers | None) -> None:
-    """Count which wordings were refused as transient and which were saved anyway, to evaluate the word list."""
-    names = list[str]()
-    if isinstance(verdict, Transient):
-        names = [f"transient.fired.{marker}" for marker in verdict.markers]
-    elif waivers and waivers.transient:
-        names = [f"transient.insisted.{marker}" for marker in transient_markers(draft, strict=waivers.strict)]
-    for name in names:
-        counters.add(memory.store, name, memory.clock.now())
 
 
 def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:

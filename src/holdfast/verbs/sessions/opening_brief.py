@@ -160,7 +160,11 @@ def _lines(memory: Memory, candidates: Sequence[Record], touched: frozenset[str]
     Sections of documents, which can be read in the repository, are in it only if they are at hand, hot or were used, or
     nothing else is known.
     """
-    doubts = _doubts(memory, candidates)
+    # An unmerged branch, changed code, or a newer record that contradicts.
+    unmerged = outside(memory, candidates)
+    stale = {id_: "; ".join(details(state)) for id_, state in freshness(memory, candidates).items() if state.problems}
+    by_branch = {id_: f"from branch {branch}, not merged here" for id_, branch in unmerged.items()}
+    doubts = by_branch | stale | dict(_marked(memory, candidates))
     hot = {each.record.id: each.pinned for each in hot_set(memory)}
     uses, came = _outcomes(memory, candidates), provenance(memory, candidates)
     newest = max((record.created_at for record in candidates), default="")
@@ -238,14 +242,6 @@ def _outcomes(memory: Memory, candidates: Sequence[Record]) -> dict[str, list[st
     for (record_id, _), outcome in by_session.items():
         outcomes.setdefault(record_id, []).append(outcome)
     return outcomes
-
-
-def _doubts(memory: Memory, candidates: Sequence[Record]) -> dict[str, str]:
-    """Return why records should be checked first: an unmerged branch, changed code, or a newer record that contradicts."""
-    unmerged = outside(memory, candidates)
-    stale = {id_: "; ".join(details(state)) for id_, state in freshness(memory, candidates).items() if state.problems}
-    by_branch = {id_: f"from branch {branch}, not merged here" for id_, branch in unmerged.items()}
-    return by_branch | stale | dict(_marked(memory, candidates))
 
 
 def _marked(memory: Memory, candidates: Sequence[Record]) -> Iterable[tuple[str, str]]:
