@@ -22,6 +22,7 @@ from holdfast.compose.settings import load_settings
 from holdfast.engine.sqlite import SQLite
 from holdfast.verbs.records.read import get
 
+MOST, SLOWEST = 60, 10  # writes, and seconds, until a writer is killed
 _NAMED = re.compile(rb"kept\d{7}x")
 CHECKOUT = System(
     start=(sys.executable, "-m", "holdfast", "mcp"),
@@ -82,9 +83,10 @@ def killed(place: Place, rounds: int = 8, seconds: float = 90, seed: int = 1) ->
             server.begin()
             writer = Thread(target=_until_it_ends, args=(server, 50 + kills, acknowledged.append))
             writer.start()
-            while len(acknowledged) == before and writer.is_alive():
-                time.sleep(0.01)
-            time.sleep(random.uniform(0, 0.6))
+            wanted, latest = before + random.randint(1, MOST), time.monotonic() + SLOWEST
+            while len(acknowledged) < wanted and writer.is_alive() and time.monotonic() < latest:
+                time.sleep(0.001)
+            time.sleep(random.uniform(0, 0.02))
             place.kill()
             writer.join()
         kills += 1

@@ -348,26 +348,27 @@ def _found(server: Server, texts: Sequence[str]) -> str:
 
 
 def _hook_costs(place: Place) -> str:
-    """Return the CPU of each event: the hook's own, and what the system's other processes use meanwhile."""
+    """Return the CPU of each event, and in parentheses that of all the system's processes during it where it is much more."""
     costs = []
     for event, given in EVENTS:
-        payload = {"session_id": "bench", "hook_event_name": event, "cwd": str(place.home), **given}
-        times, until = list[float](), time.monotonic() + PHASE
-        while event in place.system.hooks and len(times) < HOOKS and (not times or time.monotonic() < until):
+        payload = json.dumps({"session_id": "bench", "hook_event_name": event, "cwd": str(place.home), **given})
+        own, all_of_it, until = list[float](), list[float](), time.monotonic() + PHASE
+        while event in place.system.hooks and len(own) < HOOKS and (not own or time.monotonic() < until):
             place.idle(5)
-            before = place.cpu() + _waited_for()
+            used, others = _waited_for(), place.cpu()
             for command in place.words(place.system.hooks[event]):
-                shell = ["bash", "-c", command]
                 subprocess.run(  # noqa: S603
-                    shell,
-                    check=False,
-                    input=json.dumps(payload).encode(),
+                    ["bash", "-c", command],  # noqa: S607
+                    input=payload.encode(),
                     cwd=place.home,
                     env=place.environment(),
                     capture_output=True,
+                    check=False,
                 )
-            times.append(1000 * (place.cpu() + _waited_for() - before))
-        costs.append(f"{spread_of(times).p50:.0f}" if times else "–")
+            own.append(1000 * (_waited_for() - used))
+            all_of_it.append(own[-1] + 1000 * (place.cpu() - others))
+        hook, total = (spread_of(times or [0]).p50 for times in (own, all_of_it))
+        costs.append(f"{hook:.0f}{f' ({total:.0f})' if total > 1.2 * hook else ''}" if own else "–")
     return ", ".join(costs) if place.system.hooks else "no hooks"
 
 
