@@ -36,7 +36,10 @@ def pages() -> dict[str, str]:
 
 def configuration() -> list[str]:
     """Write down every setting."""
-    rows = [f"| `{one.name}` | {_default(one.default)} | {_cell(one.metadata['help'])} |" for one in fields(Config)]
+    rows = [
+        f"- `{one.name}{f' = {_toml(one.default)}' if one.default not in ('', ()) else ''}`: {_prosaic(one.metadata['help'])}"
+        for one in fields(Config)
+    ]
     shared = ", ".join(f"`{one.name}`" for one in fields(Config) if one.name in REPOSITORY_SETTINGS)
     presets = [
         f"| `{name}` | {', '.join(f'`{key} = {_toml(value)}`' for key, value in preset.settings.items())} |"
@@ -55,8 +58,10 @@ def configuration() -> list[str]:
         "",
         "An unknown name or an impossible value is an error that names its place and the nearest name that exists.",
         "",
-        "| setting | default | meaning |",
-        "| --- | --- | --- |",
+        "## Settings",
+        "",
+        "With their defaults; without one a setting is empty.",
+        "",
         *rows,
         "",
         "## Presets",
@@ -156,7 +161,9 @@ def _command(
     examples, is_group = _examples(command), isinstance(command, click.Group)
     if described is None and (" " in path or not is_group):
         names = ", ".join(f"`{re.sub(' [A-Z=|]+$', '', name)}`" for name, _ in options)
-        telling = [line for line in examples if line.startswith(f"holdfast {path} ") and " -" in line]
+        telling = [
+            line for line in examples if line.startswith(f"holdfast {path} ") and line.count(" -") + line.count('"') > 1
+        ]
         shown = f" E.g. `{max(telling, key=len)}`" if telling else ""
         yield f"- **{_prosaic(usage)}**: {prose[0]}{f' {names}.' if names else ''}{shown}"
         return
@@ -307,10 +314,6 @@ def _type(schema: Json) -> str:
     return f"{kind}{most}" + (
         f", default `{schema['default']}`" if schema.get("default") not in (None, "", False) else ""
     )
-
-
-def _default(value: Any) -> str:
-    return f"`{_toml(value)}`" if value not in ("", ()) else "–"
 
 
 def _toml(value: Any) -> str:
