@@ -1,7 +1,7 @@
 """Set up and run Holdfast from a checkout, on any machine with Python 3.11+, pip and git.
 
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
-python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and the tests: of large tables and of browsers, servers and crashes a slice
+python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and the tests: of large tables, guides, PostgreSQL, browsers, servers and crashes a slice
 python3 dev.py whole [PYTEST ARGUMENTS]   every test, every row of every table (TEST_WHOLE): before a release, and after a change to the viewer, the server, hooks or a surface
 python3 dev.py fuzz [PYTEST ARGUMENTS]   generated input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP, and damaged stores (20 times what a test run tries: HOSTILE, DAMAGE_SEEDS)
 python3 dev.py bench NAME [OPTIONS]   measure quality and speed on this machine; `bench --help` lists the benchmarks
@@ -11,8 +11,8 @@ python3 dev.py postgres [PYTEST ARGUMENTS]   every test once more, on PostgreSQL
 python3 dev.py soak [SECONDS]         everything at once on one store while things go wrong (ten minutes unless given)
 python3 dev.py coverage [TESTS]       how many lines of model, policy, engine and verbs the tests run; fails under 95 % of any
 python3 dev.py size                   lines, files, functions and private functions used once, by package, beside the ceiling
-python3 dev.py install                pip, uv tool and pipx in clean environments, from the checkout, the wheel and git (a minute)
-python3 dev.py protocol               the official MCP tools (Inspector, conformance) on our servers
+python3 dev.py install [WAYS]         pip, uv tool and pipx in clean environments, from the checkout, the wheel and git (a minute), or some: `uv-wheel`
+python3 dev.py protocol [some]        the official MCP tools (Inspector, conformance) on our servers; `some`: every third question
 python3 dev.py plugin                 our plugin in the real Claude Code, Codex and Copilot CLI (fetches 1 GB)
 python3 dev.py compatible [PYTEST ARGUMENTS]   what the documents of the five systems promise, tried literally, and round trips with bettermemory and git-notes-memory from PyPI: a table for each
 python3 dev.py clients [PYTEST ARGUMENTS]   every promise in the real Claude Code, Codex, Gemini CLI and OpenCode (fetches 1 GB)
@@ -127,12 +127,12 @@ def _test(uv: str, tests: list[str]) -> int:
 
 def _in_memory(task: str) -> dict[str, str]:
     """Keep the folders of tests in memory where there is room: thousands of small files need not reach a disk."""
-    variable = "PYTEST_DEBUG_TEMPROOT" if TASKS[task] is PYTEST else "TMPDIR" if task == "install" else ""
+    has_small_files = TASKS[task] is PYTEST or task == "install"
     is_roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM
     needs_more = (
         task == "install" and is_roomy and os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
     )  # no programs may lie there
-    return {variable: str(MEMORY)} if variable and is_roomy and not needs_more else {}
+    return {"TMPDIR": str(MEMORY)} if has_small_files and is_roomy and not needs_more else {}
 
 
 def _uv() -> str:

@@ -1,6 +1,7 @@
 """`python3 dev.py bench`: measure the figures of the documentation on this machine."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -357,13 +358,28 @@ def mcp(as_json: bool) -> None:
 
 
 @bench.command("peers")
-@click.option("--system", "names", multiple=True, help="Only this system; repeatable.")
-@click.option("--records", default=200, show_default=True, type=click.IntRange(20), help="Records to write.")
-def peers(names: tuple[str, ...], records: int) -> None:
-    """Measure other memory servers and this one in the same way (installs them; needs a network)."""
-    from bench.peers import run
+@click.option("--system", "names", multiple=True, help="Only this system, by the start of its name; repeatable.")
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    default=(1_000, 10_000),
+    show_default=True,
+    type=click.IntRange(20),
+    help="Memories at which to measure; repeatable.",
+)
+@click.option("--minutes", default=5.0, show_default=True, help="At most, to fill a store up to each size.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path), help="Where systems are installed and kept for the next run."
+)
+def peers(names: tuple[str, ...], sizes: tuple[int, ...], minutes: float, folder: Path | None) -> None:
+    """Measure other memory servers and this one in the same way, within an hour (installs them; needs a network)."""
+    from bench.peers import SYSTEMS, run
 
-    run(names, records)
+    chosen = [system for system in SYSTEMS if system.lower().startswith(tuple(map(str.lower, names)))]
+    if names and not chosen:
+        raise click.UsageError(f"no such system; there are {', '.join(SYSTEMS)}")
+    run(chosen if names else list(SYSTEMS), sizes, minutes, folder and folder.resolve())
 
 
 @bench.command("present")
@@ -404,14 +420,16 @@ def replicas(size: int) -> None:
 @bench.command("durability")
 @click.option("--rounds", default=20, show_default=True, help="How often a writer is killed.")
 def durability(rounds: int) -> None:
-    """Write from four processes at once, then kill writers in the middle; count what was lost."""
-    from bench.durability import concurrent, killed
+    """Write from four servers at once, then kill one in the middle; count what was lost."""
+    from bench.durability import CHECKOUT, concurrent, killed
+    from bench.stdio import Place
 
-    written, lost, failed = concurrent()
-    print(f"4 processes x 250 writes: {written} acknowledged, {lost} lost, {failed} processes failed")
-    survived, gone = killed(rounds)
-    print(f"{rounds} rounds of kill -9: {survived} acknowledged, {gone} lost")
-    if lost or failed or gone:
+    with TemporaryDirectory() as first, TemporaryDirectory() as second:
+        at_once = concurrent(Place(CHECKOUT, Path(first), Path(first)), each=250)
+        kills = killed(Place(CHECKOUT, Path(second), Path(second)), rounds)
+    print(f"4 servers at once, acknowledged writes lost: {at_once}")
+    print(f"kill -9, acknowledged writes lost: {kills}")
+    if at_once.lost or at_once.errors or kills.lost:
         raise click.exceptions.Exit(1)
 
 

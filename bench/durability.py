@@ -1,84 +1,146 @@
-"""Durability: count lost writes with several writers at once, and with writers killed while they write."""
+"""Durability of any memory server: acknowledged writes that are missing after several wrote at once, and after kill -9.
 
-import os
-import shutil
-import signal
-import subprocess
+An acknowledged text is there if a server that was started afterwards and has written once more left it in its files.
+"""
+
+import re
+import sqlite3
 import sys
-import tempfile
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from threading import Thread
 
+from bench.corpus import Corpus
+from bench.stdio import Place, Server, System, Trouble, serving
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.engine.sqlite import SQLite
 from holdfast.verbs.records.read import get
 
-_WRITER = """
-import sys
-from holdfast.compose import open_memory
-from holdfast.compose.settings import load_settings
-from holdfast.model.record import Draft
-from holdfast.policy.admission.admit import Waivers
-from holdfast.verbs.records.write import Written, write
-memory = open_memory(load_settings())
-who, count = sys.argv[1], int(sys.argv[2])
-for number in range(count):
-    outcome = write(memory, Draft(body=f"writer {who} keeps thing {number} of its own"), waivers=Waivers(duplicate=True))
-    assert isinstance(outcome, Written), outcome
-    print(outcome.record.id, flush=True)
-"""
+MOST, SLOWEST = 60, 10  # writes, and seconds, until a writer is killed
+_NAMED = re.compile(rb"kept\d{7}x")
+CHECKOUT = System(
+    start=(sys.executable, "-m", "holdfast", "mcp"),
+    write=("remember", lambda text: {"text": text}),
+    search=("recall", lambda text: {"query": text}),
+    saved="Saved as",
+    variables={"HOLDFAST_HOME": "{home}/store", "HOLDFAST_PROJECT": "bench", "HOLDFAST_EMBEDDER": "none"},
+)  # Holdfast as it stands in this checkout, without vectors
 
 
-def concurrent(writers: int = 4, each: int = 250) -> tuple[int, int, int]:
-    """Write from several processes; return the numbers of acknowledged writes, lost writes and failed processes."""
-    folder = Path(tempfile.mkdtemp(prefix="holdfast-bench-"))
-    try:
-        started = [_writer(folder, str(number), each) for number in range(writers)]
-        outputs = [process.communicate() for process in started]
-        acknowledged = [line for output, _ in outputs for line in output.split()]
-        failed = [error for process, (_, error) in zip(started, outputs, strict=True) if process.returncode]
-        for error in failed:
-            print(error, file=sys.stderr)
-        return len(acknowledged), _lost(folder, acknowledged), len(failed)
-    finally:
-        shutil.rmtree(folder)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How many writes were acknowledged, how many of them are missing, how many were refused, and what was done meanwhile."""
+
+    acknowledged: int
+    lost: int
+    errors: int = 0
+    rounds: int = 0
+
+    def __str__(self) -> str:
+        said = f"{self.lost} of {self.acknowledged}"
+        if self.rounds:
+            said += f", {self.rounds} kills"
+        return said + (f", {self.errors} errors" if self.errors else "")
 
 
-def killed(rounds: int = 20, seed: int = 1) -> tuple[int, int]:
-    """Kill writers of one store at random moments; return how many writes were acknowledged and lost."""
-    folder, random = Path(tempfile.mkdtemp(prefix="holdfast-bench-")), Random(seed)
-    try:
-        acknowledged: list[str] = []
-        for number in range(rounds):
-            process = _writer(folder, f"round {number}", 100_000)
-            assert process.stdout is not None
-            acknowledged.append(process.stdout.readline().strip())
-            time.sleep(random.uniform(0, 0.4))
-            process.send_signal(signal.SIGKILL)
-            rest, _ = process.communicate()
-            # A line cut short was never acknowledged.
-            acknowledged.extend(line for line in rest.split("\n")[:-1] if line)
-        return len(acknowledged), _lost(folder, acknowledged)
-    finally:
-        shutil.rmtree(folder)
+def concurrent(place: Place, writers: int = 4, each: int = 100, seconds: float = 60) -> Outcome:
+    """Write from several servers on one store, at most for so many seconds."""
+    until = time.monotonic() + seconds
+
+    def write(number: int) -> tuple[list[bytes], int]:
+        acknowledged, errors = list[bytes](), 0
+        with serving(place) as server:
+            server.begin()
+            for name, text in _texts(number):
+                if time.monotonic() > until or len(acknowledged) + errors == each:
+                    return acknowledged, errors
+                try:
+                    server.write(text)
+                    acknowledged.append(name)
+                except Trouble:
+                    errors += 1
+        raise AssertionError("texts do not end")
+
+    with ThreadPoolExecutor(writers) as pool:
+        results = list(pool.map(write, range(writers)))
+    written = [name for names, _ in results for name in names]
+    errors = sum(errors for _, errors in results)
+    return Outcome(acknowledged=len(written), lost=_lost(place, written), errors=errors)
 
 
-def _writer(folder: Path, who: str, count: int) -> subprocess.Popen[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}
-    environment |= {"HOLDFAST_HOME": str(folder), "HOLDFAST_PROJECT": "bench", "HOLDFAST_EMBEDDER": "none"}
-    command = [sys.executable, "-c", _WRITER, who, str(count)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # noqa: S603
+def killed(place: Place, rounds: int = 8, seconds: float = 90, seed: int = 1) -> Outcome:
+    """Kill the server and all it started while it writes, again and again on one store."""
+    until, random, acknowledged, kills = time.monotonic() + seconds, Random(seed), list[bytes](), 0
+    while kills < rounds and (not kills or time.monotonic() < until):
+        before = len(acknowledged)
+        with serving(place) as server:
+            server.begin()
+            writer = Thread(target=_until_it_ends, args=(server, 50 + kills, acknowledged.append))
+            writer.start()
+            wanted, latest = before + random.randint(1, MOST), time.monotonic() + SLOWEST
+            while len(acknowledged) < wanted and writer.is_alive() and time.monotonic() < latest:
+                time.sleep(0.001)
+            time.sleep(random.uniform(0, 0.02))
+            place.kill()
+            writer.join()
+        kills += 1
+    return Outcome(acknowledged=len(acknowledged), lost=_lost(place, acknowledged), rounds=kills)
 
 
-def _lost(folder: Path, ids: list[str]) -> int:
-    """Return how many acknowledged writes are missing; assert that the store is sound and agrees with its journal."""
-    flags = {"home": str(folder), "project": "bench", "embedder": "none"}
+def sound(place: Place) -> bool:
+    """True if Holdfast's store is undamaged and its newest records agree with the journal."""
+    flags = {"home": str(place.home / "store"), "project": "bench", "embedder": "none"}
     with open_memory(load_settings(environment={}, flags=flags)) as memory:
         assert isinstance(memory.store.db, SQLite)
-        assert memory.store.db.damage() == []
-        found = {row[0] for row in memory.store.db.query("select id from records")}
-        for record_id in ids[-5:]:
-            assert get(memory, record_id).record == memory.store.folded(record_id)
-        return len(set(ids) - found)
+        newest = memory.store.db.query("select id from records order by id desc limit 5")
+        agree = all(get(memory, record_id).record == memory.store.folded(record_id) for (record_id,) in newest)
+        return agree and bool(newest) and memory.store.db.damage() == []
+
+
+def _until_it_ends(server: Server, number: int, acknowledged: Callable[[bytes], None]) -> None:
+    with suppress(Trouble):
+        for name, text in _texts(number):
+            server.write(text)
+            acknowledged(name)
+
+
+def _texts(writer: int) -> Iterator[tuple[bytes, str]]:
+    """Yield texts without end, each with a name that no other text of any writer has."""
+    corpus, number = Corpus(writer + 2), 0
+    while True:
+        name = f"kept{writer:02}{number:05}x"
+        yield name.encode(), f"{name} {corpus.text(25)}"
+        number += 1
+
+
+def _lost(place: Place, names: list[bytes]) -> int:
+    """Return how many names are in none of the store's files after a restart and one more write."""
+    with serving(place) as server, suppress(Trouble):
+        server.begin()
+        server.write(next(_texts(99))[1])
+        place.idle(20)
+    place.kill()
+    kept: set[bytes] = set()
+    for file in place.home.rglob("*"):
+        if file.is_file() and file.suffix != ".log" and not file.name.endswith(("-wal", "-shm")):
+            kept.update(_NAMED.findall(_contents(file)))
+    return len(set(names) - kept)
+
+
+def _contents(file: Path) -> bytes:
+    """Return a file's bytes, or of a SQLite database the rows that a reader gets."""
+    raw = file.read_bytes()
+    if not raw.startswith(b"SQLite format 3\0"):
+        return raw
+    parts = []
+    with closing(sqlite3.connect(file)) as database:
+        for (name,) in database.execute("select name from sqlite_master where type = 'table'").fetchall():
+            with suppress(sqlite3.Error):  # a virtual table of an extension that is not here
+                parts += [repr(row).encode() for row in database.execute(f'select * from "{name}"')]
+    return b"\n".join(parts)

@@ -20,13 +20,13 @@ CLIENT = Path(client.__file__)
 ROUNDS = 30
 CAPTURE, ANSWER = 3.0, 5.0  # times a bare interpreter
 EVENTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("SessionStart", {"source": "startup"}),
+    ("UserPromptSubmit", {"prompt": "Please fix the failing test in the checkout module. " * 4}),
+    ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}),
     (
         "PostToolUse",
         {"tool_name": "Bash", "tool_input": {"command": "make test"}, "tool_response": {"stdout": "ok " * 500}},
     ),
-    ("UserPromptSubmit", {"prompt": "Please fix the failing test in the checkout module. " * 4}),
-    ("SessionStart", {"source": "startup"}),
-    ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}),
 )
 
 

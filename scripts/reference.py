@@ -37,9 +37,10 @@ def pages() -> dict[str, str]:
 def configuration() -> list[str]:
     """Write down every setting."""
     rows = [
-        f"| `{one.name}` | {_default(one.default)} | {'yes' if one.name in REPOSITORY_SETTINGS else ''} | {_cell(one.metadata['help'])} |"
+        f"- `{one.name}{f' = {_toml(one.default)}' if one.default not in ('', ()) else ''}`: {_prosaic(one.metadata['help'])}"
         for one in fields(Config)
     ]
+    shared = ", ".join(f"`{one.name}`" for one in fields(Config) if one.name in REPOSITORY_SETTINGS)
     presets = [
         f"| `{name}` | {', '.join(f'`{key} = {_toml(value)}`' for key, value in preset.settings.items())} |"
         for name, preset in PRESETS.items()
@@ -47,18 +48,20 @@ def configuration() -> list[str]:
     return [
         "# Configuration",
         "",
-        "Settings are read in this order, each layer over the one before; `holdfast config` shows every value in force and where it came from.",
+        "Each layer overrides the one before; `holdfast config` shows every value in force and where it came from.",
         "",
         "1. the defaults below;",
         "2. `config.toml` in the platform's config folder (Linux: `~/.config/holdfast/`, macOS: `~/Library/Application Support/holdfast/`, Windows: `%LOCALAPPDATA%\\holdfast\\`);",
-        "3. the repository's `.holdfast/config.toml`: only settings marked *project*. A cloned repository must not choose where memories are kept or sent, nor whose it gets; anything else in the file is ignored with a warning;",
+        f"3. the repository's `.holdfast/config.toml`, but only {shared}. A cloned repository must not choose where memories are kept or sent; anything else in the file is ignored with a warning;",
         "4. variables: `HOLDFAST_` and the name in capitals, such as `HOLDFAST_RECALL_LIMIT=5`;",
         "5. flags: `holdfast --set recall_limit=5 …`.",
         "",
-        "An unknown name or an impossible value is an error that names the file or variable and the nearest name that exists.",
+        "An unknown name or an impossible value is an error that names its place and the nearest name that exists.",
         "",
-        "| setting | default | project | meaning |",
-        "| --- | --- | --- | --- |",
+        "## Settings",
+        "",
+        "With their defaults; without one a setting is empty.",
+        "",
         *rows,
         "",
         "## Presets",
@@ -75,19 +78,25 @@ def command_line() -> list[str]:
     """Write down every command."""
     root = click.Context(cli, info_name="holdfast")
     codes = EXIT_CODES.removeprefix("\b\n").splitlines()
-    lines = ["# Command line", "", "`holdfast COMMAND --help` prints the same, with the meaning of every option.", ""]
+    lines = [
+        "# Command line",
+        "",
+        "`holdfast COMMAND --help` prints the same, with the meaning of every option and examples.",
+        "",
+    ]
     lines += [
         "## For every command",
         "",
         *(f"- `{name}`: {_prosaic(meaning)}" for name, meaning in _options(cli, root)),
     ]
     lines += ['- `--json`, after the command: Print one JSON value; for errors `{"error", "message", "hint"}`.', ""]
+    described: dict[tuple[str, str], str] = {}
     lines += ["## Exit codes", ""]
     lines += [f"- {code}: {meaning}" for code, meaning in (line.split(maxsplit=1) for line in codes[1:])]
     for heading, entries in {**HEADINGS, "For programs": HIDDEN}.items():
-        lines += ["", f"## {heading}"]
+        lines += ["", f"## {heading}", *([""] if heading in ("More", "For programs") else [])]
         for path, command, context in _commands(entries, cli, root):
-            lines += _command(command, path, context, is_everyday=heading == "Everyday" and " " not in path)
+            lines += _command(command, path, context, described if heading == "Everyday" and " " not in path else None)
     return lines
 
 
@@ -143,26 +152,45 @@ def _roff(text: str) -> str:
     return re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"))
 
 
-def _command(command: click.Command, path: str, context: click.Context, *, is_everyday: bool) -> Iterator[str]:
-    """Describe a command: an everyday one with the meaning of its options, another with their names."""
-    pieces = [piece for piece in command.collect_usage_pieces(context) if piece not in _OBVIOUS]
+def _command(
+    command: click.Command, path: str, context: click.Context, described: dict[tuple[str, str], str] | None
+) -> Iterator[str]:
+    """Describe a command: an everyday one with the meaning of options that none `described` before, another in a line."""
+    usage = " ".join([path, *(piece for piece in command.collect_usage_pieces(context) if piece not in _OBVIOUS)])
     prose, options = list(_prose(command.help or "")), list(_options(command, context))
-    yield from ("", f"{'####' if ' ' in path else '###'} {' '.join([path, *pieces])}".replace("<", "&lt;"), "")
-    yield from prose if is_everyday else prose[:2]
-    yield from _prose(command.epilog or "")
-    if is_everyday:
-        yield from (f"- `{name}`: {_prosaic(meaning)}" for name, meaning in options)
-    elif options:
-        yield f"Options: {', '.join(f'`{name}`' for name, _ in options)}."
+    examples, is_group = _examples(command), isinstance(command, click.Group)
+    if described is None and (" " in path or not is_group):
+        names = ", ".join(f"`{re.sub(' [A-Z=|]+$', '', name)}`" for name, _ in options)
+        telling = [
+            line for line in examples if line.startswith(f"holdfast {path} ") and line.count(" -") + line.count('"') > 1
+        ]
+        shown = f" E.g. `{max(telling, key=len)}`" if telling else ""
+        yield f"- **{_prosaic(usage)}**: {prose[0]}{f' {names}.' if names else ''}{shown}"
+        return
+    yield from ("", f"### {_prosaic(usage)}", "", *(prose if described is not None else prose[:2]))
+    if described is None:
+        return
+    if examples != [f"holdfast {path}"]:
+        yield from ("```sh", *examples, "```", "")
+    yield from (f"- `{name}`: {_prosaic(text)}" for name, text in options if (name, text) not in described)
+    for other in dict.fromkeys(described[one] for one in options if one in described):
+        same = [f"`{one[0]}`" for one in options if described.get(one) == other]
+        yield f"- as for `{other}`: {', '.join(same)}"
+    described |= {one: described.get(one, path) for one in options}
+    yield from ([""] if is_group else ())
+
+
+def _examples(command: click.Command) -> list[str]:
+    """Return the lines that a help text shows as they are typed."""
+    parts = [part for text in (command.help, command.epilog) for part in inspect.cleandoc(text or "").split("\n\n")]
+    lines = [line.strip() for part in parts if part.startswith("\b") for line in part.removeprefix("\b").splitlines()]
+    return [line for line in lines if line and line != "Examples:"]
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Give the paragraphs of a help text; what click is told to leave as it is becomes a block of code."""
+    """Give the paragraphs of a help text, without what click is told to leave as it is."""
     for part in inspect.cleandoc(text).split("\n\n"):
-        if part.startswith("\b"):
-            lines = [line for line in part.removeprefix("\b").strip("\n").splitlines() if line != "Examples:"]
-            yield from ("```sh", *(line.strip() for line in lines), "```", "")
-        elif part.strip():
+        if part.strip() and not part.startswith("\b"):
             yield from (_prosaic(" ".join(part.split())), "")
 
 
@@ -186,16 +214,14 @@ def clients() -> list[str]:
     lines = [
         "# Files of clients",
         "",
-        "What `holdfast init` (and, with `--project`, in a repository) writes to. Variables that move a client's folder (`CLAUDE_CONFIG_DIR`, `CODEX_HOME`,",
-        "`COPILOT_HOME`, `GEMINI_CLI_HOME`, `OPENCODE_CONFIG_DIR`, `XDG_CONFIG_HOME`, `APPDATA`) are followed. Where several are listed, the first that is there is taken.",
+        "What `holdfast init` writes to, and below `PROJECT` what `holdfast init --project` writes to. Where several files are listed, the first that exists is used. Variables that move",
+        "a client's folder are followed: `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `COPILOT_HOME`, `GEMINI_CLI_HOME`, `OPENCODE_CONFIG_DIR`, `XDG_CONFIG_HOME`, `APPDATA`.",
     ]
     for one in CLIENTS:
-        lines += ["", f"## {one.title}", "", f"`holdfast init --client {one.name}`", ""]
-        lines += ["| what | yours | of a project |", "| --- | --- | --- |"]
-        lines += [f"| {what} | {_files(part.user)} | {_files(part.project)} |" for what, part in _parts(one)]
-        if one.hooks:
-            events = ", ".join(dict.fromkeys(one.hooks.events.values()))
-            lines += ["", f"Hooks at: {events}."]
+        lines += ["", f"## {one.title} (`--client {one.name}`)", ""]
+        lines += [
+            f"- {what}: {'; '.join(filter(None, map(_files, (part.user, part.project))))}" for what, part in _parts(one)
+        ]
         if one.note:
             lines += ["", one.note]
     return lines
@@ -207,18 +233,18 @@ def _parts(one: Client) -> Iterator[tuple[str, Any]]:
     yield from ((what, part) for what, part in named if part)
     if grant := one.grant:
         shown = grant.value if grant.form == "rule" else f"{grant.path[-1]} = {json.dumps(grant.value)}"
-        yield f"permission `{shown}`, unless `--no-approve`", grant if grant.user else one.server
+        yield f"permission `{shown}` (`--approve`)", grant if grant.user else one.server
     if one.guide.user or one.guide.project:
-        yield "note for agents, with `--instructions`", one.guide
+        yield "note for agents (`--instructions`)", one.guide
 
 
 def _files(templates: tuple[str, ...]) -> str:
     """Write a template's path as each system spells it; once where they agree."""
     shown = [
-        "<br>".join(f"{name}: `{path}`" if len(spelled) > 1 else f"`{path}`" for path, name in spelled.items())
+        ", ".join(f"{name} `{path}`" if len(spelled) > 1 else f"`{path}`" for path, name in spelled.items())
         for spelled in (_spelled(template) for template in dict.fromkeys(templates))
     ]
-    return "<br>or ".join(shown) or "–"
+    return " or ".join(shown)
 
 
 def _spelled(template: str) -> dict[str, str]:
@@ -240,7 +266,7 @@ def tools_page() -> list[str]:
     lines = [
         "# Tools",
         "",
-        f"What `holdfast mcp` offers: {len(offer.tools)} tools. Parameters in **bold** are required.",
+        f"What `holdfast mcp` offers: {len(offer.tools)} tools. Parameters in **bold** are required; they are texts unless named otherwise.",
     ]
     lines += [
         f"`--surface NAME` offers the tools of another system with its own names and parameters: {', '.join(others)}; [compatibility](../compatibility.md) has a row for each.",
@@ -269,7 +295,8 @@ def _tool(tool: Json) -> Iterator[str]:
     required = tool["inputSchema"].get("required", ())
     for name, schema in properties.items():
         shown = f"**`{name}`**" if name in required else f"`{name}`"
-        yield f"- {shown} ({_type(schema)}): {_prosaic(schema.get('description', ''))}".removesuffix(": ")
+        kind = f" ({_type(schema)})".replace("list of string", "list").replace(" (string)", "")
+        yield f"- {shown}{kind}: {_prosaic(schema.get('description', ''))}".removesuffix(": ")
     yield ""
 
 
@@ -287,10 +314,6 @@ def _type(schema: Json) -> str:
     return f"{kind}{most}" + (
         f", default `{schema['default']}`" if schema.get("default") not in (None, "", False) else ""
     )
-
-
-def _default(value: Any) -> str:
-    return f"`{_toml(value)}`" if value not in ("", ()) else "–"
 
 
 def _toml(value: Any) -> str:

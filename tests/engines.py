@@ -21,9 +21,9 @@ from holdfast.engine.store import open_store
 
 DEFAULT = os.environ.get("TEST_ENGINE", "sqlite")
 URL = os.environ.get("TEST_POSTGRES_URL", "")
-ON_BOTH = {
-    f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "exchange", "graph", "erasing", "keyed")
-} | {f"tests.surfaces.test_{name}" for name in ("cost", "knowledge")}
+ON_BOTH = {f"tests.verbs.test_{name}" for name in ("recall", "write", "embed", "graph", "erasing", "keyed")} | {
+    "tests.surfaces.test_cost"
+}
 
 _current = [DEFAULT]
 _started: list[Any] = []
@@ -169,10 +169,9 @@ def server() -> str:
 
             _started.append(get_server(tempfile.mkdtemp(prefix="holdfast-postgres-"), cleanup_mode="delete"))
         # It writes without waiting for the disk, and leaves rows where they are: no test takes away its power.
-        off = (
-            f"alter system set {name} = off" for name in "fsync synchronous_commit full_page_writes autovacuum".split()
-        )
-        _execute(str(_started[0].get_uri()), *off, "select pg_reload_conf()")
+        names = "fsync synchronous_commit full_page_writes autovacuum".split()
+        changed = [f"alter system set {name} = off" for name in names] + ["alter system set max_wal_size = '128MB'"]
+        _execute(str(_started[0].get_uri()), *changed, "select pg_reload_conf()")
     return str(_started[0].get_uri())
 
 

@@ -58,7 +58,8 @@ _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\d"), "DATE"),
     (re.compile(r"\d\.\d\d"), "N"),
     # A server embeds new memories in the background: until it has, fewer are compared by meaning.
-    (re.compile(r"\d+ weaker results? left out"), "weaker results left out"),
+    (re.compile(r"; \d+ weaker results? left out"), ""),
+    (re.compile(r"\d+ (?:memory fits|memories fit)\b"), "memories fit"),
     (re.compile(r"\bjust now\b|\b\d+ min ago\b"), "AGO"),  # a busy machine takes more than a minute for a page
 )
 

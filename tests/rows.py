@@ -7,6 +7,7 @@ TEST_WHOLE, as `python3 dev.py whole` runs the tests. Tests marked `whole` run o
 import os
 from collections.abc import Callable, Container, Iterable
 from functools import wraps
+from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
@@ -50,6 +51,18 @@ def each(names: str | Iterable[str], rows: Iterable[Any]) -> Callable[[Test], Te
 def sampled(rows: Iterable[T], one_in: int) -> list[T]:
     """Return the first of every `one_in` rows, or all of them when tests run whole."""
     return list(rows)[:: 1 if WHOLE else one_in]
+
+
+class Late:
+    """A module that is imported at its first use: every process collects every test, and few of them need it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # pytest looks at whatever a test file holds
+            raise AttributeError(name)
+        return getattr(import_module(self._name), name)
 
 
 def missing(whole: Container[object], *parts: object) -> list[object]:

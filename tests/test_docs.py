@@ -33,8 +33,8 @@ def test_every_benchmark_named_there_can_be_run(page: str | Path) -> None:
     assert set(named) <= set(bench.commands)
 
 
-def test_every_test_that_the_security_page_names_exists() -> None:
-    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+def test_every_test_that_the_list_of_attacks_names_exists() -> None:
+    page = (ROOT / "tests" / "hostile" / "README.md").read_text(encoding="utf-8")
     named, file, missing = 0, "", []
     for place, name in re.findall(r"`(tests/[\w/]+\.py)?(?:::(test_\w+))?`", page):
         if not (place or name):

@@ -1,45 +1,33 @@
 """Failures say what happened and what to do about it."""
 
 import ast
-from functools import cache
-from pathlib import Path
 
 import pytest
 
 from holdfast.model import errors
 from holdfast.model.errors import HoldfastError
 from tests.rows import each
+from tests.test_layers import SOURCE, modules
 
-SOURCE = Path(errors.__file__).parents[1]
 CLASSES = {name: one for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, HoldfastError)}
 # What was given can be wrong in a way that its message says altogether ("64 is the most"); the others leave a question.
 ASKING = sorted(name for name, one in CLASSES.items() if one.exit_code in (3, 4, 5) or name == "InvalidConfig")
 
 
-@cache
-def _raised() -> list[tuple[str, ast.expr]]:
-    """Return every exception that the product raises, with its place."""
-    return [
-        (f"{path.relative_to(SOURCE)}:{node.lineno}", node.exc)
-        for path in sorted(SOURCE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+@pytest.mark.xdist_group("layers")  # one process parses the product
+def test_every_failure_that_leaves_a_question_answers_it() -> None:
+    raised = [
+        (f"{path.relative_to(SOURCE)}:{node.lineno}", ast.unparse(node.exc).partition("(")[0], node.exc)
+        for path, nodes in modules()
+        for node in nodes
         if isinstance(node, ast.Raise) and node.exc is not None
     ]
-
-
-@pytest.mark.xdist_group("raised")
-def test_the_exceptions_of_the_product_are_found() -> None:
-    assert len(_raised()) > 100
-
-
-@pytest.mark.xdist_group("raised")
-@pytest.mark.parametrize("name", ASKING)
-def test_every_failure_that_leaves_a_question_answers_it(name: str) -> None:
-    raised = [(place, made) for place, made in _raised() if ast.unparse(made).partition("(")[0] == name]
+    assert len(raised) > 100
     silent = [
-        place
-        for place, made in raised
-        if not CLASSES[name].remedy
+        (place, name)
+        for place, name, made in raised
+        if name in ASKING
+        and not CLASSES[name].remedy
         and not (isinstance(made, ast.Call) and any(word.arg == "hint" for word in made.keywords))
     ]
     assert silent == []

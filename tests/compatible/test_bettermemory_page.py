@@ -133,46 +133,6 @@ def test_writes(ask: Tools, place: Place) -> None:
         assert (warned["status"], warned["markers"][0]["marker"]) == ("transient_warning", marker)
 
 
-@promise(
-    "pending writes survive a restart; a duplicate is refused when it is confirmed; a cancelled one leaves nothing"
-)
-def test_pending(ask: Tools) -> None:
-    said = {
-        "content": "You like short answers without any preamble.",
-        "scopes": ["style"],
-        "category": "user-inference",
-    }
-    held = [ask("memory_write", **said, force=True)["pending_id"] for _ in range(2)]
-    ask.restart()
-    assert ask("memory_write_confirm", pending_id=held[0])["status"] == "committed"
-    assert ask("memory_write_confirm", pending_id=held[1])["status"] == "duplicate"
-    assert ask("memory_write_cancel", pending_id=held[1])["existed"]
-    assert (ask("memory_list_tombstones"), len(ask("memory_list"))) == ([], 1)
-
-
-@promise("memory_update: a new text passes the checks of a new memory, and was not verified yet")
-def test_updates(ask: Tools) -> None:
-    one = kept(ask, "The worker reads jobs from Redis.")
-    ask("memory_verify", id=one)
-    assert ask("memory_update", id=one, content="Currently broken.")["status"] == "transient_warning"
-    assert ask("memory_update", id=one, scopes=["worker"])["last_verified_at"]
-    assert ask("memory_update", id=one, content="The worker reads all jobs from Valkey.")["last_verified_at"] is None
-
-
-@promise(
-    "memory_remove and memory_restore: created and last_verified_at survive; there is no file; updated is the restore's time"
-)
-def test_restore(ask: Tools) -> None:
-    one = kept(ask, "Deploys go out on Tuesdays.")
-    ask("memory_verify", id=one)
-    before = ask("memory_show", id=one)
-    assert ask("memory_remove", id=one, reason="They go out daily.")["tombstone_path"] is None
-    ask("memory_restore", id=one)
-    after = ask("memory_show", id=one)
-    assert [after[name] for name in ("created", "last_verified_at")] == [before["created"], before["last_verified_at"]]
-    assert after["updated"] > before["updated"]
-
-
 @promise("memory_rename_scope: nested scopes and tombstones too; last_verified_at stays; an unknown scope is an error")
 def test_renaming(ask: Tools) -> None:
     one, other = kept(ask, "Ruff is the linter.", "tool:lint"), kept(ask, "Mypy checks types.", "tool")
@@ -183,12 +143,6 @@ def test_renaming(ask: Tools) -> None:
     shown = ask("memory_show", id=one)
     assert (shown["scopes"], shown["last_verified_at"]) == (["tools:lint"], verified)
     assert "wild" in ask.refused("memory_rename_scope", old_scope="wild", new_scope="tools")
-
-
-@promise("memory_record_use: an unknown id is an error instead of an orphan")
-def test_unknown_ids(ask: Tools) -> None:
-    assert ask.refused("memory_record_use", memory_ids=["01HXYZ123ABC0000000000000A"], outcome="applied")
-    assert ask("memory_health")["orphan_use_events"] == 0
 
 
 @promise("memory_scope_overview: drifted is null where git cannot be asked, 0 where git found nothing")
@@ -228,6 +182,7 @@ def test_doctor_codes(place: Place) -> None:
     ask = place.tools("bettermemory")
     kept(ask, "Ruff is the linter.")
     ask.close()
+    assert place.run("compat bettermemory --version").stdout
     done = place.run("compat bettermemory doctor --json", code=None)
     broken = [check["name"] for check in json.loads(done.stdout) if check["fix"]]
     assert done.returncode == (1 if broken else 0)

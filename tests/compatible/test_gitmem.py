@@ -193,13 +193,6 @@ def test_the_payload_file(ask: Tools, place: Place) -> None:
     assert "Write the migration" in ask.text("list_threads")
 
 
-@promise("close types: quick and autonomous need no reflection")
-@pytest.mark.parametrize("close_type", ["quick", "autonomous"])
-def test_short_closes(ask: Tools, close_type: str) -> None:
-    session = session_of(ask.text("session_start", agent_identity="cli"))
-    assert ask.text("session_close", session_id=session, close_type=close_type)
-
-
 @promise("a server that died is resumed by the next one: its session, and the scars shown in it")
 def test_a_killed_server_is_resumed(ask: Tools) -> None:
     session = session_of(ask.text("session_start", agent_identity="cli"))
@@ -370,31 +363,12 @@ def test_reports(ask: Tools) -> None:
     assert ask("gitmem-cache-flush")["success"]
 
 
-@promise("transcripts: save, get, search")
-def test_transcripts(ask: Tools) -> None:
-    session = session_of(ask.text("session_start"))
-    said = json.dumps([{"role": "user", "content": "What was decided about caching? We chose Valkey."}])
-    ask("save_transcript", session_id=session, transcript=said)
-    assert "Valkey" in json.dumps(ask("get_transcript", session_id=session))
-    assert "Valkey" in ask.text("search_transcripts", query="what was decided about caching", match_count=10)
-
-
 @promise("archive_learning: excluded from recall and search, kept for the record")
 def test_archiving(ask: Tools) -> None:
     scar = scar_of(ask.text("create_learning", **OAUTH))
     ask.text("archive_learning", id=scar, reason="superseded by PROJ-123")
     assert str(OAUTH["title"]) not in ask.text("recall", plan="change the OAuth redirect URI of the login")
     assert "superseded by PROJ-123" in ask.refused("create_learning", **OAUTH)
-
-
-@promise("project namespaces: session_start and recall with a project")
-def test_projects(ask: Tools) -> None:
-    ask.text("create_learning", project="my-api", **OAUTH)
-    assert str(OAUTH["title"]) not in ask.text("recall", plan="change the OAuth redirect URI of the login")
-    ask.text("session_start", project="my-api")
-    assert str(OAUTH["title"]) in ask.text(
-        "recall", plan="change the OAuth redirect URI of the login", project="my-api"
-    )
 
 
 @promise("GITMEM_DIR and GITMEM_DEFAULT_PROJECT")

@@ -89,30 +89,6 @@ def test_more_variables(place: Place) -> None:
     assert ask("run_mining")["auto_approved"] == 0
 
 
-@promise("mining: reject_candidate removes a pattern; it is not offered again")
-def test_rejecting(ask: Tools) -> None:
-    ask("log_output", content=SAID, session_id="monday")
-    ask("run_mining")
-    [candidate] = ask("review_candidates")
-    assert ask("reject_candidate", pattern_id=candidate["id"])["success"]
-    ask("log_output", content=SAID, session_id="tuesday")
-    ask("run_mining")
-    assert ask("review_candidates") == []
-
-
-@promise("predictive cache: what followed a memory twice is predicted, and warmed on request")
-def test_a_prediction(ask: Tools) -> None:
-    one = ask("remember", content="This project uses PostgreSQL with pgvector")["memory_id"]
-    other = ask("remember", content="Nightly jobs write to the archive of Berlin.")["memory_id"]
-    for _ in range(3):
-        ask("recall", query="PostgreSQL with pgvector", limit=1)
-        ask("recall", query="nightly jobs archive Berlin", limit=1)
-    [habit] = [row for row in ask("access_patterns", memory_id=one, min_count=2) if row["to_memory_id"] == other]
-    assert habit["count"] >= 2
-    assert [row["memory"]["id"] for row in ask("predict_next", memory_id=one)] == [other]
-    assert other in ask("warm_cache", memory_id=one)["promoted_ids"]
-
-
 @promise("hot cache: a memory that was recalled three times is promoted by itself")
 def test_promotion_by_access(ask: Tools) -> None:
     kept = ask("remember", content="This project uses PostgreSQL with pgvector")["memory_id"]

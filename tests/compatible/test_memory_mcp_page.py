@@ -140,13 +140,6 @@ def test_links_twice(ask: Tools) -> None:
     assert [one["id"] for one in ask("recall", query="which port does the API listen on")["memories"]] == [new]
 
 
-@promise("trust: a penalty lowers it whatever its sign")
-def test_penalties(ask: Tools) -> None:
-    kept = ask("remember", content=MINE)["memory_id"]
-    assert ask("invalidate_memory", memory_id=kept, penalty=-0.2)["new_trust"] == 0.8
-    assert ask("invalidate_memory", memory_id=kept, penalty=0.2)["new_trust"] == pytest.approx(0.6)
-
-
 @promise("find_contradictions names the conflict; delete retires the other memory with a reason")
 def test_a_contradiction(ask: Tools) -> None:
     old, new = (ask("remember", content=f"The API listens on port {port}.")["memory_id"] for port in (8080, 9090))

@@ -1,6 +1,6 @@
 """A process that has imported the command line and forks for each command, so that tests do not wait for the imports.
 
-`python -m tests.hosts.preloaded FD commands|servers`: each message on the socket FD brings five files: a request in JSON with the
+`python -m tests.hosts.preloaded FD`: each message on the socket FD brings five files: a request in JSON with the
 arguments, the folder and the environment of a command; its stdin, stdout and stderr; and a pipe for its exit code. A
 command runs in a process of its own from the program's entry point, as if a shell had started it. A request may bring
 a program in Python that runs instead.
@@ -31,8 +31,6 @@ LEFT_OUT = (
     "holdfast.engine.search.vectors",
     "holdfast.integrations.",
 )
-SERVERS = ("holdfast.hosts.mcp.http", "holdfast.hosts.server.", "holdfast.hosts.web.")
-
 WARMING = (
     "remember|--kind|preference|--source|inferred|The user likes short answers.",
     *("remember|--json|Deploys run from the main branch.", "recall|main branch", "recall|--json|main branch", "list"),
@@ -84,15 +82,14 @@ def _run(files: list[int]) -> None:
         os._exit(code)
 
 
-def _preload(kind: str) -> None:
-    """Import what commands or servers need, and nothing that starts threads, which do not survive a fork."""
+def _preload() -> None:
+    """Import what commands and servers need, and nothing that starts threads, which do not survive a fork."""
     for found in pkgutil.walk_packages(holdfast.__path__, "holdfast."):
-        if not found.name.startswith(LEFT_OUT if kind == "servers" else (*LEFT_OUT, *SERVERS)):
+        if not found.name.startswith(LEFT_OUT):
             importlib.import_module(found.name)
-    if kind == "servers":
-        importlib.import_module("uvicorn")
     _warm()
-    importlib.import_module("numpy")
+    for name in ("numpy", "uvicorn"):
+        importlib.import_module(name)
     tasks = Path("/proc/self/task")
     assert not tasks.exists() or len(list(tasks.iterdir())) == 1
     gc.freeze()
@@ -112,5 +109,5 @@ def _warm() -> None:
 
 
 if __name__ == "__main__":
-    _preload(sys.argv[2])
+    _preload()
     serve(socket.socket(fileno=int(sys.argv[1])))

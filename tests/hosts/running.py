@@ -69,7 +69,7 @@ def preloaded(
         for file in (request, stdin):
             file.seek(0)
         reading, ending = os.pipe()
-        requests, _ = _forking("commands")
+        requests, _ = _forking()
         socket.send_fds(requests, [b"."], [request.fileno(), stdin.fileno(), out.fileno(), err.fileno(), ending])
         os.close(ending)
         with os.fdopen(reading, "rb") as exit_code:
@@ -83,7 +83,7 @@ def preloaded(
 
 def script_command(folder: Path) -> tuple[Path, int]:
     """Make a `holdfast` for shell scripts; return it and the file a script has to inherit (`pass_fds`)."""
-    requests, _ = _forking("commands")
+    requests, _ = _forking()
     command = folder / "holdfast"
     asking = Path(__file__).with_name("asking.py")
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{asking}" {requests.fileno()} "$@"\n')
@@ -92,7 +92,7 @@ def script_command(folder: Path) -> tuple[Path, int]:
 
 
 class Forked:
-    """A process that goes on, forked from one that has imported servers, with what tests use of `subprocess.Popen`."""
+    """A process that goes on, forked from one that has imported everything, with what tests use of `subprocess.Popen`."""
 
     def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], *, text: bool) -> None:
         """Run `-m MODULE ARGUMENTS`."""
@@ -109,7 +109,7 @@ class Forked:
         with tempfile.TemporaryFile() as request:
             request.write(json.dumps({**asked, "names itself": True}).encode())
             request.seek(0)
-            requests, _ = _forking("servers")
+            requests, _ = _forking()
             socket.send_fds(requests, [b"."], [request.fileno(), stdin, stdout, stderr, ending])
         for handle in (stdin, stdout, stderr, ending):
             os.close(handle)
@@ -165,11 +165,11 @@ class Forked:
 
 
 @cache
-def _forking(kind: str) -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
-    """Start the process that commands or servers are forked from; it ends with this one."""
+def _forking() -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
+    """Start the process that commands and servers are forked from; it ends with this one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        command = [sys.executable, "-m", "tests.hosts.preloaded", str(theirs.fileno()), kind]
+        command = [sys.executable, "-m", "tests.hosts.preloaded", str(theirs.fileno())]
         return ours, subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
 
 

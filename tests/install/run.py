@@ -1,4 +1,4 @@
-"""Install Holdfast in every documented way, each in a clean environment, and use it: `python3 dev.py install`.
+"""Install Holdfast in every documented way, each in a clean environment, and use it: `python3 dev.py install [WAYS]`.
 
 pip, pipx and `uv tool install`, each from a checkout and from the built wheel (pip from a checkout by the script of the GitHub
 Action), and uv from git as well. Prints how long each took and its size; exits with 1 if a way fails. uv's and pip's caches are
@@ -30,7 +30,8 @@ def main() -> int:
         run([UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT], folder)
         (wheel,) = folder.glob("*.whl")
         sources = {"wheel": str(wheel), "checkout": str(ROOT), "git": f"git+file://{ROOT}"}
-        worked = [pool.submit(_try, way, sources[source], folder / f"{way}-{source}") for way, source in TRIED]
+        tried = {f"{way}-{source}": (way, sources[source]) for way, source in TRIED}
+        worked = [pool.submit(_try, *tried[name], folder / name) for name in sys.argv[1:] or tried]
         results = [each.result() for each in worked]
     return 0 if all(results) else 1
 

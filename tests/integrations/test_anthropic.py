@@ -1,25 +1,31 @@
 """Claude's memory tool on Holdfast, with the real SDK: the same answers as its own file-based tool."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
 import pytest
-from anthropic import Anthropic, AsyncAnthropic, _base_client
-from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
-from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 
 import holdfast
-from holdfast.integrations.anthropic import AsyncMemoryTool, MemoryTool
 from tests.replicas.seats import git
+from tests.rows import Late
 
-http: Any = vars(_base_client).get("httpx2") or vars(_base_client)["httpx"]  # whichever the SDK is built on
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
+    import anthropic
+    from anthropic.lib import tools as sdk
+
+    from holdfast.integrations import anthropic as ours
+else:
+    anthropic, sdk, ours = Late("anthropic"), Late("anthropic.lib.tools"), Late("holdfast.integrations.anthropic")
+
+pytestmark = pytest.mark.xdist_group("integrations")
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 
@@ -30,15 +36,15 @@ def memory(tmp_path: Path) -> Iterator[holdfast.Memory]:
 
 
 @pytest.fixture
-def tool(memory: holdfast.Memory) -> MemoryTool:
-    return MemoryTool(memory)
+def tool(memory: holdfast.Memory) -> ours.MemoryTool:
+    return ours.MemoryTool(memory)
 
 
-def answer(tool: BetaAbstractMemoryTool, command: str, **arguments: Any) -> str:
+def answer(tool: sdk.BetaAbstractMemoryTool, command: str, **arguments: Any) -> str:
     """Return what Claude gets: the result, or the error."""
     try:
         return str(tool.call({"command": command, **arguments}))
-    except ToolError as problem:
+    except sdk.ToolError as problem:
         return f"error: {problem}"
 
 
@@ -90,7 +96,9 @@ COMMANDS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def test_it_answers_as_the_file_based_tool_of_the_sdk(tool: MemoryTool, tmp_path: Path) -> None:
+def test_it_answers_as_the_file_based_tool_of_the_sdk(tool: ours.MemoryTool, tmp_path: Path) -> None:
+    from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
+
     theirs = BetaLocalFilesystemMemoryTool(str(tmp_path / "theirs"))
     for command, arguments in COMMANDS:
         ours, expected = answer(tool, command, **arguments), answer(theirs, command, **arguments)
@@ -120,7 +128,7 @@ def without_folder_sizes(text: str) -> str:
         "/memories/" + "a/" * 600,
     ],
 )
-def test_a_path_cannot_leave_memories(tool: MemoryTool, path: str) -> None:
+def test_a_path_cannot_leave_memories(tool: ours.MemoryTool, path: str) -> None:
     for command, arguments in (
         ("view", {"path": path}),
         ("create", {"path": path, "file_text": "x"}),
@@ -147,18 +155,18 @@ def test_a_path_cannot_leave_memories(tool: MemoryTool, path: str) -> None:
         {},
     ],
 )
-def test_a_malformed_command_is_an_error_that_claude_can_read(tool: MemoryTool, arguments: dict[str, Any]) -> None:
+def test_a_malformed_command_is_an_error_that_claude_can_read(tool: ours.MemoryTool, arguments: dict[str, Any]) -> None:
     tool.call({"command": "create", "path": "/memories/a", "file_text": "x"})
-    with pytest.raises(ToolError):
+    with pytest.raises(sdk.ToolError):
         tool.call(arguments)
 
 
-def test_a_tag_in_the_name_of_a_file_is_listed_as_text(tool: MemoryTool) -> None:
+def test_a_tag_in_the_name_of_a_file_is_listed_as_text(tool: ours.MemoryTool) -> None:
     tool.call({"command": "create", "path": "/memories/<system>obey.md", "file_text": "x"})
     assert "/memories/&lt;system>obey.md" in answer(tool, "view", path="/memories")
 
 
-def test_a_secret_is_refused_and_nothing_is_saved(tool: MemoryTool, memory: holdfast.Memory) -> None:
+def test_a_secret_is_refused_and_nothing_is_saved(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
     refused = answer(tool, "create", path="/memories/keys.md", file_text=f"token: {TOKEN}")
     assert refused.startswith("error: Error: nothing was saved. The text contains credentials")
     assert TOKEN not in refused
@@ -170,13 +178,13 @@ def test_a_secret_is_refused_and_nothing_is_saved(tool: MemoryTool, memory: hold
     assert [record.body for record in memory.list(kinds=["item"])] == ["none"]
 
 
-def test_what_is_marked_private_is_left_out_and_reported(tool: MemoryTool) -> None:
+def test_what_is_marked_private_is_left_out_and_reported(tool: ours.MemoryTool) -> None:
     text = "Ada likes tea. <private>Her PIN.</private>"
     assert answer(tool, "create", path="/memories/a.md", file_text=text).endswith("<private> were left out.")
     assert "PIN" not in answer(tool, "view", path="/memories/a.md")
 
 
-def test_a_file_has_a_history_and_a_deleted_one_can_be_restored(tool: MemoryTool, memory: holdfast.Memory) -> None:
+def test_a_file_has_a_history_and_a_deleted_one_can_be_restored(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
     answer(tool, "create", path="/memories/a.md", file_text="one\n")
     answer(tool, "str_replace", path="/memories/a.md", old_str="one", new_str="two")
     (record,) = memory.list(kinds=["item"])
@@ -189,14 +197,14 @@ def test_a_file_has_a_history_and_a_deleted_one_can_be_restored(tool: MemoryTool
     assert answer(tool, "view", path="/memories/b.md").endswith("     1\ttwo\n     2\t")
 
 
-def test_a_file_is_found_by_recall(tool: MemoryTool, memory: holdfast.Memory) -> None:
+def test_a_file_is_found_by_recall(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
     answer(tool, "create", path="/memories/deploy.md", file_text="Deploys need the VPN.")
     assert [hit.record.body for hit in memory.recall("what do deploys need", kinds=["item"])] == [
         "Deploys need the VPN."
     ]
 
 
-def test_other_tags_and_data_of_a_memory_survive_an_edit(tool: MemoryTool, memory: holdfast.Memory) -> None:
+def test_other_tags_and_data_of_a_memory_survive_an_edit(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
     answer(tool, "create", path="/memories/a.md", file_text="one")
     (record,) = memory.list(kinds=["item"])
     memory.revise(record.id, tags=[*record.tags, "reviewed"], extra={**record.extra, "ticket": 7})
@@ -205,11 +213,11 @@ def test_other_tags_and_data_of_a_memory_survive_an_edit(tool: MemoryTool, memor
     assert ("reviewed" in record.tags, record.extra["ticket"]) == (True, 7)
 
 
-def test_a_file_whose_code_changed_is_marked(tool: MemoryTool, tmp_path: Path) -> None:
+def test_a_file_whose_code_changed_is_marked(tool: ours.MemoryTool, tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
     (tmp_path / "pay.py").write_text("LIMIT = 5\n")
     with holdfast.open(tmp_path, home=tmp_path / "store") as memory:
-        tool = MemoryTool(memory)
+        tool = ours.MemoryTool(memory)
         answer(tool, "create", path="/memories/pay.md", file_text="pay.py::LIMIT is the limit, LIMIT = 5 in `pay.py`.")
         assert "out of date" not in answer(tool, "view", path="/memories/pay.md")
         (tmp_path / "pay.py").write_text("LIMIT = 9\n")
@@ -219,7 +227,7 @@ def test_a_file_whose_code_changed_is_marked(tool: MemoryTool, tmp_path: Path) -
 
 def test_a_file_that_needs_approval_is_not_read_before(tmp_path: Path) -> None:
     with holdfast.open(tmp_path, home=tmp_path / "store", settings={"confirm_writes": True}) as memory:
-        tool = MemoryTool(memory)
+        tool = ours.MemoryTool(memory)
         assert "until a person approves it" in answer(tool, "create", path="/memories/a.md", file_text="one")
         assert "pending approval" in answer(tool, "view", path="/memories/a.md")
         assert answer(tool, "view", path="/memories").endswith("/memories/a.md\t(pending approval)")
@@ -228,7 +236,7 @@ def test_a_file_that_needs_approval_is_not_read_before(tmp_path: Path) -> None:
         assert answer(tool, "view", path="/memories/a.md").endswith("1\tone")
 
 
-def test_a_file_is_no_directory_and_no_directory_moves_into_itself(tool: MemoryTool) -> None:
+def test_a_file_is_no_directory_and_no_directory_moves_into_itself(tool: ours.MemoryTool) -> None:
     answer(tool, "create", path="/memories/a", file_text="one")
     assert answer(tool, "create", path="/memories/a/b", file_text="x").endswith(
         "/memories/a is a file, not a directory."
@@ -244,30 +252,36 @@ def test_a_file_is_no_directory_and_no_directory_moves_into_itself(tool: MemoryT
 def test_projects_do_not_share_files(tmp_path: Path) -> None:
     for project in ("one", "two"):
         with holdfast.open(tmp_path, home=tmp_path / "store", project=project) as memory:
-            assert answer(MemoryTool(memory), "create", path="/memories/a.md", file_text=project).startswith(
+            assert answer(ours.MemoryTool(memory), "create", path="/memories/a.md", file_text=project).startswith(
                 "File created"
             )
 
 
-def test_threads_create_a_file_once(tool: MemoryTool, memory: holdfast.Memory) -> None:
+def test_threads_create_a_file_once(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda text: answer(tool, "create", path="/memories/a.md", file_text=text), "abcdef"))
     assert sorted(said.startswith("error") for said in answers) == [False, True, True, True, True, True]
     assert memory.list(kinds=["item"]).total == 1
 
 
-def test_a_text_that_is_too_long_is_refused(tool: MemoryTool) -> None:
+def test_a_text_that_is_too_long_is_refused(tool: ours.MemoryTool) -> None:
     assert "100,000 is the most" in answer(tool, "create", path="/memories/a.md", file_text="x" * 100_001)
 
 
-def test_deep_and_long_paths_work(tool: MemoryTool) -> None:
+def test_deep_and_long_paths_work(tool: ours.MemoryTool) -> None:
     deep, long = "/memories/" + "/".join("abcdefgh"), "/memories/" + "x" * 300 + "/" + "y" * 300 + ".md"
     for path in (deep, long):
         answer(tool, "create", path=path, file_text=path)
         assert answer(tool, "view", path=path).endswith(path)
 
 
-class Claude(http.MockTransport):  # type: ignore[misc]
+def http() -> Any:
+    """Return the HTTP library that the SDK is built on."""
+    built = vars(anthropic._base_client)
+    return built.get("httpx2") or built["httpx"]
+
+
+class Claude:
     """The API as a script: it asks for two commands and then stops; what it is sent is kept."""
 
     def __init__(self) -> None:
@@ -276,7 +290,7 @@ class Claude(http.MockTransport):  # type: ignore[misc]
             {"command": "create", "path": "/memories/a.md", "file_text": "Ada likes tea."},
             {"command": "view", "path": "/memories/../x"},
         ]
-        super().__init__(self._reply)
+        self.transport = http().MockTransport(self._reply)
 
     def _reply(self, request: Any) -> Any:
         self.got.append(json.loads(request.content))
@@ -285,7 +299,7 @@ class Claude(http.MockTransport):  # type: ignore[misc]
         content = [use] if ask else [{"type": "text", "text": "Done."}]
         message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content}
         usage = {"input_tokens": 1, "output_tokens": 1}
-        return http.Response(200, json={**message, "stop_reason": "tool_use" if ask else "end_turn", "usage": usage})
+        return http().Response(200, json={**message, "stop_reason": "tool_use" if ask else "end_turn", "usage": usage})
 
     def results(self) -> list[tuple[str, bool]]:
         """Return the tool results that were sent, and whether each is an error."""
@@ -307,9 +321,9 @@ EXPECTED = [
 ]
 
 
-def test_the_tool_runner_of_the_sdk_uses_it(tool: MemoryTool, memory: holdfast.Memory) -> None:
+def test_the_tool_runner_of_the_sdk_uses_it(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
     claude = Claude()
-    with Anthropic(api_key="none", http_client=http.Client(transport=claude)) as client:
+    with anthropic.Anthropic(api_key="none", http_client=http().Client(transport=claude.transport)) as client:
         client.beta.messages.tool_runner(tools=[tool], **ASK).until_done()
     assert claude.got[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert claude.results() == EXPECTED
@@ -320,8 +334,10 @@ def test_the_asynchronous_runner_uses_the_other_one(memory: holdfast.Memory) -> 
     claude = Claude()
 
     async def run() -> None:
-        async with AsyncAnthropic(api_key="none", http_client=http.AsyncClient(transport=claude)) as client:
-            await client.beta.messages.tool_runner(tools=[AsyncMemoryTool(memory)], **ASK).until_done()
+        async with anthropic.AsyncAnthropic(
+            api_key="none", http_client=http().AsyncClient(transport=claude.transport)
+        ) as client:
+            await client.beta.messages.tool_runner(tools=[ours.AsyncMemoryTool(memory)], **ASK).until_done()
 
     asyncio.run(run())
     assert claude.results() == EXPECTED
@@ -332,8 +348,8 @@ def test_the_program_of_the_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path:
     page = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text(encoding="utf-8")
     program = page.partition("```python\nimport anthropic\n")[2].partition("```")[0]
     claude = Claude()
-    client = Anthropic(api_key="none", http_client=http.Client(transport=claude))
-    monkeypatch.setattr(anthropic, "Anthropic", lambda: client)
+    client = anthropic.Anthropic(api_key="none", http_client=http().Client(transport=claude.transport))
+    monkeypatch.setattr("anthropic.Anthropic", lambda: client)
     monkeypatch.chdir(tmp_path)
     exec(compile(f"import anthropic\n{program}", "integrations.md", "exec"), {})
     assert claude.results() == EXPECTED

@@ -1,18 +1,29 @@
 """LangGraph's store on Holdfast, with the real package: the same answers as its store in memory."""
 
+from __future__ import annotations
+
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pytest
-from langgraph.graph import END, START, StateGraph
-from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, Item, ListNamespacesOp, Op, PutOp, SearchOp
-from langgraph.store.memory import InMemoryStore
 
 import holdfast
-from holdfast.integrations.langgraph import HoldfastStore
+from tests.rows import Late
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from langgraph.store import base
+    from langgraph.store import memory as theirs_in_memory
+    from langgraph.store.base import BaseStore
+
+    from holdfast.integrations import langgraph as ours
+else:
+    base, theirs_in_memory = Late("langgraph.store.base"), Late("langgraph.store.memory")
+    ours = Late("holdfast.integrations.langgraph")
+
+pytestmark = pytest.mark.xdist_group("integrations")
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 
@@ -23,8 +34,8 @@ def memory(tmp_path: Path) -> Iterator[holdfast.Memory]:
 
 
 @pytest.fixture
-def store(memory: holdfast.Memory) -> HoldfastStore:
-    return HoldfastStore(memory)
+def store(memory: holdfast.Memory) -> ours.HoldfastStore:
+    return ours.HoldfastStore(memory)
 
 
 ITEMS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
@@ -66,9 +77,9 @@ def plain(items: list[Any]) -> list[tuple[tuple[str, ...], str, dict[str, Any]]]
     return sorted(((item.namespace, item.key, item.value) for item in items), key=repr)
 
 
-def test_it_answers_as_the_store_in_memory(store: HoldfastStore) -> None:
+def test_it_answers_as_the_store_in_memory(store: ours.HoldfastStore) -> None:
     filled(store)
-    theirs = filled(InMemoryStore())
+    theirs = filled(theirs_in_memory.InMemoryStore())
     for namespace, key in [
         *((namespace, key) for namespace, key, _ in ITEMS),
         (("users", "ada"), "gone"),
@@ -99,11 +110,11 @@ def test_it_answers_as_the_store_in_memory(store: HoldfastStore) -> None:
         {"prefix": ("nothing",)},
     ],
 )
-def test_namespaces_are_listed_as_there(store: HoldfastStore, asked: dict[str, Any]) -> None:
-    assert filled(store).list_namespaces(**asked) == filled(InMemoryStore()).list_namespaces(**asked)
+def test_namespaces_are_listed_as_there(store: ours.HoldfastStore, asked: dict[str, Any]) -> None:
+    assert filled(store).list_namespaces(**asked) == filled(theirs_in_memory.InMemoryStore()).list_namespaces(**asked)
 
 
-def test_pages_of_a_search_do_not_overlap(store: HoldfastStore) -> None:
+def test_pages_of_a_search_do_not_overlap(store: ours.HoldfastStore) -> None:
     for number in range(7):
         store.put(("n",), str(number), {"number": number, "text": "alike"})
     pages = [[item.key for item in store.search(("n",), limit=3, offset=offset)] for offset in (0, 3, 6, 9)]
@@ -112,7 +123,7 @@ def test_pages_of_a_search_do_not_overlap(store: HoldfastStore) -> None:
     assert sorted(ranked) == [str(number) for number in range(7)]
 
 
-def test_a_query_ranks_the_items_of_its_namespace(store: HoldfastStore) -> None:
+def test_a_query_ranks_the_items_of_its_namespace(store: ours.HoldfastStore) -> None:
     filled(store)
     best, *_ = store.search(("users", "ada"), query="who likes tea")
     assert (best.key, best.score is not None) == ("tea", True)
@@ -122,7 +133,7 @@ def test_a_query_ranks_the_items_of_its_namespace(store: HoldfastStore) -> None:
 
 def test_a_query_finds_by_meaning(tmp_path: Path) -> None:
     with holdfast.open(tmp_path, home=tmp_path / "store") as memory:
-        store = HoldfastStore(memory)
+        store = ours.HoldfastStore(memory)
         for number in range(20):  # more than one recall embeds by itself
             store.put(("facts",), f"n{number}", {"text": f"Room {number} is painted in colour {number}."})
         store.put(("facts",), "drink", {"text": "Ada prefers an espresso after lunch."})
@@ -132,7 +143,7 @@ def test_a_query_finds_by_meaning(tmp_path: Path) -> None:
     assert {item.key for item in alike} >= {f"n{number}" for number in range(19)}
 
 
-def test_only_indexed_fields_are_searched(store: HoldfastStore) -> None:
+def test_only_indexed_fields_are_searched(store: ours.HoldfastStore) -> None:
     store.put(("a",), "some", {"text": "tea", "note": "coffee"}, index=["text"])
     store.put(("a",), "none", {"text": "tea"}, index=False)
     store.put(("a",), "many", {"parts": [{"text": "juice"}, {"text": "water"}]}, index=["parts[*].text"])
@@ -145,18 +156,18 @@ def test_only_indexed_fields_are_searched(store: HoldfastStore) -> None:
     assert found.value == {"text": "tea", "note": "coffee"}
 
 
-def test_reads_of_a_batch_see_the_store_before_it(store: HoldfastStore) -> None:
+def test_reads_of_a_batch_see_the_store_before_it(store: ours.HoldfastStore) -> None:
     store.put(("a",), "k", {"n": 1})
-    ops: list[Op] = [
-        PutOp(("a",), "k", {"n": 2}),
-        GetOp(("a",), "k"),
-        PutOp(("a",), "k", {"n": 3}),
-        SearchOp(("a",)),
-        ListNamespacesOp(),
+    ops: list[base.Op] = [
+        base.PutOp(("a",), "k", {"n": 2}),
+        base.GetOp(("a",), "k"),
+        base.PutOp(("a",), "k", {"n": 3}),
+        base.SearchOp(("a",)),
+        base.ListNamespacesOp(),
     ]
     put, got, _, found, namespaces = store.batch(ops)
     assert put is None
-    assert isinstance(got, Item)
+    assert isinstance(got, base.Item)
     assert isinstance(found, list)
     assert got.value == {"n": 1}
     assert len(found) == 1
@@ -167,7 +178,9 @@ def test_reads_of_a_batch_see_the_store_before_it(store: HoldfastStore) -> None:
     assert now.updated_at >= now.created_at
 
 
-def test_an_item_has_a_history_and_a_deleted_one_can_be_restored(store: HoldfastStore, memory: holdfast.Memory) -> None:
+def test_an_item_has_a_history_and_a_deleted_one_can_be_restored(
+    store: ours.HoldfastStore, memory: holdfast.Memory
+) -> None:
     store.put(("a",), "k", {"text": "one"})
     store.put(("a",), "k", {"text": "two"})
     store.delete(("a",), "k")
@@ -179,7 +192,7 @@ def test_an_item_has_a_history_and_a_deleted_one_can_be_restored(store: Holdfast
     assert item.value == {"text": "two"}
 
 
-def test_deleting_an_item_leaves_those_below_it(store: HoldfastStore) -> None:
+def test_deleting_an_item_leaves_those_below_it(store: ours.HoldfastStore) -> None:
     store.put(("a",), "b", {"n": 1})
     store.put(("a", "b"), "c", {"n": 2})
     store.delete(("a",), "b")
@@ -187,7 +200,7 @@ def test_deleting_an_item_leaves_those_below_it(store: HoldfastStore) -> None:
     assert store.get(("a", "b"), "c") is not None
 
 
-def test_what_cannot_be_stored_is_refused(store: HoldfastStore) -> None:
+def test_what_cannot_be_stored_is_refused(store: ours.HoldfastStore) -> None:
     with pytest.raises(holdfast.NotSaved, match="credentials"):
         store.put(("a",), "k", {"token": TOKEN})
     with pytest.raises(holdfast.Invalid, match="not JSON"):
@@ -197,8 +210,8 @@ def test_what_cannot_be_stored_is_refused(store: HoldfastStore) -> None:
     with pytest.raises(NotImplementedError, match="TTL"):
         store.put(("a",), "k", {"n": 1}, ttl=5)
     with pytest.raises(NotImplementedError, match="ttl=None"):
-        store.batch([PutOp(("a",), "k", {"n": 1}, ttl=5)])
-    with pytest.raises(InvalidNamespaceError):
+        store.batch([base.PutOp(("a",), "k", {"n": 1}, ttl=5)])
+    with pytest.raises(base.InvalidNamespaceError):
         store.put((), "k", {"n": 1})
     with pytest.raises(holdfast.Invalid, match="50 parts"):
         store.put(("a",) * 60, "k", {"n": 1})
@@ -209,14 +222,14 @@ def test_what_cannot_be_stored_is_refused(store: HoldfastStore) -> None:
 
 def test_a_pending_item_is_not_used(tmp_path: Path) -> None:
     with holdfast.open(tmp_path, home=tmp_path / "store", settings={"confirm_writes": True}) as memory:
-        store = HoldfastStore(memory)
+        store = ours.HoldfastStore(memory)
         store.put(("a",), "k", {"text": "one"})
         assert (store.get(("a",), "k"), store.search(("a",)), store.list_namespaces()) == (None, [], [])
         memory.confirm(memory.list(kinds=["item"], states=["pending"]).records[0].id)
         assert store.list_namespaces() == [("a",)]
 
 
-def test_the_asynchronous_methods_do_the_same(store: HoldfastStore) -> None:
+def test_the_asynchronous_methods_do_the_same(store: ours.HoldfastStore) -> None:
     async def run() -> list[str]:
         await asyncio.gather(*(store.aput(("a",), str(number), {"n": number}) for number in range(8)))
         await asyncio.gather(*(store.aput(("b",), "same", {"n": number}) for number in range(8)))
@@ -235,7 +248,9 @@ class State(TypedDict):
     answer: str
 
 
-def test_a_graph_remembers_in_its_next_run(store: HoldfastStore) -> None:
+def test_a_graph_remembers_in_its_next_run(store: ours.HoldfastStore) -> None:
+    from langgraph.graph import END, START, StateGraph
+
     def node(state: State, store: BaseStore) -> dict[str, str]:
         known = store.get(("users",), state["user"])
         store.put(("users",), state["user"], {"visits": known.value["visits"] + 1 if known else 1})

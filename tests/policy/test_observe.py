@@ -9,10 +9,18 @@ from holdfast.model.kinds import KINDS, check_fields
 from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.claude_mem_types import TYPES
-from holdfast.policy.activity.observe import observations, settled
+from holdfast.policy.activity.observe import observations_of
 from holdfast.policy.activity.turns import turns
+from holdfast.policy.language.reading import SentenceReader
 from tests.policy.trails import EXPECTED, Trail, session
 from tests.rows import each, sampled
+
+
+def observations(
+    activity: Sequence[HookEvent], *, include_open: bool = False, reader: SentenceReader | None = None
+) -> list[Draft]:
+    done = (turn for turn in turns(activity, reader) if turn.done or include_open)
+    return [draft for turn in done for draft in observations_of(turn)]
 
 
 def brief(drafts: Sequence[Draft]) -> list[tuple[str, str]]:
@@ -95,18 +103,10 @@ def test_a_check_that_failed_and_passed_without_a_change_was_not_fixed() -> None
 def test_a_turn_that_still_goes_on_is_left_for_later_and_then_keeps_its_key() -> None:
     trail = Trail().ask("add a footer").use("Write", file_path="/repo/web/footer.tsx", content="x")
     assert observations(trail.events) == []
-    assert settled(trail.events) == ""
     (unfinished,) = observations(trail.events, include_open=True)
     trail.stop("Added a footer to every page.")
     (finished,) = observations(trail.events)
-    assert settled(trail.events) == "h003"
     assert finished.extra["trail"] == unfinished.extra["trail"] == "h001"
-
-
-def test_what_is_settled_ends_before_the_first_turn_that_still_goes_on() -> None:
-    trail = Trail().ask("one").stop().ask("two").use("Read", file_path="/repo/a.py")
-    assert settled(trail.events) == "h002"
-    assert settled([]) == ""
 
 
 def test_each_commit_of_a_turn_is_an_observation_of_its_own() -> None:

@@ -390,7 +390,7 @@ def append_many(folder: Path, states: Path, number: int, count: int) -> None:
 
 
 def test_processes_that_append_at_once_lose_nothing(ada: Seat, tmp_path: Path) -> None:
-    processes, each = 4, 6
+    processes, each = 3, 6
     started = [
         multiprocessing.get_context("spawn").Process(
             target=append_many, args=(ada.folder, tmp_path / "states", number, each)

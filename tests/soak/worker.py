@@ -32,7 +32,9 @@ chance, mine = random.Random(sys.argv[1]), []
 def text():
     return f"The {chance.choice(['rate', 'retry', 'size'])} limit of the queue is {chance.randrange(9)} per minute now."
 with open_memory() as memory:
-    while not Path(sys.argv[2]).exists():
+    for _ in range(int(sys.argv[3])):
+        if Path(sys.argv[2]).exists():
+            break
         made = write(memory, Draft(body=text()), waivers=Waivers(duplicate=True))
         mine += [made.record.id] if hasattr(made, "record") else []
         if len(mine) > 5:
@@ -44,8 +46,8 @@ with open_memory() as memory:
 """
 
 
-def stress(seconds: float, folder: Path, *, seed: int = 1) -> Counter[tuple[str, int]]:
-    """Run writers and workers on one store for so long; return how often each ended with which exit code.
+def stress(seconds: float, folder: Path, *, writes: int = sys.maxsize, seed: int = 1) -> Counter[tuple[str, int]]:
+    """Run workers on one store for so long and writers until then, or until each wrote so often; count their exit codes.
 
     What a process that did not end with 0 printed is in `folder/errors.txt`.
     """
@@ -64,7 +66,7 @@ def stress(seconds: float, folder: Path, *, seed: int = 1) -> Counter[tuple[str,
         command = [sys.executable, "-c", program, *arguments]
         return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=errors)
 
-    writers = [start(_WRITER, str(chance.random()), str(stop)) for _ in range(WRITERS)]
+    writers = [start(_WRITER, str(chance.random()), str(stop), str(writes)) for _ in range(WRITERS)]
     try:
         until = time.monotonic() + seconds
         while time.monotonic() < until:

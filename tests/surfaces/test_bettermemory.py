@@ -60,23 +60,27 @@ def test_a_memory_has_one_token_at_a_time(tools: Bettermemory) -> None:
     assert tokens[0] != tokens[1]
 
 
-def test_what_waits_is_judged_again_when_it_is_confirmed(tools: Bettermemory) -> None:
+def test_what_waits_is_judged_again_when_it_is_confirmed(memory: Memory, tools: Bettermemory) -> None:
     said = "The user likes short answers without any preamble."
     held = [
         tools("write", content=said, scopes=["style"], category="user-inference", force=True)["pending_id"]
         for _ in range(2)
     ]
+    tools.call_.acting.context = begin(memory, implicit=True).context  # as after a restart
     assert tools("write_confirm", pending_id=held[0])["status"] == "committed"
     assert tools("write_confirm", pending_id=held[1])["status"] == "duplicate"
     assert tools("write_cancel", pending_id=held[1]) == {"cancelled": held[1], "existed": True}
     assert tools("write_cancel", pending_id=held[1])["existed"] is False
+    assert (tools("list_tombstones"), len(tools("list"))) == ([], 1)
     assert "not a pending id" in tools.error("write_confirm", pending_id="nonsense")
 
 
 def test_every_write_may_wait_by_setting(tmp_path: Path, time: Time) -> None:
     with make_memory(tmp_path, time, actor=AGENT, config={"confirm_writes": True}) as memory:
-        held = Bettermemory(memory, surface)("write", content="Deploys happen on Fridays.", scopes=["tools"])
-    assert (held["status"], held["pending_reason"]) == ("pending", "config")
+        tools = Bettermemory(memory, surface)
+        held = tools("write", content="Deploys happen on Fridays.", scopes=["tools"])
+        assert (held["status"], held["pending_reason"], tools("list")) == ("pending", "config", [])
+        assert tools("write_cancel", pending_id=held["pending_id"])["existed"]
 
 
 def test_search_stays_in_the_repository_unless_asked(memory: Memory, tools: Bettermemory) -> None:
@@ -129,6 +133,7 @@ def test_an_update_changes_only_what_it_names(tools: Bettermemory) -> None:
     kept = tools("verify", id=one, verified_paths=[])
     assert (kept["verified_paths"], kept["verified_commits"]) == ([], ["abc1234"])
     assert tools("update", id=one, category="fact")["category"] == "fact"
+    assert tools("update", id=one, content="Currently broken.")["status"] == "transient_warning"
     assert tools("update", id=one, content="The worker reads all jobs from Valkey.")["last_verified_at"] is None
     assert "Nothing to revise" in tools.error("update", id=one)
 

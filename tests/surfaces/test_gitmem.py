@@ -12,11 +12,11 @@ from holdfast.model.event import Actor
 from holdfast.model.ids import short
 from holdfast.model.record import Draft
 from holdfast.surfaces.gitmem import surface
-from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import draft_event
 from holdfast.verbs.sessions.session import begin, plant
 from tests.conftest import Time, keep, make_memory
+from tests.surfaces.conftest import Tools
 
 UUID = "393adb34-5f6e-4b1c-9d2a-8f0e1c2d3b4a"
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
@@ -36,38 +36,26 @@ def memory(tmp_path: Path, time: Time) -> Iterator[Memory]:
         yield begin(opened, implicit=True)
 
 
-class Tools:
-    """Calls tools the way a host does."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.call_ = Call(open=lambda: memory)
-
-    def __call__(self, name: str, **arguments: Any) -> str:
-        answer = surface.call(self.call_, name, arguments)
-        assert not answer.failed, answer.text
-        return answer.text
-
+class Gitmem(Tools):
     def json(self, name: str, **arguments: Any) -> Any:
         return json.loads(self(name, **arguments))
 
     def errors(self, name: str, **arguments: Any) -> list[str]:
-        answer = surface.call(self.call_, name, arguments)
-        assert answer.failed, answer.text
-        errors = json.loads(answer.text)["errors"]
+        errors = json.loads(self.error(name, **arguments))["errors"]
         assert isinstance(errors, list)
         return errors
 
 
 @pytest.fixture
-def tools(memory: Memory) -> Tools:
-    return Tools(memory)
+def tools(memory: Memory) -> Gitmem:
+    return Gitmem(memory, surface)
 
 
 def told(text: str, key: str) -> str:
     return next(line.removeprefix(f"{key}: ") for line in text.splitlines() if line.startswith(f"{key}: "))
 
 
-def test_what_was_imported_keeps_the_ids_it_had(memory: Memory, tools: Tools) -> None:
+def test_what_was_imported_keeps_the_ids_it_had(memory: Memory, tools: Gitmem) -> None:
     scar = keep(memory, "Rehearse migrations.", kind="scar", fields=SCAR, extra={"imported": {"id": UUID}})
     keep(memory, "Rate limits", kind="thread", extra={"imported": {"id": "t-a1b2c3d4"}})
     tools("recall", plan="rehearse migrations")
@@ -79,7 +67,7 @@ def test_what_was_imported_keeps_the_ids_it_had(memory: Memory, tools: Tools) ->
     assert tools.errors("archive_learning", id="00000000-0000-0000-0000-000000000000")[0].endswith("is not an id.")
 
 
-def test_projects_are_namespaces(tools: Tools) -> None:
+def test_projects_are_namespaces(tools: Gitmem) -> None:
     win = {"learning_type": "win", "description": "Caching responses made it fast."}
     tools("create_learning", title="Cache the API", project="my-api", **win)
     assert "Cache the API" in tools("search", query="caching responses", project="my-api")
@@ -93,7 +81,7 @@ def test_projects_are_namespaces(tools: Tools) -> None:
     assert "[medium win] Cache the API" in fresh
 
 
-def test_a_threshold_and_a_count_decide_what_recall_shows(memory: Memory, tools: Tools) -> None:
+def test_a_threshold_and_a_count_decide_what_recall_shows(memory: Memory, tools: Gitmem) -> None:
     for body in ("Rehearse migrations on a copy.", "Migrations lock tables for minutes.", "Name branches well."):
         keep(memory, body, kind="scar", fields=SCAR)
     assert tools("recall", plan="rehearse migrations", match_count=1).count("similarity") == 1
@@ -106,13 +94,13 @@ def test_a_threshold_and_a_count_decide_what_recall_shows(memory: Memory, tools:
 def test_starters_are_marked_and_want_no_answer(memory: Memory) -> None:
     asking = replace(memory, config=replace(memory.config, starters=True))
     plant(asking)
-    shown = Tools(asking)("recall", plan="deploy and verify the release")
+    shown = Gitmem(asking, surface)("recall", plan="deploy and verify the release")
     assert "[starter]" in shown
     assert "confirm_scars" not in shown
     assert "create_learning keeps the first" in shown
 
 
-def test_a_scar_that_blocks_comes_first_with_what_to_run(memory: Memory, tools: Tools) -> None:
+def test_a_scar_that_blocks_comes_first_with_what_to_run(memory: Memory, tools: Gitmem) -> None:
     keep(memory, "Migrations need a rehearsal and a review.", kind="scar", fields=SCAR)
     blocking = {
         **SCAR,
@@ -128,7 +116,7 @@ def test_a_scar_that_blocks_comes_first_with_what_to_run(memory: Memory, tools: 
     assert "make rehearse" in tools("prepare_context", plan="run migrations", format="gate")
 
 
-def test_a_scar_dismissed_again_and_again_fades_and_says_so(memory: Memory, tools: Tools) -> None:
+def test_a_scar_dismissed_again_and_again_fades_and_says_so(memory: Memory, tools: Gitmem) -> None:
     scar = keep(memory, "Rehearse migrations on a copy.", kind="scar", fields=SCAR)
     for _ in range(3):
         tools("session_start", force=True)
@@ -142,7 +130,7 @@ def test_a_scar_dismissed_again_and_again_fades_and_says_so(memory: Memory, tool
     assert "No blind spot" in tools("analyze", lens="blindspots", agent="somebody-else")
 
 
-def test_a_learning_is_kept_once_unless_one_insists(tools: Tools) -> None:
+def test_a_learning_is_kept_once_unless_one_insists(tools: Gitmem) -> None:
     given = {"learning_type": "pattern", "title": "Retry reads", "description": "Reads are retried three times."}
     first = told(tools("create_learning", **given), "learning_id")
     again = tools("create_learning", **given)
@@ -154,7 +142,7 @@ def test_a_learning_is_kept_once_unless_one_insists(tools: Tools) -> None:
     assert "Created medium win: Small diffs" in tools("create_learning", **other, allow_duplicate=True)
 
 
-def test_everything_a_learning_holds_can_be_read_again(tools: Tools) -> None:
+def test_everything_a_learning_holds_can_be_read_again(tools: Gitmem) -> None:
     kept = tools(
         "create_learning",
         learning_type="scar",
@@ -183,7 +171,7 @@ def test_everything_a_learning_holds_can_be_read_again(tools: Tools) -> None:
     assert "OPS-4" in tools("graph_traverse", lens="connected_to", node="ops-4")
 
 
-def test_a_suggested_thread_is_promoted_or_dismissed(memory: Memory, tools: Tools) -> None:
+def test_a_suggested_thread_is_promoted_or_dismissed(memory: Memory, tools: Gitmem) -> None:
     def suggest(topic: str) -> str:
         draft = Draft(body=topic, kind="thread", source="mined", extra={"evidence": ["a", "b", "c"]})
         return f"ts-{short(memory.commit([draft_event(memory, draft, pending=True)])[0].record.id)}"
@@ -197,7 +185,7 @@ def test_a_suggested_thread_is_promoted_or_dismissed(memory: Memory, tools: Tool
     assert "is not a pending suggestion" in tools.errors("promote_suggestion", suggestion_id=wanted)[0]
 
 
-def test_the_legacy_payload_of_an_agent_is_understood(tools: Tools) -> None:
+def test_the_legacy_payload_of_an_agent_is_understood(tools: Gitmem) -> None:
     tools("session_start")
     closed = tools(
         "session_close",
@@ -220,14 +208,16 @@ def test_the_legacy_payload_of_an_agent_is_understood(tools: Tools) -> None:
     assert [one["text"] for one in reflections["what_broke"]] == ["the seed"]
 
 
-def test_a_quick_close_is_for_short_sessions(tools: Tools, time: Time) -> None:
+def test_a_quick_close_is_for_short_sessions(tools: Gitmem, time: Time) -> None:
     tools("session_start")
+    assert "closed (quick)" in tools("session_close", close_type="quick")
+    tools("session_start", force=True)
     time.pass_days(31 / 1440)
     assert "31 minutes" in tools.errors("session_close", close_type="quick")[0]
     assert "closed (autonomous)" in tools("session_close", close_type="autonomous")
 
 
-def test_transcripts_are_saved_found_and_given_back(tools: Tools) -> None:
+def test_transcripts_are_saved_found_and_given_back(tools: Gitmem) -> None:
     session = told(tools("session_start"), "session_id")
     messages = [{"role": "user", "content": "How do we cache?"}, {"role": "assistant", "content": "With Redis."}]
     saved = tools.json("save_transcript", session_id=session, transcript=json.dumps(messages), format="json")
@@ -240,7 +230,7 @@ def test_transcripts_are_saved_found_and_given_back(tools: Tools) -> None:
     assert "Invalid session_id" in tools.errors("get_transcript", session_id="nonsense!")[0]
 
 
-def test_the_index_can_be_looked_at_and_made_anew(memory: Memory, tools: Tools) -> None:
+def test_the_index_can_be_looked_at_and_made_anew(memory: Memory, tools: Gitmem) -> None:
     keep(memory, "Rehearse migrations on a copy.", kind="scar", fields=SCAR)
     status = tools.json("gitmem-cache-status")
     assert (status["scar_count"], status["search_mode"], status["is_stale"]) == (1, "words", False)
@@ -250,7 +240,7 @@ def test_the_index_can_be_looked_at_and_made_anew(memory: Memory, tools: Tools) 
     assert "Rehearse" in tools("search", query="rehearse")
 
 
-def test_the_graph_answers_where_things_came_from(tools: Tools) -> None:
+def test_the_graph_answers_where_things_came_from(tools: Gitmem) -> None:
     tools("session_start", linear_issue="PROJ-1")
     people = ["Ana - architect"]
     tools("create_decision", title="JWT", decision="Use JWT.", rationale="Stateless.", personas_involved=people)

@@ -76,7 +76,7 @@ def test_what_was_mined_is_decided_on_by_judging(memory: Memory) -> None:
 
 
 def test_long_lists_keep_to_their_budget(memory: Memory) -> None:
-    for number in range(60):
+    for number in range(30):
         forced(memory, f"Service number {number} of the shop is owned by the platform team and runs on Kubernetes.")
         forced(memory, f"Service number {number} of the shop is not owned by the platform team and runs on Kubernetes.")
         log_output(memory, f"We decided to use port {number} instead of {number + 1} because it is free.", f"s{number}")

@@ -194,23 +194,19 @@ def kept_token(folder: Path) -> str:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         keep_out_of_git(folder)
         if not path.exists():
-            _make_token(path)
+            # Atomically and privately: another process may be starting too.
+            fresh = path.with_name(f"{TOKEN_FILE}.{os.getpid()}")
+            with os.fdopen(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                file.write(secrets.token_urlsafe(32) + "\n")
+            try:
+                os.link(fresh, path)
+            except FileExistsError:
+                pass  # the other process was faster
+            finally:
+                fresh.unlink()
         token = read_regular(path).decode().strip()
     except OSError as problem:
         raise StoreUnwritable(f"{path} cannot be used ({problem.strerror}).", hint="Or set http_token.") from problem
     if not token:
         raise StoreError(f"{path} holds no token.", hint="Remove that file; the next start makes another.")
     return token
-
-
-def _make_token(path: Path) -> None:
-    """Write a new token atomically and privately; another process may be starting too."""
-    fresh = path.with_name(f"{TOKEN_FILE}.{os.getpid()}")
-    with os.fdopen(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(secrets.token_urlsafe(32) + "\n")
-    try:
-        os.link(fresh, path)
-    except FileExistsError:
-        pass  # the other process was faster
-    finally:
-        fresh.unlink()

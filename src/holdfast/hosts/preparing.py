@@ -89,18 +89,10 @@ class Places:
             if session:
                 _hand_over(memory, Path(places.handover_file(self.home, session)), session)
             note_tips(memory)
-            yield (
-                memory,
-                prepare(
-                    memory,
-                    Path(places.prepared_file(self.home, place.root, place.project)),
-                    path=place.root,
-                    remotes=places.remotes_of(place.root),
-                    settings={name: before[name] for name in before if name == "preset"}
-                    | dict(self.settings.get(place, {})),
-                    watched=watched,
-                ),
-            )
+            file = Path(places.prepared_file(self.home, place.root, place.project))
+            settings = {name: before[name] for name in before if name == "preset"} | dict(self.settings.get(place, {}))
+            here = {"path": place.root, "remotes": places.remotes_of(place.root)}
+            yield memory, prepare(memory, file, settings=settings, watched=watched, **here)
 
     def _prepared_for(self, place: Place) -> dict[str, Any]:
         try:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from holdfast.compose.adapters import make_checkout
-from holdfast.hosts.cli.command import Result, command, opened
+from holdfast.hosts.cli.command import Result, opened
 from holdfast.hosts.cli.render import page, say, working
 from holdfast.hosts.cli.values import LONGEST_STDIN, json_in, text_or_stdin
 from holdfast.model.errors import Conflict, Invalid
@@ -20,26 +20,9 @@ from holdfast.verbs.exchange.bootstrap import Seeded, bootstrap, seed_file
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.scars import absorb, candidates
 
-SIDE = "github.com/fernhill/label-printer"
 CODE = "storefront"  # the folder of the code that the demo is about
-TRY = {
-    'holdfast recall "how do I run the backend tests"': "ask what a newcomer asks",
-    'holdfast recall "what to watch for when migrating the orders table"': "a lesson learned the hard way",
-    'holdfast recall "which search engine do we use"': "the decision that holds, not those it replaced",
-    'holdfast recall "which port does the service listen on"': "two answers that contradict each other",
-    f'holdfast recall "which port does the service listen on" --project {SIDE}': "another project stays apart",
-    'holdfast brief "change how refunds are booked"': "what a sub-agent should know first",
-    "holdfast session list": "who worked on what",
-    "holdfast thread triage": "unfinished work by the stage of its life",
-    "holdfast stats analyze": "what sessions add up to, and which lessons are ignored",
-    "holdfast stats health": "what to look after first",
-    "holdfast review contradictions": "what cannot both be true",
-    "holdfast review duplicates": "what should become one",
-    "holdfast ingest absorb --candidates": "what may be worth a lesson",
-}
 
 
-@command(working="reading documents")
 def bootstrap_command(
     memory: Memory,
     *,
@@ -56,7 +39,6 @@ def bootstrap_command(
     return _seeded(bootstrap(memory, template, root=root, files=files, hot=promote, dry_run=dry_run), quiet=quiet)
 
 
-@command(working="reading the file")
 def seed_command(
     memory: Memory,
     file: Path,
@@ -92,7 +74,6 @@ def _seeded(done: Seeded, *, quiet: bool = False) -> Result:
     return {**counts, "kept": kept, "problems": done.problems}, draw
 
 
-@command(working="reading the git history", page="learned")
 def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_run: bool = False) -> Learned:
     """Learn from git history: decisions and their reasons, reverts, changes that broke something, repeated fixes, regressions."""
     from holdfast.compose.adapters import history_of
@@ -100,23 +81,19 @@ def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_ru
     return learn(memory, history_of(Path.cwd()), since=since, limit=limit, dry_run=dry_run)
 
 
-@command()
 def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = "") -> Result:
     """Store output for mining; without words, or with -, it is read from stdin."""
     stored = log_output(memory, text_or_stdin(text), session)
-    return {
-        "characters": stored
-    }, f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
+    text_ = f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
+    return {"characters": stored}, text_
 
 
-@command()
 def drop_command(memory: Memory, *, session: str = "") -> Result:
     """Delete logged output of this project permanently."""
     dropped = drop_outputs(memory, session=session)
     return {"dropped": dropped}, f"Dropped {counted(dropped, 'output')}."
 
 
-@command()
 def absorb_command(
     memory: Memory,
     text: tuple[str, ...] = (),
@@ -144,7 +121,6 @@ def absorb_command(
     return absorbed, page("absorbed", absorbed)
 
 
-@command()
 def demo_command(folder: Path = Path("holdfast-demo"), *, until: str = "") -> Result:
     """Load a store to look around in: three months of a made-up team, and its code, in a new FOLDER."""
     place = folder.resolve()
@@ -157,4 +133,4 @@ def demo_command(folder: Path = Path("holdfast-demo"), *, until: str = "") -> Re
         contents = demo.contents_of(memory, place)
     settings = {"HOLDFAST_HOME": contents.folder, "HOLDFAST_PROJECT": contents.project}
     quoted = {name: shlex.quote(value) for name, value in settings.items()}
-    return contents, page("demo", contents, quoted, shlex.quote(str(place / CODE)), TRY)
+    return contents, page("demo", contents, quoted, shlex.quote(str(place / CODE)))

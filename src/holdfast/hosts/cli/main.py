@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from holdfast import __version__
-from holdfast.hosts.cli.command import built, command
+from holdfast.hosts.cli.command import built
 from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, Entry, nearest, suggestion
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, StoreFull, StoreUnwritable
 
@@ -152,7 +152,6 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: boo
         out.print("\n[dim]`holdfast help` lists every command, `holdfast help recall` explains one.[/]")
 
 
-@command(json=False)
 def help_command(words: tuple[str, ...] = (), *, all_: bool = False) -> None:
     """Show every command, or the help of one."""
     found = click.get_current_context().find_root()
@@ -171,7 +170,6 @@ def help_command(words: tuple[str, ...] = (), *, all_: bool = False) -> None:
         click.echo(formatter.getvalue())
 
 
-@command(json=False)
 def completion_command(shell: Literal["bash", "zsh", "fish"]) -> None:
     """Print a script that lets a shell complete commands, options, kinds, scopes and ids."""
     from click.shell_completion import get_completion_class
@@ -231,7 +229,10 @@ def _run(arguments: list[str]) -> int:
         problem.show()
         return Invalid.exit_code
     except click.ClickException as problem:
-        _report(_misused(problem), as_json="--json" in arguments)
+        ctx = problem.ctx if isinstance(problem, click.UsageError) else None
+        usage = " ".join(ctx.get_usage().split()) if ctx else ""  # in one line: it is wrapped with its indent later
+        hint = f"{usage}\n`{ctx.command_path} --help` has examples." if ctx else ""
+        _report(Invalid(" ".join(problem.format_message().split()), hint=hint), as_json="--json" in arguments)
         return Invalid.exit_code
     return code if isinstance(code, int) else 0  # the exit code of a command that ended early
 
@@ -244,14 +245,6 @@ _REFUSED: dict[int | None, type[StoreError]] = {
     errno.ENOSPC: StoreFull,
     errno.EDQUOT: StoreFull,
 }
-
-
-def _misused(problem: click.ClickException) -> Invalid:
-    """Return a usage error with the command's usage and where to find examples."""
-    ctx = problem.ctx if isinstance(problem, click.UsageError) else None
-    usage = " ".join(ctx.get_usage().split()) if ctx else ""  # in one line: it is wrapped with its indent later
-    hint = f"{usage}\n`{ctx.command_path} --help` has examples." if ctx else ""
-    return Invalid(" ".join(problem.format_message().split()), hint=hint)
 
 
 def _report(problem: HoldfastError, *, as_json: bool) -> None:

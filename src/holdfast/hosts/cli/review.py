@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import click
 from rich.text import Text
 
-from holdfast.hosts.cli.command import Result, command, opened
+from holdfast.hosts.cli.command import Result, opened
 from holdfast.hosts.cli.render import PERSON, console, page, working
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import short
@@ -19,52 +19,47 @@ from holdfast.model.request import Asked
 from holdfast.model.text import counted
 from holdfast.surfaces.phrases import line
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.quarantine import authors
 from holdfast.verbs.truth.compare import compare_now
-from holdfast.verbs.truth.consolidate import Proposals, consolidate, proposal_of, proposals, split
+from holdfast.verbs.truth.consolidate import Proposals, consolidate, proposal_of, proposals
 from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
 from holdfast.verbs.upkeep import inbox
-from holdfast.verbs.upkeep.inbox import (
-    MOST,
-    SORTS,
-    Choice,
-    Given,
-    Item,
-    decide,
-    decide_all,
-    decide_by_name,
-    waiting_items,
-)
+from holdfast.verbs.upkeep.inbox import Choice, Given, Item
 
-DECIDABLE = tuple(name for name, sort in SORTS.items() if sort.bulk)  # approved and rejected by id
+DECIDABLE = tuple(name for name, sort in inbox.SORTS.items() if sort.bulk)  # approved and rejected by id
 NOTHING = "Nothing needs a decision."
 ESCAPE_WAIT = 0.05  # seconds
 Answer = tuple[Item, Choice, Given]
-Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choices=tuple(SORTS))]
+Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choices=tuple(inbox.SORTS))]
 
 
-@command()
 def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
     """Decide what is pending, contradicted, repeated or out of date."""
     with opened() as memory:
         with working("looking for what needs a decision"):
             compare_now(memory)
-            items = waiting_items(memory, sorts=sorts or None)
+            items = inbox.waiting_items(memory, sorts=sorts or None)
         if as_json or not items or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return _listed(items)
-        if _carry_out(memory, _ask(items)):
-            raise click.exceptions.Exit(Conflict.exit_code)
+        answers, problems = _ask(items), list[str]()
+        for item, choice, given in answers:
+            try:
+                inbox.decide(memory, item, choice.name, given)
+            except HoldfastError as problem:
+                problems.append(f"{short(item.record.id)}  {problem}")
+    click.echo(f"\n{counted(len(answers) - len(problems), 'decision')} saved.")
+    for line_ in problems:
+        console(error=True).print(Text(f"not done: {line_}", style="yellow"))
+    if problems:
+        raise click.exceptions.Exit(Conflict.exit_code)
     return None
 
 
-@command(working="looking for what needs a decision")
-def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = MOST) -> Result:
+def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = inbox.MOST) -> Result:
     """List what needs a decision, and why."""
     compare_now(memory)
-    return _listed(waiting_items(memory, sorts=sorts or None, limit=limit))
+    return _listed(inbox.waiting_items(memory, sorts=sorts or None, limit=limit))
 
 
-@command()
 def approve_command(
     memory: Memory,
     references: tuple[str, ...] = (),
@@ -77,7 +72,6 @@ def approve_command(
     return _decide_all(memory, "approve", references, sorts, Given(force=force), everything=everything)
 
 
-@command()
 def reject_command(
     memory: Memory, references: tuple[str, ...] = (), *, everything: bool = False, sorts: Sorts = (), reason: str = ""
 ) -> Result:
@@ -85,15 +79,6 @@ def reject_command(
     return _decide_all(memory, "reject", references, sorts, Given(reason=reason), everything=everything)
 
 
-@command()
-def authors_command(memory: Memory) -> Result:
-    """List the authors you have accepted or rejected in this project."""
-    known = authors(memory)
-    lines = [f"{verdict:<9} {who}" for who, verdict in sorted(known.items())]
-    return known, "\n".join(lines) or "No author was accepted or rejected yet."
-
-
-@command(working="comparing memories")
 def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> Result:
     """Show memories that contradict each other, marked or detected, with their history; or only those of one memory."""
     if id:
@@ -106,14 +91,12 @@ def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> 
     return shown, page("disputes", shown)
 
 
-@command(working="comparing memories", page="proposals")
 def duplicates_command(memory: Memory, *, limit: int = 20) -> Proposals:
     """Show near-duplicates, each group with a proposed merged text. Changes nothing."""
     compare_now(memory)
     return proposals(memory, limit=limit)
 
 
-@command()
 def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_run: bool = False) -> Result:
     """Replace several memories by a merged one; they are retired, not lost."""
     proposal = proposal_of(memory, ids)
@@ -121,13 +104,6 @@ def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_r
         return proposal, page("proposal", proposal)
     merged = consolidate(memory, proposal, text=text)
     return {"record": merged, "proposal": proposal}, f"Saved {line(merged, PERSON)}"
-
-
-@command()
-def split_command(memory: Memory, id: str) -> Result:
-    """Undo a merge."""
-    restored = split(memory, id)
-    return restored, "\n".join(f"Restored {line(record, PERSON)}" for record in restored)
 
 
 def _decide_all(
@@ -141,10 +117,10 @@ def _decide_all(
         hint = f"--all is for {', '.join(DECIDABLE)}; decide on the others one by one with `holdfast review`."
         raise Invalid(f"{other[0]} cannot be decided all at once.", hint=hint)
     if everything:
-        decided = decide_all(memory, sorts or DECIDABLE, choice, given)
+        decided = inbox.decide_all(memory, sorts or DECIDABLE, choice, given)
         made = [(item.author or item.record.id, done) for item, done in decided]
     else:
-        named = [(name, *decide_by_name(memory, name, choice, given)) for name in references]
+        named = [(name, *inbox.decide_by_name(memory, name, choice, given)) for name in references]
         made = [(record.id if record else name, done.message) for name, record, done in named]
     lines = [f"{reference if '@' in reference else short(reference)}  {done}" for reference, done in made]
     value = [{"reference": reference, "done": done} for reference, done in made]
@@ -153,7 +129,7 @@ def _decide_all(
 
 
 def _listed(items: Sequence[Item]) -> Result:
-    return [_item_to_json(item) for item in items], page("inbox", items, sorts=SORTS, nothing=NOTHING)
+    return [_item_to_json(item) for item in items], page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING)
 
 
 def _ask(items: Sequence[Item]) -> list[Answer]:
@@ -167,7 +143,7 @@ def _ask(items: Sequence[Item]) -> list[Answer]:
             answers.append(None)
             continue
         click.echo()
-        console().print(Text(f"{len(answers) + 1} of {len(items)} · {SORTS[item.sort].title}", style="bold"))
+        console().print(Text(f"{len(answers) + 1} of {len(items)} · {inbox.SORTS[item.sort].title}", style="bold"))
         page("item", item, full=True)()
         offered = {choice.key: choice for choice in inbox.choices(item).values()}
         words = {key: choice.words_for(item) for key, choice in offered.items()}
@@ -191,9 +167,8 @@ def _ask(items: Sequence[Item]) -> list[Answer]:
 def _pressed(words: Mapping[str, str]) -> str:
     """Show the keys with what each does, and return the one that is pressed."""
     with _single_keys() as read:
-        console().print(
-            Text.assemble(*(part for key in words for part in ((f" {key}", "bold cyan"), f" {words[key]} ")))
-        )
+        parts = [part for key in words for part in ((f" {key}", "bold cyan"), f" {words[key]} ")]
+        console().print(Text.assemble(*parts))
         while (key := read().lower()) not in words:
             if key == "\x03":
                 click.echo("Nothing was saved.")
@@ -242,20 +217,6 @@ def _given(item: Item, choice: Choice) -> Given | None:
         click.echo("Unchanged.")
         return None
     return Given(text=text)
-
-
-def _carry_out(memory: Memory, answers: Sequence[Answer]) -> int:
-    """Carry out the decisions, print what could not be done, and return how many of them that were."""
-    problems = []
-    for item, choice, given in answers:
-        try:
-            decide(memory, item, choice.name, given)
-        except HoldfastError as problem:
-            problems.append(f"{short(item.record.id)}  {problem}")
-    click.echo(f"\n{counted(len(answers) - len(problems), 'decision')} saved.")
-    for problem_line in problems:
-        console(error=True).print(Text(f"not done: {problem_line}", style="yellow"))
-    return len(problems)
 
 
 def _item_to_json(item: Item) -> dict[str, Any]:

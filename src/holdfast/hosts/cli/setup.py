@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 from rich.text import Text
 
 from holdfast.compose.settings import PRIVATE, store_folder, user_file, user_folder
-from holdfast.hosts.cli.command import command, settings
+from holdfast.hosts.cli.command import settings
 from holdfast.hosts.cli.compat import run
-from holdfast.hosts.cli.render import console, hanging, print_json, say
+from holdfast.hosts.cli.render import console, hanging, page, print_json, say
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.preparing import next_session
 from holdfast.hosts.setup.apply import Manifest, Planned, apply, diff_of, planned, read_manifest, removals, snippet
@@ -93,7 +93,6 @@ class Mode:
         return bool(answer == "y")
 
 
-@command()
 def init_command(
     *,
     names: tuple[str, ...] = (),
@@ -131,15 +130,13 @@ def init_command(
     _set_up(choices, here, manner)
     if beside := [each for each in others(here.machine) if each.entries]:
         titles = ", ".join(each.system.title for each in beside)
-        if manner.asks and click.confirm(
-            f"\n{titles} is set up here too. Replace it and import its data?", default=True
-        ):
+        question = f"\n{titles} is set up here too. Replace it and import its data?"
+        if manner.asks and click.confirm(question, default=True):
             _switch(beside, here.machine, manner)
         elif not as_json:
             say(f"{titles} is set up here too: `holdfast switch` replaces it and imports its data.")
 
 
-@command()
 def switch_command(
     systems: Annotated[tuple[str, ...], Asked("", choices=tuple(system.name for system in SYSTEMS))] = (),
     *,
@@ -176,7 +173,11 @@ def _switch(found: Sequence[Found], machine: Machine, manner: Mode, *, imports: 
     here = look_around("project" if is_project else "user")
     choices = Choices(clients=check_clients(surfaces), level=here.level, surfaces=surfaces)
     for each in found if not manner.as_json else ():
-        say(f"Found {each.system.title}: {', '.join(_found_words(each))}.")
+        title, edits = each.system.title, (edit for want in each.entries for edit in want.edits)
+        nouns = Counter(sorted((noun_of(edit).removeprefix(f"{title} ") for edit in edits), reverse=True))
+        there = [counted(count, noun) for noun, count in nouns.items()]
+        there += [f"its {'data' if each.system.data else 'notes'} in {each.data}"] if each.data else []
+        say(f"Found {title}: {', '.join(there)}.")
 
     def bring() -> bool:
         for each in found:
@@ -192,15 +193,6 @@ def _switch(found: Sequence[Found], machine: Machine, manner: Mode, *, imports: 
         bring()
 
 
-def _found_words(found: Found) -> Iterable[str]:
-    """Yield what is there of another system."""
-    nouns = [noun_of(edit).removeprefix(f"{found.system.title} ") for want in found.entries for edit in want.edits]
-    yield from (counted(count, noun) for noun, count in Counter(sorted(nouns, reverse=True)).items())
-    if found.data:
-        yield f"its notes in {found.data}" if not found.system.data else f"its data in {found.data}"
-
-
-@command()
 def uninstall_command(
     *,
     names: tuple[str, ...] = (),
@@ -257,8 +249,10 @@ def _set_up(
         apply(plan, manifest, here.store, private=here.level == "user")
     is_said = done and then()
     if not manner.as_json:
-        for line in _remarks(choices, here, plan):
-            say(line)
+        entry = snippet([Member(path=("mcpServers", NAME), value=stdio(here.made))])
+        added = (name for change in plan for name, *what in change.entries if what == ["added", "permission"])
+        asked: dict[str, Any] = {"has_plugin": has_plugin, "covered": covered, "known": list(BY_NAME)}
+        page("set_up", choices, here, plan, entry, granted=[BY_NAME[name].title for name in added], **asked)()
     _conclude(plan, done=done, as_json=manner.as_json, more={})
     if done and will_change and not manner.as_json:
         names = ", ".join(client.title for client in choices.clients)
@@ -348,32 +342,6 @@ def _show_diffs(plan: Sequence[Planned]) -> None:
 
 def _question(plan: list[Planned]) -> str:
     return f"Change {counted(sum(change.changes for change in plan), 'file')}?"
-
-
-def _remarks(choices: Choices, here: Here, plan: list[Planned]) -> Iterable[str]:
-    """Yield hints about the set-up."""
-    if not choices.clients:
-        entry = Member(path=("mcpServers", NAME), value=stdio(here.made))
-        yield f"No known AI client was found here. Most clients accept this in their MCP file:\n{snippet([entry])}"
-        yield f"Known clients: {', '.join(BY_NAME)}."
-    granted = [BY_NAME[name].title for one in plan for name, *what in one.entries if what == ["added", "permission"]]
-    if granted:
-        yield f"Holdfast's tools run without asking in {', '.join(granted)}; to take that back: holdfast init --no-approve"
-    for client in choices.clients:
-        if has_plugin(client, here.machine):
-            yield f"{client.title}: the Holdfast plugin is enabled and provides everything."
-            continue
-        has_hooks = choices.wants_hooks(client.name)
-        if has_hooks and (why := covered(client, here.level, here.machine, choices.names)):
-            yield f"{client.title}: {why}; it gets no others."
-        if here.level == "project" and not client.server.project:
-            yield f"{client.title}: has no file for a project; run init without --project for it."
-        if client.note and has_hooks:
-            yield client.note
-    if here.level == "project" and choices.clients:
-        yield "Most clients read a project's files only after you trust the project."
-    if here.level == "project" and not choices.gitignore and any(change.changes for change in plan):
-        yield "These files contain paths of this machine; use --gitignore to ignore the new ones."
 
 
 def _conclude(plan: list[Planned], *, done: bool, as_json: bool, more: Mapping[str, object]) -> None:

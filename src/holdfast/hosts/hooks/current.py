@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 
-from holdfast.hosts.hooks.places import checkout_root, handover_file, plain_name, prepared_file, remotes_of
+from holdfast.hosts.hooks.places import checkout_root, plain_name, prepared_file, remotes_of
 from holdfast.model.files import FILE, digest, open_regular, read_regular, state_of
 
 MYPY = False
@@ -63,18 +62,6 @@ def prepared_for(home: str, event: Json) -> Json:
         prepared = _read(home, event)
         changed = _changes(prepared, settings)
     return {**_without(prepared, changed), "late": changed["any"]}
-
-
-def is_compacted(event: Json) -> bool:
-    """True if a session continues after its context was compacted."""
-    return event["event"] == "SessionStart" and event.get("source") == "compact"
-
-
-def note_compaction(home: str, session: str) -> None:
-    """Note that the context of a session is about to be compacted; what it gets afterwards is about this compaction."""
-    see(home, session, [f"{COMPACTION} {time.time_ns()}"])
-    if os.path.exists(before := handover_file(home, session)):
-        os.unlink(before)
 
 
 def awaits_handover(home: str, session: str) -> bool:

@@ -8,7 +8,7 @@ import sys
 import time
 
 from holdfast.hosts.hooks.activity import activity_of, cut_off, is_late, is_private, now, shortened
-from holdfast.hosts.hooks.places import branch_of, checkout_root, client_note, home_of, private_mark, session_settings
+from holdfast.hosts.hooks.places import branch_of, checkout_root, home_of, plain_name, session_settings
 from holdfast.model.files import data_folder
 from holdfast.model.foreign_json import parse_json
 from holdfast.policy.secrets.find import mask_secrets
@@ -66,7 +66,8 @@ def _act(home: str, activity: Json, payload: Json) -> Json:
         activity["event"] in ("SessionStart", "UserPromptSubmit") or (ours and activity["event"] == "PreToolUse")
     ):
         # Few clients pass their session on to the MCP servers that they start.
-        _write(client_note(home, os.getppid()), activity["session"].encode("utf-8", "replace"))
+        note = os.path.join(home, "seen", f"client-{os.getppid()}")
+        _write(note, activity["session"].encode("utf-8", "replace"))
     if ours:
         return _own_tool(home if has_store else "", activity)
     if not has_store:
@@ -75,20 +76,15 @@ def _act(home: str, activity: Json, payload: Json) -> Json:
         return {}
     if activity["tool"].endswith("__recall"):  # of a server that the user added under another name
         _note_recall(home, activity)
-    activity |= _place(activity)
+    # The settings of the session's shell, and the branch where it is needed.
+    settings = {**activity.get("settings", {}), **session_settings(os.environ)}
+    branch = mask_secrets(branch_of(checkout_root(activity["cwd"]))) if activity["event"] in BRANCHED else ""
+    activity |= {**({"settings": settings} if settings else {}), **({"branch": branch} if branch else {})}
     _spool(home, activity)
     answer = _answer(home, activity, payload)
     if answer.get("ids"):
-        _spool(
-            home,
-            {
-                **activity,
-                "event": "Injected",
-                "text": answer["text"],
-                "result": "",
-                "given": {"ids": answer["ids"], "why": answer["why"], "tokens": len(answer["text"]) // 4},
-            },
-        )
+        given = {"ids": answer["ids"], "why": answer["why"], "tokens": len(answer["text"]) // 4}
+        _spool(home, {**activity, "event": "Injected", "text": answer["text"], "result": "", "given": given})
     if activity["event"] in ENDINGS:
         wake(home, activity["cwd"])
     if activity["event"] == "SessionStart":
@@ -106,21 +102,15 @@ def _own_tool(home: str, activity: Json) -> Json:
 
 
 def _note_recall(home: str, activity: Json) -> None:
-    from holdfast.hosts.hooks.answers import note_recall  # only for this tool
+    from holdfast.hosts.hooks.answers import RECALLED  # only for this tool
+    from holdfast.hosts.hooks.current import see
 
-    note_recall(home, activity["session"])
-
-
-def _place(activity: Json) -> Json:
-    """Return the settings of the session's shell, and the branch where it is needed."""
-    settings = {**activity.get("settings", {}), **session_settings(os.environ)}
-    branch = mask_secrets(branch_of(checkout_root(activity["cwd"]))) if activity["event"] in BRANCHED else ""
-    return {**({"settings": settings} if settings else {}), **({"branch": branch} if branch else {})}
+    see(home, activity["session"], [RECALLED])  # it is not reminded again
 
 
 def _keeps_nothing(home: str, activity: Json, payload: Json) -> bool:
     """True if the event belongs to a turn whose whole prompt was private; the next prompt ends it."""
-    mark = private_mark(home, activity["session"])
+    mark = os.path.join(home, "seen", f"private-{plain_name(activity['session'])}")
     if activity["event"] == "UserPromptSubmit":
         if is_private(payload):
             _write(mark, b"")

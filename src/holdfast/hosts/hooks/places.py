@@ -14,18 +14,8 @@ if MYPY:
 LARGEST_SETTINGS = 1_000_000  # bytes of git's settings that are read
 # Settings of the shell that a session runs in: stored with its activity, and valid for its folder alone.
 OF_A_SESSION = (
-    "project",
-    "preset",
-    "inject",
-    "brief_budget",
-    "starters",
-    "hot_capacity",
-    "prompt_hints",
-    "guard_secrets",
-    "block_actions",
-    "confirm_writes",
-    "allowed_scopes",
-)
+    "project preset inject brief_budget starters hot_capacity prompt_hints guard_secrets block_actions confirm_writes allowed_scopes"
+).split()
 
 # Variables of other systems that name the folder of their store, or a file in it; `model/config.py` has them all.
 FOREIGN_HOMES = {"gitmem": "GITMEM_DIR", "memory-mcp": "MEMORY_MCP_DB_PATH", "bettermemory": "BETTERMEMORY_DIR"}
@@ -116,17 +106,7 @@ def handover_file(home: str, session: str) -> str:
     return os.path.join(home, "prepared", f"handover-{plain_name(session)}.txt")
 
 
-def client_note(home: str, process: int) -> str:
-    """Return the file that holds the session of a client, by the client's process id."""
-    return os.path.join(home, "seen", f"client-{process}")
-
-
 def plain_name(session: str) -> str:
     """Return a session's id as a file name; two sessions never share one."""
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "-" for char in session)[:60]
     return session if session and plain == session else f"{plain}-{digest(session)[:12]}"
-
-
-def private_mark(home: str, session: str) -> str:
-    """Return the marker file of a session whose current turn must not be stored, because its whole prompt was private."""
-    return os.path.join(home, "seen", f"private-{plain_name(session)}")

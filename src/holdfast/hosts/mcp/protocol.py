@@ -77,7 +77,12 @@ class Server:
         handlers = _MODERN if request.modern else _LEGACY
         if method not in handlers or not self._is_offered(method):
             raise ProtocolError(NOT_FOUND, "Method not found", method)
-        self._greet(request)
+        # The client's name is sent once in the older era, with every request in the newer.
+        params = request.params
+        client = params["_meta"].get(f"{_META}clientInfo") if request.modern else params.get("clientInfo")
+        name = client.get("name") if isinstance(client, dict) else None
+        if isinstance(name, str) and name and not self.call.client.name:
+            self.call.client.name = name[:LONGEST_NAME]
         result = handlers[method](self, request)
         if not request.modern:
             return result
@@ -117,14 +122,6 @@ class Server:
         if not isinstance(meta.get(f"{_META}clientCapabilities"), dict):
             raise ProtocolError(INVALID_PARAMS, f"params._meta is missing {_META}clientCapabilities")
         return True
-
-    def _greet(self, request: Request) -> None:
-        """Note the client's name: sent once in the older era, with every request in the newer."""
-        params = request.params
-        client = params["_meta"].get(f"{_META}clientInfo") if request.modern else params.get("clientInfo")
-        name = client.get("name") if isinstance(client, dict) else None
-        if isinstance(name, str) and name and not self.call.client.name:
-            self.call.client.name = name[:LONGEST_NAME]
 
 
 def server_of(surfaces: Sequence[Surface], call: Call) -> Server:

@@ -207,7 +207,11 @@ class Door:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = int(message["status"])
-                self._note_session(message, visit)
+                named = Headers(raw=message.get("headers", [])).get(SESSION)
+                if named and visit and named not in self.sessions:
+                    self.sessions[named] = visit.access.user
+                    while len(self.sessions) > 2 * REMEMBERED:
+                        self.sessions.popitem(last=False)
             await send(message)
 
         try:
@@ -306,14 +310,6 @@ class Door:
     def _refused(self, reason: str, why: str, status: int, **headers: str) -> Response:
         self.metrics.count("holdfast_refused_total", reason=reason)
         return JSONResponse({"error": why}, status, headers)
-
-    def _note_session(self, message: Message, visit: Visit | None) -> None:
-        """Remember the user of a new session."""
-        named = Headers(raw=message.get("headers", [])).get(SESSION)
-        if named and visit and named not in self.sessions:
-            self.sessions[named] = visit.access.user
-            while len(self.sessions) > 2 * REMEMBERED:
-                self.sessions.popitem(last=False)
 
     def _tell(self, scope: Scope, visit: Visit | None, status: int, seconds: float) -> None:
         path = scope["path"] if scope["path"] in (*OPEN, PATH, "/metrics") else "other"

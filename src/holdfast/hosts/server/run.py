@@ -27,7 +27,6 @@ from holdfast.verbs.upkeep.access import list_users
 
 LEAVING_SECONDS = 10  # how long requests may take to finish after a stop signal
 KEPT_SECONDS = 75  # how long an idle connection stays: longer than clients and proxies wait before they use it again
-log = logging.getLogger(__name__)
 
 
 def serve(

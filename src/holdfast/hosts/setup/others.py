@@ -2,7 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -16,6 +17,7 @@ from holdfast.hosts.setup.files import text_of
 from holdfast.hosts.setup.machine import Machine
 from holdfast.hosts.setup.plan import Wanted
 from holdfast.model.errors import InvalidFile
+from holdfast.model.files import read_regular
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,42 +26,12 @@ class System:
 
     name: str
     title: str
-    signs: frozenset[str]  # names of its programs, packages, plugins and folders
-    data: tuple[str, ...]  # templates of `machine.Machine`; the first that exists
+    signs: Sequence[str]  # names of its programs, packages, plugins and folders
+    data: Sequence[str]  # templates of `machine.Machine`; the first that exists
 
 
-SYSTEMS = (
-    System(
-        name="gitmem",
-        title="GitMem",
-        signs=frozenset({"gitmem", "gitmem-mcp", ".gitmem"}),
-        data=("{project}/.gitmem", "{home}/.gitmem"),
-    ),
-    System(
-        name="memory-mcp",
-        title="Memory MCP",
-        signs=frozenset({"memory-mcp", "memory-mcp-cli", "hot-memory-mcp", "hot-memory-mcp-cli", "memory_mcp"}),
-        data=("{home}/.memory-mcp/memory.db",),
-    ),
-    System(
-        name="git-notes",
-        title="git-notes-memory",
-        signs=frozenset({"git-notes-memory", "git_notes_memory", "memory-capture", "memory-plugin"}),
-        data=(),  # notes of the repository
-    ),
-    System(
-        name="claude-mem",
-        title="claude-mem",
-        signs=frozenset({"claude-mem", ".claude-mem"}),
-        data=("{home}/.claude-mem/claude-mem.db",),
-    ),
-    System(
-        name="bettermemory",
-        title="bettermemory",
-        signs=frozenset({"bettermemory"}),
-        data=("{project}/.claude-memory", "{home}/.claude-memory"),
-    ),
-)
+_TABLE = tomllib.loads(read_regular(Path(__file__).with_suffix(".toml")).decode())
+SYSTEMS = tuple(System(**row) for row in _TABLE["system"])
 SERVERS = {key for client in CLIENTS for key in client.server.under}
 # Where other systems write and Holdfast does not.
 BESIDE = ("{project}/.claude/settings.json", "{project}/CLAUDE.md", "{project}/.claude/CLAUDE.md")
@@ -174,4 +146,4 @@ def _system_of(words: list[str]) -> System | None:
             with suppress(ValueError):
                 names |= {PurePath(part).name for part in shlex.split(word)}
     is_ours = NAME in names or any(word.endswith(HOOK) for word in words)
-    return None if is_ours else next((system for system in SYSTEMS if system.signs & names), None)
+    return None if is_ours else next((system for system in SYSTEMS if names.intersection(system.signs)), None)

@@ -9,7 +9,7 @@ from holdfast.model.errors import InvalidFile
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
-    from tomlkit.items import Item, Table
+    from tomlkit.items import Item
 
 BOM = "\ufeff"
 _HEADER = re.compile(r"\s*\[")
@@ -40,8 +40,23 @@ def add_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str
 
 def update_table(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
     """Set keys of a table, or remove those with the value None; other keys, comments and their order stay."""
-    document = _document(text)
-    table = _table(document, path)
+    import tomlkit
+    from tomlkit.container import OutOfOrderTableProxy
+    from tomlkit.exceptions import TOMLKitError
+    from tomlkit.items import Table
+
+    value_of(text)  # tomllib is the judge of what is valid
+    try:
+        document = tomlkit.parse(text.removeprefix(BOM).replace("\r\n", "\n"))
+    except (TOMLKitError, RecursionError) as problem:
+        raise InvalidFile(f"It cannot be edited: {problem}.") from problem
+    if _text(text, document) != text:
+        raise InvalidFile("It cannot be edited without changing other lines.")
+    table: Any = document
+    for step in path:
+        table = table.get(step)
+        if not isinstance(table, Table | OutOfOrderTableProxy):
+            raise InvalidFile(f"[{'.'.join(path)}] is not written as a table of its own.")
     for key, wanted in value.items():
         if wanted is None:
             del table[key]
@@ -80,37 +95,9 @@ def table_text(path: tuple[str, ...], value: Mapping[str, Any]) -> str:
     return tomlkit.document().add(path[0], table).as_string()
 
 
-def _document(text: str) -> "TOMLDocument":
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
-    value_of(text)  # tomllib is the judge of what is valid
-    try:
-        document = tomlkit.parse(text.removeprefix(BOM).replace("\r\n", "\n"))
-    except (TOMLKitError, RecursionError) as problem:
-        raise InvalidFile(f"It cannot be edited: {problem}.") from problem
-    if _text(text, document) != text:
-        raise InvalidFile("It cannot be edited without changing other lines.")
-    return document
-
-
 def _text(before: str, document: "TOMLDocument") -> str:
     """Return an edited document with the byte-order mark and the newlines it had before."""
     return BOM * before.startswith(BOM) + document.as_string().replace("\n", _newline(before))
-
-
-def _table(document: "TOMLDocument", path: tuple[str, ...]) -> "Table":
-    """Return the table at a path; raises InvalidFile where there is none or it is an inline table."""
-    from tomlkit.container import OutOfOrderTableProxy
-    from tomlkit.items import Table
-
-    found: Any = document
-    for step in path:
-        found = found.get(step)
-        if not isinstance(found, Table | OutOfOrderTableProxy):
-            raise InvalidFile(f"[{'.'.join(path)}] is not written as a table of its own.")
-    table: Table = found
-    return table
 
 
 def _span(lines: list[str], path: tuple[str, ...]) -> tuple[int, int]:

@@ -51,17 +51,7 @@ NAV = (
     ("/insights", "Insights", "▥", ("/insights", "/scars", "/brief", "/simulate")),
 )
 # Pages that keep their address when another project is chosen.
-OF_PROJECT = (
-    *(path for path, *_ in NAV),
-    "/sessions",
-    "/map",
-    "/graph",
-    "/timeline",
-    "/scars",
-    "/brief",
-    "/simulate",
-    "/settings",
-)
+OF_PROJECT = (*(path for path, *_ in NAV), *"/sessions /map /graph /timeline /scars /brief /simulate /settings".split())
 Row = Mapping[str, object]
 
 

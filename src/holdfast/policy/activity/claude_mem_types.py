@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import Record
-from holdfast.model.text import listed, tokens_of
+from holdfast.model.text import listed
 
 SYSTEM = "claude-mem"
 # Each type with its symbol in lists.
@@ -77,11 +77,6 @@ def narrative_of(record: Record) -> str:
     """Return the narrative, else the body."""
     narrative = record.fields.get("narrative")
     return narrative if isinstance(narrative, str) and narrative else record.body
-
-
-def reading_cost(record: Record) -> int:
-    """Return the estimated tokens for reading a record in full."""
-    return tokens_of(record.text)
 
 
 def texts(record: Record, name: str) -> list[str]:

@@ -41,21 +41,6 @@ def learnable(commits: Sequence[Commit], changelog: tuple[str, str] = ("", "")) 
     return sorted(drafts, key=lambda draft: (draft.at, str(draft.extra["commits"])))
 
 
-def needs_approval(draft: Draft) -> bool:
-    """True if a draft starts pending: a decision read from a commit is a guess, and so is a revert that is not marked as one."""
-    return draft.kind == "decision" or bool(draft.extra.get("unsure"))
-
-
-def is_of_changelog(draft: Draft) -> bool:
-    """True if a draft was read from the changelog instead of from commits."""
-    return bool(draft.extra.get("changelog"))
-
-
-def without_commit(body: str) -> str:
-    """Return the text of a draft without the line that names its commit."""
-    return body.rpartition("\n(commit ")[0] or body
-
-
 def _folded(commits: Sequence[Commit]) -> list[Commit]:
     """Return the commits without cherry-picks: a patch on another branch keeps its author, author date and subject."""
     known: dict[tuple[str, str], list[str]] = {}

@@ -33,38 +33,19 @@ _BY_WORD = tuple(
 _DID = {"create": "Created", "edit": "Changed", "delete": "Deleted"}
 
 
-def observations(
-    activity: Sequence[HookEvent], *, include_open: bool = False, reader: SentenceReader | None = None
-) -> list[Draft]:
-    """Return draft observations for finished turns: one for each prompt and agent, and one for each commit.
-
-    Unfinished turns are skipped unless `include_open` is set. Deterministic: the same activity returns the same drafts,
-    each with its own key in `extra.trail`.
-    """
-    return [draft for turn in turns(activity, reader) if turn.done or include_open for draft in observations_of(turn)]
-
-
 def observations_of(turn: Turn) -> list[Draft]:
     """Return the observations of one turn; empty if nothing in it is worth recording."""
     return [_draft(work) for work in works_of(turn) if _did_something(work) or not work.signals]
 
 
-def works(
-    activity: Sequence[HookEvent], reader: SentenceReader | None = None, *, include_open: bool = False
-) -> list[Work]:
-    """Return the pieces of work that are worth recording."""
-    return [work for turn in turns(activity, reader) if turn.done or include_open for work in works_of(turn)]
+def works(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> list[Work]:
+    """Return the pieces of work that are worth recording, of unfinished turns too."""
+    return [work for turn in turns(activity, reader) for work in works_of(turn)]
 
 
 def works_of(turn: Turn) -> list[Work]:
     """Return the pieces of work of one turn that are worth recording."""
     return [work for piece in pieces(turn) if _is_worth_recording(work := digest(piece))]
-
-
-def settled(activity: Sequence[HookEvent]) -> str:
-    """Return the last id before the first unfinished turn: activity up to it need not be read again."""
-    first_open = min((turn.id for turn in turns(activity) if not turn.done), default="")
-    return max((event.id for event in activity if not first_open or event.id < first_open), default="")
 
 
 def title_of(work: Work, kind: str) -> str:
@@ -91,14 +72,7 @@ def type_of(work: Work) -> str:
     acted = work.acts and not is_question(work.request)  # commands run to answer a question change nothing
     if not (work.changes or work.commits or acted):
         return "decision" if any(signal.kind == "decision" for signal in work.signals) else "discovery"
-    kind = _stated_type(work)
-    if kind == "feature" and work.modified and all(_SAYS["aside"].search(path) for path in work.modified):
-        return "change"  # tests, docs and settings are not features
-    return kind
-
-
-def _stated_type(work: Work) -> str:
-    """Return the type that the commit, request, checks, answer or files indicate, in this order."""
+    # What the commit, request, checks, answer or files indicate, in this order.
     subjects = (subject_of(commit.subject) for commit in work.commits)
     creates_code = any(change.how == "create" and not _SAYS["aside"].search(change.path) for change in work.changes)
     types = (
@@ -107,7 +81,10 @@ def _stated_type(work: Work) -> str:
         "bugfix" if work.fixed else _type_by_words(work.outcome),
         "feature" if creates_code else "change",
     )
-    return next(filter(None, types))
+    kind = next(filter(None, types))
+    if kind == "feature" and work.modified and all(_SAYS["aside"].search(path) for path in work.modified):
+        return "change"  # tests, docs and settings are not features
+    return kind
 
 
 def _type_by_words(text: str) -> str:

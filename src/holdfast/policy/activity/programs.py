@@ -24,17 +24,12 @@ def _wrapped(section: str) -> dict[str, tuple[list[str], int]]:
 ALIASES, VALUED, REWRITING, PACKAGE_COMMANDS = map(_words, ("aliases", "valued", "rewriting", "packages"))
 SUBCOMMANDS, FLAGS = _spellings("subcommands"), _spellings("flags")
 WRAPPERS, RUNNERS = _wrapped("wrappers"), _wrapped("runners")
-_HARMLESS = _words("harmless")
+HARMLESS = _words("harmless")  # flags with which a program only reports what it would do, or explains itself
 _GROUPS = _words("groups")
 SHELLS, INTERPRETERS, SQL_CLIENTS, SQL_VERBS, SINGLE_DASH, PLAIN, READERS, CONTAINER, KNOWN = (
     frozenset(_GROUPS[name])
     for name in "shells interpreters sql_clients sql_verbs single_dash plain readers container known".split()
 )
-
-
-def harmless_flags(program: str) -> set[str]:
-    """Return the flags with which a program only reports what it would do, or explains itself."""
-    return {*_HARMLESS["any"], *_HARMLESS.get(program, ())}
 
 
 def valued(program: str, subcommand: str = "") -> set[str]:

@@ -22,10 +22,10 @@ _PATHS = "file_path filePath path notebook_path absolute_path target_file target
 LONGEST_PATH = 500
 _PATH_LISTS = ("paths", "files", "file_paths")
 _COMMANDS = ("command", "cmd", "script", "commands")
-_SEARCHES = ("pattern", "query", "regex", "url", "search_term", "prompt", "glob_pattern", "explanation")
+SEARCHES = ("pattern", "query", "regex", "url", "search_term", "prompt", "glob_pattern", "explanation")
 _PLANS = re.compile(r"todo|plan", re.IGNORECASE)
 _STEP = ("content", "step", "title", "description", "text", "task")
-_PATCHES = ("patch", "input", "patchText", "patch_text", "command", "text", "diff")
+PATCHES = ("patch", "input", "patchText", "patch_text", "command", "text", "diff")
 
 
 def role_of(tool: str, client: str = "") -> Role | None:
@@ -70,16 +70,6 @@ def first_text(arguments: Mapping[str, Any], names: Iterable[str], holding: str 
     """Return the first of some arguments that is a text with something in it."""
     texts = (arguments.get(name) for name in names)
     return next((text for text in texts if isinstance(text, str) and text and holding in text), "")
-
-
-def search_argument(arguments: Mapping[str, Any]) -> str:
-    """Return what a search or a fetch looked for."""
-    return first_text(arguments, _SEARCHES)
-
-
-def patch_argument(arguments: Mapping[str, Any]) -> str:
-    """Return the text of a patch."""
-    return first_text(arguments, _PATCHES, "*** ")
 
 
 def open_steps(tool: str, arguments: Mapping[str, Any]) -> list[str]:

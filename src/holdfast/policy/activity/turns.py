@@ -179,9 +179,8 @@ def _add_event(turn: Turn, event: HookEvent) -> None:
             own = own_part(drop_private(event.text))
             first, last = len(own.text) - len(own.text.lstrip()), len(own.text.rstrip())
             turn.prompt, turn.certain = own.text[first:last], own.certain[first:last]
-            if (
-                whole := _QUOTED.fullmatch(event.text) if not turn.prompt else None
-            ):  # asked for, but perhaps not in own words
+            # Asked for, but perhaps not in own words.
+            if whole := _QUOTED.fullmatch(event.text) if not turn.prompt else None:
                 turn.prompt, turn.certain = whole["text"], " " * len(whole["text"])
         case "Stop" | "SubagentStop" | "SessionEnd" | "Idle":
             turn.answer = own_text(event.text) or turn.answer
@@ -207,13 +206,13 @@ def _steps_of(event: HookEvent) -> Iterator[Did]:
     elif role == "read":
         yield from (FileRead(path=within(path, event.cwd)) for path in tools.path_arguments(event.given))
     elif role in ("search", "fetch"):
-        yield Searched(wanted=tools.search_argument(event.given), outside=role == "fetch")
+        yield Searched(wanted=tools.first_text(event.given, tools.SEARCHES), outside=role == "fetch")
     elif role == "delegate":
         agent = tools.first_text(event.given, ("subagent_type", "agent", "agent_name", "agent_type"))
         task = tools.first_text(event.given, ("description", "objective", "task", "prompt", "message"))
         yield Delegated(agent=agent, task=" ".join(task.split()), answer=own_text(event.result))
     elif role == "patch":
-        yield from _patch_changes(tools.patch_argument(event.given), event.cwd)
+        yield from _patch_changes(tools.first_text(event.given, tools.PATCHES, "*** "), event.cwd)
     elif role in ("create", "edit", "delete"):
         before, after = (tools.first_text(event.given, names) for names in (_BEFORE, _AFTER))
         # Overwriting an existing file is an edit; Claude Code reports which of the two it was.

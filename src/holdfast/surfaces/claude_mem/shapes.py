@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.engine.views import Entry
 from holdfast.model.ids import epoch_ms
 from holdfast.model.record import Draft, Record
-from holdfast.model.text import shorten
+from holdfast.model.text import shorten, tokens_of
 from holdfast.policy.activity.claude_mem_types import (
     SESSION,
     TYPES,
@@ -21,7 +21,6 @@ from holdfast.policy.activity.claude_mem_types import (
     files_modified,
     files_read,
     narrative_of,
-    reading_cost,
     type_of,
 )
 from holdfast.policy.admission.admit import Duplicate
@@ -164,7 +163,7 @@ page = pages_of(
     HERE,
     {
         "by_day": _by_day,
-        "cost": lambda entry: reading_cost(entry.record),
+        "cost": lambda entry: tokens_of(entry.record.text),
         "heading": lambda entry: shorten(entry.record.title, 100).replace("|", "/"),
         "name": lambda entry: f"#{'S' if entry.record.kind == SESSION else ''}{entry.number}",
         "sign": lambda entry: "🎯" if entry.record.kind == SESSION else TYPES[type_of(entry.record)],

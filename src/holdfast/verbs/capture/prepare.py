@@ -110,7 +110,15 @@ def _triggers(memory: Memory) -> list[dict[str, Any]]:
     """Return the warnings for commands and files, most severe first."""
     if memory.config.inject in ("off", "hot"):
         return []
-    warnings = _warnings(memory)
+    # Scars and anti-patterns of the project and of every project, and records with triggers of their own.
+    everywhere = memory.store.project_number(GLOBAL)
+    projects = {memory.store.project_number(memory.project or GLOBAL), everywhere}
+    found = [
+        *_scars(memory),
+        *(entry.record for kind in SPEAKING for entry in records.newest(memory.store, kind, everywhere, limit=500)),
+        *(entry.record for project in projects for entry in records.with_triggers(memory.store, project, limit=500)),
+    ]
+    warnings = _by_severity({record.id: record for record in found}.values())
     places = {record.id: places_of(record) for record in warnings}
     candidates = without_crowding(memory, [record for record in warnings if places[record.id]], MOST_TRIGGERS)
     share = max(2, MOST_PATTERNS // max(1, len(candidates)))
@@ -130,18 +138,6 @@ def trigger_of(record: Record, places: Places, share: int = MOST_PATTERNS) -> di
         "patterns": [{**pattern, "names": names_in(pattern)} for pattern in patterns],
         "paths": list(places.paths[:share]),
     }
-
-
-def _warnings(memory: Memory) -> list[Record]:
-    """Return what may warn here: scars and anti-patterns of the project and of every project, and records with own triggers."""
-    everywhere = memory.store.project_number(GLOBAL)
-    projects = {memory.store.project_number(memory.project or GLOBAL), everywhere}
-    found = [
-        *_scars(memory),
-        *(entry.record for kind in SPEAKING for entry in records.newest(memory.store, kind, everywhere, limit=500)),
-        *(entry.record for project in projects for entry in records.with_triggers(memory.store, project, limit=500)),
-    ]
-    return _by_severity({record.id: record for record in found}.values())
 
 
 def _hints(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
@@ -167,7 +163,10 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
     """Return notes about single files, newest first, at most three each."""
     notes_by_path: dict[str, list[dict[str, str]]] = {}
     for kind in ("decision", "learning", "fact", "observation"):
-        for record in _fresh_first(memory, newest_records(memory, kind, 500)):
+        # Those whose code changed come last.
+        candidates = newest_records(memory, kind, 500)
+        states = freshness(memory, [record for record in candidates if record.seen])
+        for record in sorted(candidates, key=lambda record: bool(record.id in states and states[record.id].problems)):
             modified = record.fields.get("files_modified")
             for path in (
                 *(anchor.partition("::")[0] for anchor in record.anchors),
@@ -194,12 +193,6 @@ def _topics(memory: Memory) -> dict[str, list[dict[str, str]]]:
                 notes_by_word.setdefault(word, []).append({"id": record.id, "text": text, "topic": "topic"})
     few = {word: notes for word, notes in notes_by_word.items() if len(word) > 2 and len(notes) <= MOST_NOTES}
     return dict(list(few.items())[:MOST_TOPICS])
-
-
-def _fresh_first(memory: Memory, candidates: Sequence[Record]) -> list[Record]:
-    """Return records with those whose code changed at the end."""
-    states = freshness(memory, [record for record in candidates if record.seen])
-    return sorted(candidates, key=lambda record: bool(record.id in states and states[record.id].problems))
 
 
 def _scars(memory: Memory) -> list[Record]:

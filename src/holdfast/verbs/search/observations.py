@@ -77,7 +77,14 @@ def search_observations(memory: Memory, wanted: Wanted) -> Found:
     entries, notes = list[Entry](), tuple[str, ...]()
     if wanted.question.strip():
         query = Query(text=wanted.question, kinds=kinds, since=since, until=until, everywhere=wanted.everywhere)
-        entries, notes = _asked(memory, replace(query, limit=max(AT_ONCE, wanted.offset + wanted.limit)))
+        query = replace(query, limit=max(AT_ONCE, wanted.offset + wanted.limit))  # filtered below, before they are cut
+        found = recall(memory, query, surface=False)
+        if len(found.hits) == query.limit:  # there may be more
+            found = recall(memory, replace(query, limit=MOST_SCANNED), surface=False)
+        known = records.by_ids(memory.store, [hit.record.id for hit in found.hits])
+        left = f"{counted(found.gated, 'weaker result')} left out; other words, or no query, may show them."
+        gated = (left,) if found.gated else ()
+        entries, notes = [known[hit.record.id] for hit in found.hits], (*found.notes, *gated)
     else:
         names = (memory.project, GLOBAL)
         projects = None if wanted.everywhere else tuple(memory.store.project_number(name) for name in names)
@@ -183,17 +190,6 @@ def recent(memory: Memory, projects: Sequence[str], *, agent: str = "", times: i
     sessions = records.page(store, Filter(projects=here, kinds=(SESSION,)), limit=times * RECENT_SESSIONS)
     found = [entry for entry in (*seen, *sessions) if agent.lower() in entry.record.by.name.lower()]
     return sorted(found, key=_when)
-
-
-def _asked(memory: Memory, query: Query) -> tuple[list[Entry], tuple[str, ...]]:
-    """Return every record that answers the question; the caller filters them before it cuts."""
-    found = recall(memory, query, surface=False)
-    if len(found.hits) == query.limit:  # there may be more
-        found = recall(memory, replace(query, limit=MOST_SCANNED), surface=False)
-    known = records.by_ids(memory.store, [hit.record.id for hit in found.hits])
-    left = f"{counted(found.gated, 'weaker result')} left out; other words, or no query, may show them."
-    gated = (left,) if found.gated else ()
-    return [known[hit.record.id] for hit in found.hits], (*found.notes, *gated)
 
 
 def _is_meant(record: Record, wanted: Wanted) -> bool:

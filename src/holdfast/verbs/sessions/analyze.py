@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from holdfast.engine.views import records, sessions, usage
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid
-from holdfast.model.ids import days_before, short
+from holdfast.model.ids import days_before
 from holdfast.model.record import Record
 from holdfast.model.session import Session
-from holdfast.model.text import counted, shorten
 from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.scar_wordings import VARIANTS
 from holdfast.verbs.memory import Memory
@@ -26,7 +25,6 @@ MOST_ANSWERS = 30
 MOST_TOPICS = 10
 COMMON = 0.5  # share of the compared records from which a word is too common
 MOST_READ, MOST_LISTED = 20_000, 200  # events of a range, and memories of a section, the latest
-MOST_IN_TEXT = 40  # memories of a section
 PASSING = ("observation", "summary")  # kinds that describe one moment
 SECTIONS = ("Learned", "Changed", "Went stale", "Confirmed", "Retired", "Contradicted")
 _VERBS = {"recorded": "Learned", "revised": "Changed", "verified": "Confirmed", "retired": "Retired"}
@@ -248,19 +246,6 @@ class Digest:
     injections: int = 0
     delivered: int = 0  # memories injected, each once for a session
     outcomes: Counter[str] | None = None  # of what was injected, reported or seen by rules
-
-    @property
-    def text(self) -> str:
-        """The digest to paste into a message."""
-        lines = [f"{self.since[:10]} to {self.until[:10]}"]
-        for name, notes in self.sections.items():
-            lines += [f"\n{name} ({self.totals[name]})"] if notes else []
-            shown = notes[:MOST_IN_TEXT]
-            lines += [f"- {shorten(note.record.title, 120)} ({short(note.record.id)}, {note.by})" for note in shown]
-            lines += [f"- and {left:,} more"] if (left := self.totals[name] - len(shown)) else []
-        followed = ", ".join(f"{number} {name}" for name, number in (self.outcomes or {}).items())
-        got = f"Injected {counted(self.injections, 'time')}, {counted(self.delivered, 'memory')}"
-        return "\n".join([*lines, f"\n{got}{': ' + followed if followed else ''}"])
 
 
 def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) -> Digest:

@@ -105,7 +105,14 @@ def answer(memory: Memory, answers: Sequence[Answer], *, every: bool = False) ->
     events = []
 
     def use(reply: Answer) -> Record:
-        scar = _shown_scar(memory, reply, shown)
+        if problem := problem_with(reply.decision, reply.evidence):
+            raise Invalid(f"{problem}.")
+        scar = find(memory, reply.scar).record
+        if scar.id not in shown:
+            raise Invalid(f"{short(scar.id)} was not shown in this session.", hint="Answer only what recall showed.")
+        if scar.kind != "scar":
+            hint = "Judge it as applied, ignored or contradicted instead."
+            raise Invalid(f"{short(scar.id)} is a {scar.kind}; only scars need an answer.", hint=hint)
         default, variant = "high" if reply.decision == "APPLYING" else "low", shown[scar.id]
         data = {"outcome": OUTCOME_OF[reply.decision], "evidence": masked(reply.evidence.strip())}
         data |= {"decision": reply.decision, "relevance": reply.relevance or default}
@@ -161,18 +168,6 @@ def effects(
         if scar.kind == "scar" and scar.source != "starter" and is_at_hand(memory, scar)
     ]
     return sorted(found, key=lambda effect: (-effect.shown, effect.scar.id))
-
-
-def _shown_scar(memory: Memory, reply: Answer, shown: dict[str, str]) -> Record:
-    if problem := problem_with(reply.decision, reply.evidence):
-        raise Invalid(f"{problem}.")
-    record = find(memory, reply.scar).record
-    if record.id not in shown:
-        raise Invalid(f"{short(record.id)} was not shown in this session.", hint="Answer only what recall showed.")
-    if record.kind != "scar":
-        hint = "Judge it as applied, ignored or contradicted instead."
-        raise Invalid(f"{short(record.id)} is a {record.kind}; only scars need an answer.", hint=hint)
-    return record
 
 
 def judge(memory: Memory, judgements: Sequence[Answer]) -> Answered:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from holdfast.engine.views import Entry, records, signals, usage, vectors
 from holdfast.engine.views.signals import Touched
 from holdfast.model.errors import Ambiguous, Conflict, EmbedderError, Invalid, NotFound
-from holdfast.model.ids import days_before, days_between, short
+from holdfast.model.ids import days_before, short
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import check_text, shorten, whole_number
 from holdfast.policy.admission.admit import Refused, Waivers
@@ -129,11 +129,6 @@ def archive_dormant(memory: Memory) -> list[Thread]:
     for thread in archived:
         retire(memory, thread.record.id, "archived: dormant for a month")
     return archived
-
-
-def idle_days(thread: Thread, now: str) -> int:
-    """Return the whole days since a thread was worked on."""
-    return int(days_between(thread.touched_at, now))
 
 
 def _threads(memory: Memory, *, state: str = "active", limit: int = MOST) -> list[Entry]:

@@ -184,18 +184,7 @@ def check_change(
     none = "No team memory was found, neither in .holdfast/memories at the base nor in the store."
     notes = [] if records or committed else [none]
     notes += [f"{item.file} was not checked: {item.unread}" for item in unread if not item.before]
-    notes += _own_changes(committed)
-    notes += [
-        f"{finding.anchor} could not be read, so “{record.title}” was not checked there."
-        for record in records
-        for finding in states[record.id].findings
-        if finding.state == "unknown"
-    ]
-    return CheckedChange(checked=tuple(records), broken=tuple(broken), notes=tuple(notes))
-
-
-def _own_changes(committed: Sequence[CommittedMemory]) -> list[str]:
-    """Return what a change does to the files of memories, in one sentence: its author may be anyone."""
+    # What the change does to the files of memories: its author may be anyone.
     done, deleted = Counter[str](), list[str]()
     for item in (item for item in committed if not item.unread and item.before != item.now):
         done["adds" if item.before is None else "deletes" if item.now is None else "changes"] += 1
@@ -203,7 +192,14 @@ def _own_changes(committed: Sequence[CommittedMemory]) -> list[str]:
             deleted.append(f"It deletes {item.file}: “{item.before.title}”.")
     counts = " and ".join(f"{verb} {counted(count, 'memory')}" for verb, count in sorted(done.items()))
     said = [f"This change {counts} in .holdfast/memories. Review it like code: agents will read it."] if done else []
-    return said + deleted
+    notes += said + deleted
+    notes += [
+        f"{finding.anchor} could not be read, so “{record.title}” was not checked there."
+        for record in records
+        for finding in states[record.id].findings
+        if finding.state == "unknown"
+    ]
+    return CheckedChange(checked=tuple(records), broken=tuple(broken), notes=tuple(notes))
 
 
 def _with_base(memory: Memory, record: Record, base: str) -> Record:

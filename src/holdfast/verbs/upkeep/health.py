@@ -1,7 +1,7 @@
 """Reports on what a store holds and how well it serves: the health of a project, recalls and outcomes by day, counters."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
@@ -292,7 +292,19 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone
     if not everywhere:
         own = {session.id for session in sessions.page(store, memory.project, limit=100_000, since=since[:10])}
     uses = usage.all_since(store, since)
-    recalls, tokens = _asked(memory, uses, since, own, zone)
+    recalls, tokens = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
+    used = {(use.session, use.id) for use in uses if use.outcome in USED}
+    for event in store.happened(("surfaced", "injected"), since, MOST_INJECTIONS):
+        if (own is not None and event.about not in own) or event.data.get("how") == "read":
+            continue
+        ids, cost, day = ids_in(event), tokens_in(event), _day(event.at, zone)
+        helped = sum((event.about, id_) in used for id_ in ids)
+        if event.verb == "surfaced":
+            recalls[day]["used" if helped else "answered" if ids else "empty"] += 1
+            tokens[day]["recalled"] += cost
+        else:
+            share = round(cost * helped / len(ids)) if ids else 0
+            tokens[day].update(used=share, injected=cost - share)
     outcomes, observed = defaultdict[str, Counter[str]](Counter), 0
     for use in (use for use in uses if own is None or use.session in own):
         if use.observed:
@@ -303,8 +315,8 @@ def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone
     return Days(
         days=dates,
         kept=kept,
-        recalls=recalls,
-        tokens=tokens,
+        recalls=dict(recalls),
+        tokens=dict(tokens),
         outcomes=dict(outcomes),
         observed=observed,
         timings=measured,
@@ -357,23 +369,3 @@ def _kept(memory: Memory, since: str, zone: tzinfo | None, *, everywhere: bool) 
     for minute, kind, count in records.tallied(memory.store, chosen, records.MINUTE, "kind"):
         kept[_day(f"{minute}Z", zone)][kind] += count
     return dict(kept)
-
-
-def _asked(
-    memory: Memory, uses: Iterable[usage.Use], since: str, own: set[str] | None, zone: tzinfo | None
-) -> tuple[ByDay, ByDay]:
-    """Count recalls, the tokens they returned, and those injected; "used" are those whose memories were then used."""
-    recalls, tokens = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
-    used = {(use.session, use.id) for use in uses if use.outcome in USED}
-    for event in memory.store.happened(("surfaced", "injected"), since, MOST_INJECTIONS):
-        if (own is not None and event.about not in own) or event.data.get("how") == "read":
-            continue
-        ids, cost, day = ids_in(event), tokens_in(event), _day(event.at, zone)
-        helped = sum((event.about, id_) in used for id_ in ids)
-        if event.verb == "surfaced":
-            recalls[day]["used" if helped else "answered" if ids else "empty"] += 1
-            tokens[day]["recalled"] += cost
-        else:
-            share = round(cost * helped / len(ids)) if ids else 0
-            tokens[day].update(used=share, injected=cost - share)
-    return dict(recalls), dict(tokens)

@@ -133,9 +133,8 @@ def _known(ask: Ask) -> Knowledge:
 
 def tracked(ask: Ask) -> tuple[str, ...]:
     """Return the files of the checkout, or those that memories cite if it is not here."""
-    files = (
-        cached_until_event(ask, "files", ask.memory.checkout.files) if is_here(ask.memory, ask.memory.project) else None
-    )
+    is_local = is_here(ask.memory, ask.memory.project)
+    files = cached_until_event(ask, "files", ask.memory.checkout.files) if is_local else None
     return tuple(_known(ask).cited if files is None else files)
 
 
@@ -333,7 +332,12 @@ def _near(ask: Ask) -> dict[str, Any]:
         wanted = Query(text=node, limit=1, everywhere=ask.everywhere)
         hits = () if is_reference(ask.memory, node) else recall(ask.memory, wanted, surface=False).hits
         center = find(ask.memory, hits[0].record.id if hits else node).record
-        return shown | {"center": center, "branches": _around_record(ask.memory, known, center)}
+        # What it is linked to by relation, what its session saved, and what cites the same files.
+        branches = [Branch(label=label, records=tuple(some)) for label, some in neighbours(ask.memory, center).items()]
+        for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(center)):
+            others = {one.record.id: one.record for one in known.cited.get(path, ()) if one.record.id != center.id}
+            branches += [Branch(label="cites", path=path, records=tuple(others.values()))] if path else []
+        return shown | {"center": center, "branches": branches}
     ends = Counter(end for arrow in links_here(ask.memory) for end in (arrow.source, arrow.target))
     hubs = [one.record for one in vitals_by_id(ask.memory, dict(ends.most_common(MOST_NEAR))).values()]
     files = Counter({path: len({one.record.id for one in ones}) for path, ones in known.cited.items()})
@@ -353,15 +357,6 @@ def _around_file(known: Knowledge, path: str) -> list[Branch]:
         *(Branch(label=label, records=tuple(some)) for label, some in by_kind.items()),
         Branch(label="cited together with", files=files),
     ]
-
-
-def _around_record(memory: Memory, known: Knowledge, center: Record) -> list[Branch]:
-    """Return the memories that a memory is linked to, by relation, those of its session, and those that cite the same files."""
-    branches = [Branch(label=label, records=tuple(some)) for label, some in neighbours(memory, center).items()]
-    for path in dict.fromkeys(parse_anchor(anchor).path for anchor in places_of(center)):
-        others = {one.record.id: one.record for one in known.cited.get(path, ()) if one.record.id != center.id}
-        branches += [Branch(label="cites", path=path, records=tuple(others.values()))] if path else []
-    return branches
 
 
 graph = render.Page(

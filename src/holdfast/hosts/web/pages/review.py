@@ -61,9 +61,8 @@ def _rows(ask: Ask) -> list[render.Row]:
     sorts = [show] if show else [name for name, sort in SORTS.items() if sort.urgent]
     items = [item for sort in sorts for item in waiting(ask.memory, sort, limit=render.MOST_ROWS).items]
     rows = render.table(items, "why id=record.id kind=record.kind title=record.title")
-    return [
-        {"reason": SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in zip(items, rows, strict=True)
-    ]
+    pairs = zip(items, rows, strict=True)
+    return [{"reason": SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in pairs]
 
 
 def _score(ask: Ask) -> dict[str, Any]:
@@ -166,17 +165,10 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
     if not ask.fragment:
         return render.moved(ask, back if back.startswith("/review") else "/review", done)
     counts = _counts(ask)
-    answer = render.page(
-        ask,
-        "review_done.html",
-        text=done.message,
-        undo=ask.viewer.keep_undo(done),
-        next=back,
-        counts=counts,
-        sorts=SORTS,
-        show=back.partition("show=")[2].partition("&")[0],
-        waiting=urgent(counts),
-    )
+    said = {"text": done.message, "undo": ask.viewer.keep_undo(done), "next": back}
+    show = back.partition("show=")[2].partition("&")[0]
+    values: dict[str, Any] = {**said, "counts": counts, "sorts": SORTS, "show": show, "waiting": urgent(counts)}
+    answer = render.page(ask, "review_done.html", **values)
     if everything:
         answer.headers["hx-trigger"] = "inbox"
     return answer
