@@ -67,7 +67,7 @@ files_argument = click.argument("files", nargs=-1, type=click.Path(exists=True, 
 )
 @cache_option
 def qa(files: tuple[Path, ...], half: str, cache: Path | None) -> None:
-    """Measure questions to small teams, many of them close but unanswerable: FILES of teams, the classifier's unless given."""
+    """Measure questions to small teams, many of them close but unanswerable: FILES of teams, those held out from training unless given."""
     from bench.qa import run
 
     run(files, half, cache)

@@ -30,7 +30,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import evidence_for, prepare, read_leaders, recall, search_for
 
-DATA = Path(__file__).parent.parent / "classifier" / "data"
+DATA = Path(__file__).parent.parent / "classifier" / "held"
 TOGETHER = 100  # teams in one store
 STRANGERS = 3  # questions of other teams that each team is asked
 LABELS = ("strong", "fair", "weak")

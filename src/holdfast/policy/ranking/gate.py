@@ -22,15 +22,16 @@ Basis = Search | Literal["read"]  # what a chance is based on: what was searched
 WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
     "hybrid": {"always": -4.22, "fit": 4.84, "lead": 4.92, "background": -1.79, "length": 0.27, "full": 0.57},
     "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
-    "read": {"always": -2.23, "fit": 6.18, "lead": 7.25, "background": -5.02, "length": -0.15, "full": -0.34},
+    "read": {"always": -1.47, "fit": 4.94, "lead": 8.70, "background": -3.78, "length": -0.54, "full": 0.19},
 }
-READ = (1.27, 0.53)  # what the log odds of an answer begin with, and the weight of the odds that reading gives
+READ = (0.95, 0.56)  # what the log odds of an answer begin with, and the weight of the odds that reading gives
+NO = -4.0  # odds by reading from which down it does not answer, however well it fits
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.12, "exploratory": 0.05},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
-    "read": {"precision": 0.6, "balanced": 0.14, "exploratory": 0.05},
+    "read": {"precision": 0.6, "balanced": 0.09, "exploratory": 0.05},
 }
-LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.6, 0.94)}
+LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.6, 0.91)}
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
 COMPARED = 20  # of the best candidates make up the background
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
@@ -63,7 +64,8 @@ def chances(evidence: Evidence) -> list[float]:
     if not odds:
         return near
     odds += [min(odds)] * (len(near) - len(odds))
-    return [chance * _share(READ[0] + READ[1] * each) for chance, each in zip(near, odds, strict=True)]
+    read = [_share(READ[0] + READ[1] * each) if each > NO else 0.0 for each in odds]
+    return [chance * each for chance, each in zip(near, read, strict=True)]
 
 
 def _share(odds: float) -> float:

@@ -23,7 +23,7 @@ from holdfast.model.ids import days_before
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.ports import Embedder
 from holdfast.model.record import GLOBAL, Record
-from holdfast.policy.language.comparing import facing, other_numbers, same_words, statement_of
+from holdfast.policy.language.comparing import facing, other_numbers, same_words, says_otherwise, statement_of
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import SentenceReader
 from holdfast.verbs.memory import Memory
@@ -37,7 +37,7 @@ CONFLICT, LIKELY, MAYBE, SAME = 0.68, 0.6, 0.4, 0.5
 BY_WORDS, LEAST_SHARE, BY_MEANING, LEAST_COSINE = 5, 0.15, 6, 0.5  # what is compared: the nearest of each sort
 MOST_CONFLICTS = 3  # of one memory: if more seem to conflict, they are numbered alike, and all hold
 MOST_FACED = 3  # pairs of sentences of two memories that are judged: those that share most words
-OTHER_THINGS = 2  # numbers in which sentences about different things differ: “Shard 3 is on db3”
+OTHER_THINGS = 2  # numbers in which sentences about different things differ
 ALIKE = 0.5  # share of common words from which texts of several sentences may say the same
 MOST_PAIRS, BATCH = 2_000, 10
 MOST_RECENT = 20  # conflicts that sessions hear of
@@ -146,9 +146,9 @@ def relation(reader: SentenceReader, older: str, newer: str) -> Mapping[str, flo
 
 
 def _clash(reader: SentenceReader, older: str, newer: str, chance: float) -> float:
-    """Return the chance that two sentences conflict. With two other numbers they are about different things."""
+    """Return the chance that two sentences conflict; 0 if one only adds words, or two numbers differ: “Shard 3 is on db3”."""
     others = other_numbers(older, newer)
-    if others >= OTHER_THINGS:
+    if others >= OTHER_THINGS or (_overlap(older, newer) >= ALIKE and not says_otherwise(older, newer)):
         return 0.0
     if others and len(words(older) ^ words(newer)) <= 2:  # the same words, another number
         return 1.0
