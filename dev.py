@@ -1,7 +1,7 @@
 """Set up and run Holdfast from a checkout, on any machine with Python 3.11+, pip and git.
 
 python3 dev.py holdfast [ARGUMENTS]   install what is needed into ./.venv and run the command
-python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and the tests: of large tables and of browsers, servers and crashes a slice
+python3 dev.py test [PYTEST ARGUMENTS]   formatting, lint, types and the tests: of large tables, guides, PostgreSQL, browsers, servers and crashes a slice
 python3 dev.py whole [PYTEST ARGUMENTS]   every test, every row of every table (TEST_WHOLE): before a release, and after a change to the viewer, the server, hooks or a surface
 python3 dev.py fuzz [PYTEST ARGUMENTS]   generated input for hooks (10,000 cases: HOOK_CASES), and for verbs, tools, files, notes and HTTP, and damaged stores (20 times what a test run tries: HOSTILE, DAMAGE_SEEDS)
 python3 dev.py bench NAME [OPTIONS]   measure quality and speed on this machine; `bench --help` lists the benchmarks

@@ -1,7 +1,6 @@
 """Failures say what happened and what to do about it."""
 
 import ast
-from functools import cache
 
 import pytest
 
@@ -15,26 +14,20 @@ CLASSES = {name: one for name, one in vars(errors).items() if isinstance(one, ty
 ASKING = sorted(name for name, one in CLASSES.items() if one.exit_code in (3, 4, 5) or name == "InvalidConfig")
 
 
-@cache
-def _raised() -> list[tuple[str, ast.expr]]:
-    """Return every exception that the product raises, with its place."""
-    return [
-        (f"{path.relative_to(SOURCE)}:{node.lineno}", node.exc)
+@pytest.mark.xdist_group("layers")  # one process parses the product
+def test_every_failure_that_leaves_a_question_answers_it() -> None:
+    raised = [
+        (f"{path.relative_to(SOURCE)}:{node.lineno}", ast.unparse(node.exc).partition("(")[0], node.exc)
         for path, nodes in modules()
         for node in nodes
         if isinstance(node, ast.Raise) and node.exc is not None
     ]
-
-
-@pytest.mark.xdist_group("layers")  # one process parses the product
-@each("name", ASKING)
-def test_every_failure_that_leaves_a_question_answers_it(name: str) -> None:
-    assert len(_raised()) > 100
-    raised = [(place, made) for place, made in _raised() if ast.unparse(made).partition("(")[0] == name]
+    assert len(raised) > 100
     silent = [
-        place
-        for place, made in raised
-        if not CLASSES[name].remedy
+        (place, name)
+        for place, name, made in raised
+        if name in ASKING
+        and not CLASSES[name].remedy
         and not (isinstance(made, ast.Call) and any(word.arg == "hint" for word in made.keywords))
     ]
     assert silent == []

@@ -7,12 +7,14 @@ from functools import cache
 from pathlib import Path
 
 import click
+import pytest
 
 from holdfast.hosts.cli.main import cli
 from tests.rows import each
+from tests.test_layers import SOURCE, modules
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src" / "holdfast"
+pytestmark = pytest.mark.xdist_group("layers")  # one process parses the product
 # How many retired words, and how many docstrings that start with "Give" or "Tell", each folder may have.
 BUDGET = {
     "adapters": (0, 0),
@@ -87,9 +89,11 @@ def help_texts(command: click.Command, context: click.Context) -> Iterator[str]:
 FOLDERS = sorted(path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists())
 
 
-def modules(folder: str) -> list[Path]:
-    """Return the modules of a folder."""
-    return sorted((SOURCE / folder).rglob("*.py"))
+def parsed(folder: str) -> Iterator[tuple[str, list[ast.AST]]]:
+    """Yield the path and the nodes of each module of a folder."""
+    for path, nodes in modules():
+        if path.is_relative_to(SOURCE / folder):
+            yield str(path.relative_to(SOURCE)), nodes
 
 
 def templates(folder: str) -> list[Path]:
@@ -100,9 +104,9 @@ def templates(folder: str) -> list[Path]:
 @each("folder", FOLDERS)
 def test_docstrings_and_messages_keep_to_their_budget(folder: str) -> None:
     found = [
-        f"{path.relative_to(SOURCE)}:{line}: {word}"
-        for path in modules(folder)
-        for line, text in texts_in(path)
+        f"{path}:{line}: {word}"
+        for path, nodes in parsed(folder)
+        for line, text in texts_in(nodes)
         for word in found_in(text)
     ]
     found += [
@@ -116,24 +120,19 @@ def test_docstrings_and_messages_keep_to_their_budget(folder: str) -> None:
 @each("folder", FOLDERS)
 def test_docstrings_start_with_what_the_caller_gets(folder: str) -> None:
     found = [
-        f"{path.relative_to(SOURCE)}:{node.lineno}"
-        for path in modules(folder)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        f"{path}:{node.lineno}"
+        for path, nodes in parsed(folder)
+        for node in nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         and re.match(r"(?:Give|Tell)\b", ast.get_docstring(node) or "")
     ]
     assert len(found) <= BUDGET[folder][1], "\n".join(found)
 
 
-def texts_in(path: Path) -> Iterator[tuple[int, str]]:
+def texts_in(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield the docstrings and messages of a module: strings of several words, without lists of words, patterns and code."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    lists = {
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr in ("split", "splitlines")
-    }
-    for node in ast.walk(tree):
+    lists = {node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr in ("split", "splitlines")}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in lists and is_text(node.value):
             yield node.lineno, node.value
 

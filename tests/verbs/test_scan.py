@@ -72,8 +72,8 @@ def spooled(memory: Memory) -> None:
     told: dict[str, object] = {"id": "1", "at": AT, "event": "UserPromptSubmit"}
     told |= {"session": f"s {TOKEN}", "text": TOKEN, "given": {TOKEN: TOKEN}}
     (spool / "1.json").write_text(json.dumps(told))
-    drained = drain(memory, spool)
-    assert drained.taken + drained.unreadable == 1  # a name with control characters is set aside, without its secrets
+    # A name with control characters is set aside, without its secrets.
+    assert drain(memory, spool) + len(list(spool.glob("*.unreadable"))) == 1
 
 
 def exported(memory: Memory) -> list[str]:

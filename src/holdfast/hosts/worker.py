@@ -105,7 +105,7 @@ def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked
     finish_idle(memory)
     while time.monotonic() < until:
         drained = drain(memory, home / "spool")
-        done.drained += drained.taken
+        done.drained += drained
         waiting = waiting_sessions(memory)
         if waiting:
             deriving.touch(mode=0o600)
@@ -115,7 +115,7 @@ def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked
             with turn(home, shared=True):  # it reads what an erasure may be deleting
                 touched |= _session(memory, places, home, session, done)
             finish(memory)
-        if not drained.taken and not waiting:
+        if not drained and not waiting:
             break
     expire(memory)
     _tidy(home)

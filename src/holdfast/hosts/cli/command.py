@@ -1,8 +1,9 @@
-"""Commands from signatures: `@command()` derives arguments, options, --json, the opened memory and the output.
+"""Commands from signatures: arguments, options, --json, the opened memory and the output are derived from a function.
 
 Parameters before `*` are arguments, the others options; commands.txt has the help of a command and what its parameters mean. One
-that takes `memory` gets it opened. It returns the value for --json and the text for people (or a function that prints it), and an
-exit code if that is not 0. With a `page` it returns the value alone: the page of that name shows it.
+that takes `memory` gets it opened; a `session` that may be None is the one that the memory acts in. It returns the value for
+--json and the text for people (or a function that prints it), and an exit code if that is not 0. If the table names a page, it
+returns the value alone, and that page shows it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -37,16 +38,16 @@ class Command:
     """A function that is a command, and how it is run."""
 
     function: Callable[..., Any]
-    page: str
-    working: str
     json: bool
-    in_session: bool
+    page: str = ""
+    working: str = ""  # labels a spinner while it runs
 
     def run(self, given: dict[str, Any]) -> Any:
         """Call the function with what was typed, and return its result: the value, what prints it, and an exit code."""
         with ExitStack() as stack:
-            if "memory" in self.function.__annotations__:
-                flags = {"session": given["session"]} if self.in_session else {}
+            takes = self.function.__annotations__
+            if "memory" in takes:
+                flags = {"session": given["session"]} if takes.get("session") == str | None else {}
                 given["memory"] = stack.enter_context(opened(**flags))
             if self.working:
                 from holdfast.hosts.cli.render import working
@@ -61,14 +62,9 @@ class Command:
         return result, page(name, *words, result)
 
 
-def command(
-    *, page: str = "", working: str = "", json: bool = True, in_session: bool = False
-) -> Callable[[Callable[..., Any]], Command]:
-    """Make a function a command.
-
-    `working` labels a spinner while it runs. `in_session` acts in the session of the parameter `session`.
-    """
-    return lambda function: Command(function=function, page=page, working=working, json=json, in_session=in_session)
+def command(*, json: bool) -> Callable[[Callable[..., Any]], Command]:
+    """Make a function a command that has --json or not, whatever it returns."""
+    return lambda function: Command(function=function, json=json)
 
 
 def built(entry: Entry, **settings: Any) -> click.Command:
@@ -83,7 +79,7 @@ def built(entry: Entry, **settings: Any) -> click.Command:
         return defined
     taken = {one.name: one for one in parameters_of(defined.function) if one.name != "memory"}
     assert entry.parameters.keys() <= taken.keys(), f"{entry.path} has no such parameter"
-    if entry.page:
+    if entry.module.startswith("="):
         taken = {name: taken[name] for name in entry.parameters}
 
     def run(**given: Any) -> None:
@@ -101,15 +97,21 @@ def built(entry: Entry, **settings: Any) -> click.Command:
 
 def _defined(entry: Entry) -> Command | click.Command:
     """Return the verb that a command is, or the function of its module: the one with the longest part of its path in its name."""
-    if entry.page:
+    if entry.module.startswith("="):
         module, _, name = entry.module.removeprefix("=").rpartition(".")
-        page, working = (*entry.page, "")[:2]
-        return command(page=page, working=working)(getattr(import_module(f"holdfast.verbs.{module}"), name))
-    own = import_module(f"holdfast.hosts.cli.{entry.module.removeprefix('+')}")
-    words = entry.path.replace("-", "_").split()
-    names = ("_".join([*words[start:], "command"]) for start in range(len(words)))
-    found: Command | click.Command = next(getattr(own, name) for name in names if hasattr(own, name))
-    return found
+        found = getattr(import_module(f"holdfast.verbs.{module}"), name)
+    else:
+        own = import_module(f"holdfast.hosts.cli.{entry.module.removeprefix('+')}")
+        words = entry.path.replace("-", "_").split()
+        names = ("_".join([*words[start:], "command"]) for start in range(len(words)))
+        found = next(getattr(own, name) for name in names if hasattr(own, name))
+    if isinstance(found, click.Command):
+        return found
+    if not isinstance(found, Command):  # it has --json if it returns something, or takes `as_json`
+        types = found.__annotations__
+        found = Command(function=found, json="as_json" in types or types.get("return") is not None)
+    page, working = (*entry.page, "", "")[:2]
+    return replace(found, page=page, working=working)
 
 
 def _explained(parameter: Parameter, entry: Entry) -> Parameter:

@@ -14,9 +14,7 @@ class Entry:
     path: str
     line: str  # for the overview
     module: str  # + makes it a group, = a verb
-    page: list[str] = field(
-        default_factory=list
-    )  # of a verb: the page that shows its result, and a label while it runs
+    page: list[str] = field(default_factory=list)  # the page that shows its result, and a label while it runs
     help: list[str] = field(default_factory=list)  # paragraphs
     parameters: dict[str, str] = field(default_factory=dict)
     synonyms: list[str] = field(default_factory=list)
@@ -106,6 +104,5 @@ def suggestion(word: str) -> str:
 
 def nearest(word: str, names: Iterable[str]) -> str:
     """Return the name a mistyped word resembles, never one that removes something."""
-    return next(
-        iter(get_close_matches(word, [name for name in names if name not in NEVER_GUESSED], n=1, cutoff=0.8)), ""
-    )
+    near = get_close_matches(word, [name for name in names if name not in NEVER_GUESSED], n=1, cutoff=0.8)
+    return near[0] if near else ""

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 from holdfast.compose.adapters import missing_grammars
 from holdfast.compose.settings import keep_settings, user_file
-from holdfast.hosts.cli.command import Result, command, opened, present, settings
+from holdfast.hosts.cli.command import Result, opened, present, settings
 from holdfast.hosts.cli.render import page, working
 from holdfast.model.config import Config
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
@@ -16,14 +16,12 @@ from holdfast.verbs.upkeep.doctor import Check, examine, status
 BROKEN = 5  # the exit code if something does not work
 
 
-@command()
 def status_command(memory: Memory) -> Result:
     """Show what is in the store, and its state."""
     now = status(memory)
     return now, page("status", now, most=MOST, days=f"{DAYS:.0f}")
 
 
-@command()
 def doctor_command(*, as_json: bool = False) -> Result:
     """Check that everything works, and show how to fix what does not. Exit code 5 if something is broken."""
     problem: HoldfastError | None = None
@@ -50,7 +48,6 @@ def doctor_command(*, as_json: bool = False) -> Result:
     raise problem
 
 
-@command()
 def config_command(words: tuple[str, ...] = ()) -> Result:
     """Show settings with their meaning and source, or change one for this user."""
     named = [part for word in words[words[:1] == ("set",) :] for part in word.split("=", 1)]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from holdfast.hosts.cli.command import Command, Result, command, declined
+from holdfast.hosts.cli.command import Result, declined
 from holdfast.hosts.cli.memories import done, refusal_of
 from holdfast.hosts.cli.render import PERSON, agreed, page, say, steps_of
 from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_fields
@@ -33,7 +33,6 @@ _PLURALS = {
 }
 
 
-@command()
 def revise_command(
     memory: Memory, id: str, *, redact: bool = False, **asked: Annotated[Any, Fields(Revision, REVISED)]
 ) -> Result:
@@ -49,7 +48,6 @@ def revise_command(
     return done("revised", revised) if isinstance(revised, Record) else refusal_of(revised)
 
 
-@command()
 def forget_command(
     memory: Memory,
     id: str,
@@ -101,7 +99,6 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool, asks: bool) -> 
     return value, page("erased", erased, reached, backups)
 
 
-@command()
 def restore_command(memory: Memory, id: str) -> Result:
     """Bring back a retired memory. `holdfast store restore` restores a backup."""
     if Path(id).suffix or Path(id).is_file():
@@ -109,26 +106,22 @@ def restore_command(memory: Memory, id: str) -> Result:
     return done("restored", restore(memory, id))
 
 
-@command()
 def history_command(memory: Memory, id: str) -> Result:
     """Show all events of a memory, oldest first."""
     events = history(memory, id)
     return [event_to_json(event) for event in events], page("history", steps_of(events))
 
 
-@command()
 def link_command(memory: Memory, source: str, relation: str, target: str) -> Result:
     """Link a memory to another."""
     return done("linked", link(memory, source, relation, target))
 
 
-@command()
 def unlink_command(memory: Memory, source: str, relation: str, target: str) -> Result:
     """Remove a link between two memories."""
     return done("unlinked", unlink(memory, source, relation, target))
 
 
-@command(in_session=True)
 def judge_command(
     memory: Memory,
     verdict: Annotated[str, Asked("", choices=VERDICTS)],
@@ -145,7 +138,6 @@ def judge_command(
     return judged, "\n".join(shown), Conflict.exit_code if judged.problems else 0
 
 
-@command(page="trust")
 def trust_command(
     memory: Memory,
     id: str,
@@ -164,17 +156,15 @@ def trust_command(
     return trust
 
 
-@command()
 def hot_command(memory: Memory) -> Result:
     """Show the hot set: the few memories that matter most; or add and remove memories."""
     members = hot.hot_set(memory)
     return members, page("hot", texts.clusters(members), len(members))
 
 
-def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str) -> Command:
+def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str) -> Callable[[Memory, str], Result]:
     """Return the command that applies a verb to a memory of the hot set, and prints what was done."""
 
-    @command()
     def act(memory: Memory, id: str) -> Result:
         members, record = verb(memory, id), find(memory, id).record
         size = f"{counted(len(members), 'memory')} in the hot set" if members else "the hot set is empty"

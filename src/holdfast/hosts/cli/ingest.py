@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from holdfast.compose.adapters import make_checkout
-from holdfast.hosts.cli.command import Result, command, opened
+from holdfast.hosts.cli.command import Result, opened
 from holdfast.hosts.cli.render import page, say, working
 from holdfast.hosts.cli.values import LONGEST_STDIN, json_in, text_or_stdin
 from holdfast.model.errors import Conflict, Invalid
@@ -23,7 +23,6 @@ from holdfast.verbs.sessions.scars import absorb, candidates
 CODE = "storefront"  # the folder of the code that the demo is about
 
 
-@command(working="reading documents")
 def bootstrap_command(
     memory: Memory,
     *,
@@ -40,7 +39,6 @@ def bootstrap_command(
     return _seeded(bootstrap(memory, template, root=root, files=files, hot=promote, dry_run=dry_run), quiet=quiet)
 
 
-@command(working="reading the file")
 def seed_command(
     memory: Memory,
     file: Path,
@@ -76,7 +74,6 @@ def _seeded(done: Seeded, *, quiet: bool = False) -> Result:
     return {**counts, "kept": kept, "problems": done.problems}, draw
 
 
-@command(working="reading the git history", page="learned")
 def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_run: bool = False) -> Learned:
     """Learn from git history: decisions and their reasons, reverts, changes that broke something, repeated fixes, regressions."""
     from holdfast.compose.adapters import history_of
@@ -84,23 +81,19 @@ def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_ru
     return learn(memory, history_of(Path.cwd()), since=since, limit=limit, dry_run=dry_run)
 
 
-@command()
 def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = "") -> Result:
     """Store output for mining; without words, or with -, it is read from stdin."""
     stored = log_output(memory, text_or_stdin(text), session)
-    return {
-        "characters": stored
-    }, f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
+    text_ = f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
+    return {"characters": stored}, text_
 
 
-@command()
 def drop_command(memory: Memory, *, session: str = "") -> Result:
     """Delete logged output of this project permanently."""
     dropped = drop_outputs(memory, session=session)
     return {"dropped": dropped}, f"Dropped {counted(dropped, 'output')}."
 
 
-@command()
 def absorb_command(
     memory: Memory,
     text: tuple[str, ...] = (),
@@ -128,7 +121,6 @@ def absorb_command(
     return absorbed, page("absorbed", absorbed)
 
 
-@command()
 def demo_command(folder: Path = Path("holdfast-demo"), *, until: str = "") -> Result:
     """Load a store to look around in: three months of a made-up team, and its code, in a new FOLDER."""
     place = folder.resolve()

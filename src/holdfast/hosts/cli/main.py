@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from holdfast import __version__
-from holdfast.hosts.cli.command import built, command
+from holdfast.hosts.cli.command import built
 from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, Entry, nearest, suggestion
 from holdfast.model.errors import HoldfastError, Invalid, StoreError, StoreFull, StoreUnwritable
 
@@ -152,7 +152,6 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: boo
         out.print("\n[dim]`holdfast help` lists every command, `holdfast help recall` explains one.[/]")
 
 
-@command(json=False)
 def help_command(words: tuple[str, ...] = (), *, all_: bool = False) -> None:
     """Show every command, or the help of one."""
     found = click.get_current_context().find_root()
@@ -171,7 +170,6 @@ def help_command(words: tuple[str, ...] = (), *, all_: bool = False) -> None:
         click.echo(formatter.getvalue())
 
 
-@command(json=False)
 def completion_command(shell: Literal["bash", "zsh", "fish"]) -> None:
     """Print a script that lets a shell complete commands, options, kinds, scopes and ids."""
     from click.shell_completion import get_completion_class

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.render import BELOW, console, hanging, headed, indented, page, show_list, show_recalled
 from holdfast.hosts.cli.values import fields_of, from_top, teaching_fields, text_or_stdin
 from holdfast.hosts.to_json import recalled_to_json
@@ -43,7 +43,6 @@ LOGS = ("summary", "observation", "progress", "retrospective")  # what is noted 
 SAVED = "kind title fields anchors triggers scopes tags links project confidence source at"
 
 
-@command(in_session=True)
 def remember_command(
     memory: Memory,
     text: tuple[str, ...] = (),
@@ -71,7 +70,6 @@ def remember_command(
     return outcome_of(outcome)
 
 
-@command(working="searching")
 def recall_command(
     memory: Memory,
     text: tuple[str, ...],
@@ -93,7 +91,6 @@ def recall_command(
     return recalled_to_json(recalled), lambda: show_recalled(recalled, why=why)
 
 
-@command()
 def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "full") -> Result:
     """Show a memory in full. ID is its short id, as lists print it, or the whole one."""
     hydrated = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
@@ -107,7 +104,6 @@ def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "fu
     return value, (lambda: show_list([shown.record], total=1)) if summary else page("record", hydrated)
 
 
-@command()
 def list_command(
     memory: Memory,
     *,
@@ -134,7 +130,6 @@ def list_command(
     )
 
 
-@command()
 def timeline_command(memory: Memory, about: tuple[str, ...], *, before: int = 5, after: int = 5) -> Result:
     """Show the memories saved before and after a memory (an id), or the best result of a search."""
     records = timeline(memory, " ".join(about), before=before, after=after)

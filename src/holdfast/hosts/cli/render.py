@@ -37,9 +37,7 @@ from holdfast.surfaces.phrases import Reader
 
 # Readable on a dark and on a light background: at least 4:1 on black and on white. A terminal's own yellow is not.
 COLOURS = {"red": 196, "yellow": 130, "green": 28, "cyan": 30, "blue": 27, "magenta": 163}
-_THEME = Theme(
-    {f"{bold}{name}": f"{bold}color({number})" for name, number in COLOURS.items() for bold in ("", "bold ")}
-)
+_THEME = Theme({f"{bold}{name}": f"{bold}color({code})" for name, code in COLOURS.items() for bold in ("", "bold ")})
 # The style of each state of freshness, and what it means.
 FRESHNESS = {
     "fresh": ("green", "the code it cites is unchanged"),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from holdfast.compose import refresh_copy
 from holdfast.compose.adapters import open_notes, open_replica
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.render import agreed, page, say, working
 from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.record import Record
@@ -21,7 +21,6 @@ SHOWN = 10
 Name = Annotated[str, Asked("", choices=tuple(REPLICAS))]
 
 
-@command()
 def sync_command(
     memory: Memory,
     *,
@@ -69,7 +68,6 @@ def _sync_files(memory: Memory, name: str, agree: Agree, put_back: bool, dry_run
         return sync(memory, replica, sharing, agree=agree, put_back=put_back, dry_run=dry_run)
 
 
-@command(page="replicas")
 def replica_command(memory: Memory) -> list[dict[str, object]]:
     """Turn replicas on or off; without a command, show their state. All are off at first."""
     rows: list[dict[str, object]] = []
@@ -79,7 +77,6 @@ def replica_command(memory: Memory) -> list[dict[str, object]]:
     return rows
 
 
-@command()
 def on_command(memory: Memory, name: Name, *, remote: str = "", git_config: bool | None = None) -> Result:
     """Turn a replica on for this repository and its remote. Nothing is written before the next `holdfast sync`."""
     with closing(open_replica(name, memory)[0]) as replica:
@@ -103,20 +100,17 @@ def on_command(memory: Memory, name: Name, *, remote: str = "", git_config: bool
     return {"replica": name, "on": True, "notes": remarks}, "\n".join([head, *remarks])
 
 
-@command()
 def off_command(memory: Memory, name: Name) -> Result:
     """Turn a replica off. Its content stays where it is."""
     turn(memory, name, on=False)
     return {"replica": name, "on": False}, f"{name} is off; its content stays where it is."
 
 
-@command()
 def share_command(memory: Memory, ids: tuple[str, ...]) -> Result:
     """Share memories of this project with its team, with their whole history, at the next sync."""
     return _changed("shared", share(memory, ids))
 
 
-@command()
 def unshare_command(memory: Memory, ids: tuple[str, ...]) -> Result:
     """Stop sharing memories. What was shared already stays shared."""
     return _changed("private", unshare(memory, ids))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import click
 from rich.text import Text
 
-from holdfast.hosts.cli.command import Result, command, opened
+from holdfast.hosts.cli.command import Result, opened
 from holdfast.hosts.cli.render import PERSON, console, page, working
 from holdfast.model.errors import Conflict, HoldfastError, Invalid
 from holdfast.model.ids import short
@@ -42,7 +42,6 @@ Answer = tuple[Item, Choice, Given]
 Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choices=tuple(SORTS))]
 
 
-@command()
 def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
     """Decide what is pending, contradicted, repeated or out of date."""
     with opened() as memory:
@@ -51,19 +50,26 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
             items = waiting_items(memory, sorts=sorts or None)
         if as_json or not items or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return _listed(items)
-        if _carry_out(memory, _ask(items)):
-            raise click.exceptions.Exit(Conflict.exit_code)
+        answers, problems = _ask(items), list[str]()
+        for item, choice, given in answers:
+            try:
+                decide(memory, item, choice.name, given)
+            except HoldfastError as problem:
+                problems.append(f"{short(item.record.id)}  {problem}")
+    click.echo(f"\n{counted(len(answers) - len(problems), 'decision')} saved.")
+    for line_ in problems:
+        console(error=True).print(Text(f"not done: {line_}", style="yellow"))
+    if problems:
+        raise click.exceptions.Exit(Conflict.exit_code)
     return None
 
 
-@command(working="looking for what needs a decision")
 def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = MOST) -> Result:
     """List what needs a decision, and why."""
     compare_now(memory)
     return _listed(waiting_items(memory, sorts=sorts or None, limit=limit))
 
 
-@command()
 def approve_command(
     memory: Memory,
     references: tuple[str, ...] = (),
@@ -76,7 +82,6 @@ def approve_command(
     return _decide_all(memory, "approve", references, sorts, Given(force=force), everything=everything)
 
 
-@command()
 def reject_command(
     memory: Memory, references: tuple[str, ...] = (), *, everything: bool = False, sorts: Sorts = (), reason: str = ""
 ) -> Result:
@@ -84,7 +89,6 @@ def reject_command(
     return _decide_all(memory, "reject", references, sorts, Given(reason=reason), everything=everything)
 
 
-@command(working="comparing memories")
 def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> Result:
     """Show memories that contradict each other, marked or detected, with their history; or only those of one memory."""
     if id:
@@ -97,14 +101,12 @@ def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> 
     return shown, page("disputes", shown)
 
 
-@command(working="comparing memories", page="proposals")
 def duplicates_command(memory: Memory, *, limit: int = 20) -> Proposals:
     """Show near-duplicates, each group with a proposed merged text. Changes nothing."""
     compare_now(memory)
     return proposals(memory, limit=limit)
 
 
-@command()
 def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_run: bool = False) -> Result:
     """Replace several memories by a merged one; they are retired, not lost."""
     proposal = proposal_of(memory, ids)
@@ -175,9 +177,8 @@ def _ask(items: Sequence[Item]) -> list[Answer]:
 def _pressed(words: Mapping[str, str]) -> str:
     """Show the keys with what each does, and return the one that is pressed."""
     with _single_keys() as read:
-        console().print(
-            Text.assemble(*(part for key in words for part in ((f" {key}", "bold cyan"), f" {words[key]} ")))
-        )
+        parts = [part for key in words for part in ((f" {key}", "bold cyan"), f" {words[key]} ")]
+        console().print(Text.assemble(*parts))
         while (key := read().lower()) not in words:
             if key == "\x03":
                 click.echo("Nothing was saved.")
@@ -226,20 +227,6 @@ def _given(item: Item, choice: Choice) -> Given | None:
         click.echo("Unchanged.")
         return None
     return Given(text=text)
-
-
-def _carry_out(memory: Memory, answers: Sequence[Answer]) -> int:
-    """Carry out the decisions, print what could not be done, and return how many of them that were."""
-    problems = []
-    for item, choice, given in answers:
-        try:
-            decide(memory, item, choice.name, given)
-        except HoldfastError as problem:
-            problems.append(f"{short(item.record.id)}  {problem}")
-    click.echo(f"\n{counted(len(answers) - len(problems), 'decision')} saved.")
-    for problem_line in problems:
-        console(error=True).print(Text(f"not done: {problem_line}", style="yellow"))
-    return len(problems)
 
 
 def _item_to_json(item: Item) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from holdfast.hosts.cli.command import Result, command, opened, settings
+from holdfast.hosts.cli.command import Result, opened, settings
 from holdfast.model.request import Asked
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _STYLES = {
 Surfaces = Annotated[tuple[str, ...], Asked("Which tools to offer.", flag="--surface")]
 
 
-@command(json=False)
 def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = DEFAULT_PORT) -> None:
     """Serve the memory to MCP clients, over stdio or HTTP."""
     from holdfast.hosts.mcp.serving import preset_named, serving
@@ -64,7 +63,6 @@ def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = 
         main(server, token=current.config.http_token or kept_token(folder), port=port, announce=announce)
 
 
-@command(json=False)
 def web_command(*, port: int | None = None, open_: bool | None = None) -> None:
     """Open the viewer: browse, search and correct memories in a browser."""
     from holdfast.compose.settings import load_settings, store_folder
@@ -83,7 +81,6 @@ def web_command(*, port: int | None = None, open_: bool | None = None) -> None:
     main(lambda: load_settings(flags=flags), token=token, port=port, announce=announce)
 
 
-@command()
 def watch_command(
     *,
     project: str | None = None,
@@ -143,7 +140,6 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
     sys.stdout.flush()
 
 
-@command()
 def work_command(*, seconds: float = 120.0) -> Result:
     """Process activity from hooks: derive records and prepare answers. Hooks start this themselves."""
     from holdfast.compose.settings import store_folder

@@ -16,7 +16,6 @@ from holdfast.verbs.upkeep import access
 DEFAULT_PORT = 4654
 
 
-@command(json=False)
 def run_command(
     *,
     host: str = "127.0.0.1",
@@ -57,7 +56,6 @@ def user_add_command(memory: Memory, name: str) -> Result:
     return None, f"Added {name}. `holdfast server key add {name} --project …` creates a key for them."
 
 
-@command(page="users")
 def user_list_command(memory: Memory) -> list[dict[str, Any]]:
     """List the users and the number of their valid keys."""
     names = ("name", "created_at", "keys")
@@ -71,7 +69,6 @@ def user_remove_command(memory: Memory, name: str) -> Result:
     return None, f"Removed {name}; their keys are revoked."
 
 
-@command()
 def key_add_command(
     memory: Memory, user: str, *, projects: tuple[str, ...], role: Role = "write", days: int = 0
 ) -> Result:
@@ -79,7 +76,6 @@ def key_add_command(
     return _new(*access.issue(_team(memory), user, projects, role, days))
 
 
-@command(page="keys")
 def key_list_command(memory: Memory, user: str = "") -> list[dict[str, Any]]:
     """List keys: owner, projects, and last use."""
     keys, now = access.list_keys(_team(memory), user), memory.clock.now()
@@ -87,7 +83,6 @@ def key_list_command(memory: Memory, user: str = "") -> list[dict[str, Any]]:
     return [row | {"state": access.why_not(key, now) or "works"} for row, key in zip(known, keys, strict=True)]
 
 
-@command()
 def rotate_command(memory: Memory, id: str, *, grace_days: int = 0) -> Result:
     """Replace a key by a new one with the same access."""
     return _new(*access.rotate(_team(memory), id, grace_days=grace_days))

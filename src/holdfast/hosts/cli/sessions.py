@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Literal
 
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.memories import refusal_of
 from holdfast.hosts.cli.render import page, wrapped
 from holdfast.hosts.cli.values import json_in, stdin_text, text_in
@@ -20,7 +20,6 @@ from holdfast.verbs.sessions.scars import unanswered
 from holdfast.verbs.sessions.session import Opening, contents_of, find_session, list_sessions, only_open, refresh, start
 
 
-@command()
 def start_command(
     memory: Memory, *, title: str = "", issue: str = "", session: str = "", force: bool = False
 ) -> Result:
@@ -30,14 +29,12 @@ def start_command(
     return opening, page("started", opening, payload_file=file)
 
 
-@command(in_session=True, page="opening")
 def refresh_command(memory: Memory, *, session: str | None = None) -> Opening:
     """Show the opening of the session again."""
     del session  # the memory acts in it
     return refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
 
 
-@command(in_session=True)
 def close_command(
     memory: Memory,
     *,
@@ -64,7 +61,6 @@ def close_command(
     return outcome, page("closing", outcome, scars), Conflict.exit_code if isinstance(outcome, NotClosed) else 0
 
 
-@command()
 def session_list_command(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> Result:
     """List sessions, latest first."""
     sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
@@ -72,7 +68,6 @@ def session_list_command(memory: Memory, *, limit: int = 20, everywhere: bool = 
     return sessions, page("sessions", sessions, head=False) if sessions else nothing
 
 
-@command()
 def session_show_command(memory: Memory, id: str | None = None) -> Result:
     """Show a session with its memories and topics."""
     session = id or only_open(memory).id
@@ -80,7 +75,6 @@ def session_show_command(memory: Memory, id: str | None = None) -> Result:
     return {"left": left, "topics": topics}, page("session", left, topics)
 
 
-@command(in_session=True)
 def save_command(
     memory: Memory, file: Path, *, session: str | None = None, format_: Literal["json", "markdown"] | None = None
 ) -> Result:
@@ -92,14 +86,12 @@ def save_command(
     return value, f"Saved the transcript of {short(saved.session)}: {saved.tokens:,} tokens."
 
 
-@command()
 def transcript_show_command(memory: Memory, id: str) -> Result:
     """Print the transcript of a session."""
     transcript = transcripts.get_transcript(memory, id)
     return transcript, transcript.body
 
 
-@command(page="passages")
 def transcript_search_command(
     memory: Memory, text: tuple[str, ...], *, limit: int = 10, everywhere: bool = False
 ) -> Any:
@@ -107,14 +99,12 @@ def transcript_search_command(
     return transcripts.search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
 
 
-@command()
 def transcript_drop_command(memory: Memory, id: str) -> Result:
     """Delete the transcript of a session permanently."""
     dropped = transcripts.drop_transcript(memory, id)
     return {"dropped": dropped}, "Deleted." if dropped else "There is no such transcript."
 
 
-@command()
 def brief_command(
     memory: Memory,
     plan: tuple[str, ...] = (),
@@ -141,7 +131,6 @@ def brief_command(
     return started, f"The brief is empty: {nothing}"
 
 
-@command()
 def thread_open_command(
     memory: Memory, text: tuple[str, ...], *, issues: tuple[str, ...] = (), force: bool = False
 ) -> Result:
@@ -153,7 +142,6 @@ def thread_open_command(
     return outcome, page("thread_done", "Opened", outcome.thread, known=known)
 
 
-@command()
 def thread_list_command(memory: Memory, *, archived: bool = False, resolved: bool = False) -> Result:
     """List threads, most active first."""
     listed = threads.resolved_threads(memory) if resolved else threads.open_threads(memory, archived=archived)

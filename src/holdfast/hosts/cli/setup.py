@@ -15,7 +15,7 @@ import click
 from rich.text import Text
 
 from holdfast.compose.settings import PRIVATE, store_folder, user_file, user_folder
-from holdfast.hosts.cli.command import command, settings
+from holdfast.hosts.cli.command import settings
 from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import console, hanging, page, print_json, say
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
@@ -93,7 +93,6 @@ class Mode:
         return bool(answer == "y")
 
 
-@command()
 def init_command(
     *,
     names: tuple[str, ...] = (),
@@ -131,15 +130,13 @@ def init_command(
     _set_up(choices, here, manner)
     if beside := [each for each in others(here.machine) if each.entries]:
         titles = ", ".join(each.system.title for each in beside)
-        if manner.asks and click.confirm(
-            f"\n{titles} is set up here too. Replace it and import its data?", default=True
-        ):
+        question = f"\n{titles} is set up here too. Replace it and import its data?"
+        if manner.asks and click.confirm(question, default=True):
             _switch(beside, here.machine, manner)
         elif not as_json:
             say(f"{titles} is set up here too: `holdfast switch` replaces it and imports its data.")
 
 
-@command()
 def switch_command(
     systems: Annotated[tuple[str, ...], Asked("", choices=tuple(system.name for system in SYSTEMS))] = (),
     *,
@@ -176,7 +173,11 @@ def _switch(found: Sequence[Found], machine: Machine, manner: Mode, *, imports: 
     here = look_around("project" if is_project else "user")
     choices = Choices(clients=check_clients(surfaces), level=here.level, surfaces=surfaces)
     for each in found if not manner.as_json else ():
-        say(f"Found {each.system.title}: {', '.join(_found_words(each))}.")
+        title, edits = each.system.title, (edit for want in each.entries for edit in want.edits)
+        nouns = Counter(sorted((noun_of(edit).removeprefix(f"{title} ") for edit in edits), reverse=True))
+        there = [counted(count, noun) for noun, count in nouns.items()]
+        there += [f"its {'data' if each.system.data else 'notes'} in {each.data}"] if each.data else []
+        say(f"Found {title}: {', '.join(there)}.")
 
     def bring() -> bool:
         for each in found:
@@ -192,15 +193,6 @@ def _switch(found: Sequence[Found], machine: Machine, manner: Mode, *, imports: 
         bring()
 
 
-def _found_words(found: Found) -> Iterable[str]:
-    """Yield what is there of another system."""
-    nouns = [noun_of(edit).removeprefix(f"{found.system.title} ") for want in found.entries for edit in want.edits]
-    yield from (counted(count, noun) for noun, count in Counter(sorted(nouns, reverse=True)).items())
-    if found.data:
-        yield f"its notes in {found.data}" if not found.system.data else f"its data in {found.data}"
-
-
-@command()
 def uninstall_command(
     *,
     names: tuple[str, ...] = (),

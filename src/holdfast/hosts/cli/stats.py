@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.render import page
 from holdfast.model.event import event_to_json
 from holdfast.model.ids import days_before
@@ -21,7 +21,6 @@ from holdfast.verbs.upkeep.doctor import audit
 from holdfast.verbs.upkeep.health import health, quality
 
 
-@command(working="looking at every memory")
 def health_command(memory: Memory, *, days: int = 30, limit: int = 10) -> Result:
     """Show the health of this project's memory, and what to do first."""
     report = health(memory, days=days)
@@ -29,14 +28,12 @@ def health_command(memory: Memory, *, days: int = 30, limit: int = 10) -> Result
     return report, page("health", first, left=max(0, len(report.queue) - limit))
 
 
-@command()
 def quality_command(memory: Memory, *, days: int = 30) -> Result:
     """Show the cost and success of recent recalls."""
     report = quality(memory, days=days)
     return report, page("quality", report, days)
 
 
-@command(working="reading sessions")
 def analyze_command(
     memory: Memory,
     lens: Literal["summary", "reflections", "scars", "blind-spots", "wordings"] = "summary",
@@ -64,7 +61,6 @@ def analyze_command(
     return value, page("activity", **done, days=days)
 
 
-@command()
 def learnings_command(
     memory: Memory,
     *,
@@ -81,14 +77,12 @@ def learnings_command(
     return own, page("records", own, nothing="No learnings or decisions yet.")
 
 
-@command()
 def audit_command(memory: Memory, *, days: int = 90, verb: str = "", limit: int = 50) -> Result:
     """Show what was retired, erased or restored, by whom and why."""
     events = audit(memory, days=days, verb=verb, limit=limit)
     return [event_to_json(event) for event in events], page("audit", events)
 
 
-@command(page="traversal")
 def graph_command(
     memory: Memory,
     node: str = "",
@@ -102,7 +96,6 @@ def graph_command(
     return traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
 
 
-@command(page="predictions")
 def next_command(memory: Memory, id: str, *, warming: bool = False) -> list[Prediction]:
     """Show what sessions used after a memory."""
     predictions = predict(memory, id)

@@ -17,7 +17,7 @@ import click
 from holdfast import __version__
 from holdfast.compose.adapters import committed_memories
 from holdfast.compose.settings import store_folder
-from holdfast.hosts.cli.command import Result, command, opened, settings
+from holdfast.hosts.cli.command import Result, opened, settings
 from holdfast.hosts.cli.render import page, working
 from holdfast.hosts.cli.values import from_top
 from holdfast.hosts.to_json import plain
@@ -35,7 +35,6 @@ REMEDY = "Revise, verify or forget the memory in the same change."
 BASES = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_DIFF_BASE_SHA", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
 
 
-@command(working="comparing memories with the code")
 def verify_command(
     memory: Memory,
     id: str = "",
@@ -59,7 +58,6 @@ def verify_command(
     return checked, shown, FOUND if outdated else 0
 
 
-@command()
 def check_command(
     *,
     base: str = "",

@@ -43,14 +43,13 @@ LATE = ("gemini",)
 def activity_of(event: str, client: str, payload: Json) -> Json:
     """Return an event of any client in our own format: cleaned, masked and bounded."""
     tool_input = first(payload, "tool_input", "toolArgs", "tool_args", "args")
+    folder = first(payload, "cwd") or (first(payload, "workspace_roots") or [""])[0] or os.getcwd()
     normalised: Json = {
         "at": now(),
         "event": event,
         "client": client,
         "session": _name(first(payload, "session_id", "sessionId", "conversation_id")),
-        "cwd": _name(
-            first(payload, "cwd") or (first(payload, "workspace_roots") or [""])[0] or os.getcwd(), LONGEST_PATH
-        ),
+        "cwd": _name(folder, LONGEST_PATH),
         "agent": _name(first(payload, "agent_type", "agent_id")),
         "text": _written(first(payload, *(SAID if event in ("Stop", "SubagentStop") else ("prompt", *SAID))) or ""),
         "tool": _name(first(payload, "tool_name", "toolName")),
@@ -127,23 +126,17 @@ def _partial(text: str) -> str:
     return ""
 
 
-def _written(text: Any) -> str:
-    """Return text of a person or agent: without injected and private parts, bounded."""
-    if not isinstance(text, str):
-        return ""
-    return _without_injected(drop_private(text[:LONGEST_LOOKED_AT])).strip()
-
-
-def _without_injected(text: str) -> str:
-    """Drop the spans that clients or we injected into a conversation, in one pass."""
+def _written(value: Any) -> str:
+    """Return text of a person or agent, bounded: without private parts and the spans that clients or we injected."""
+    text = drop_private(value[:LONGEST_LOOKED_AT]) if isinstance(value, str) else ""
     kept, place = [], 0
     while opened := _OPENING.search(text, place):
         kept.append(text[place : opened.start()])
         end = text.find(INJECTED[opened[0]], opened.start())
         place = text.find(">", end) + 1 if end >= 0 else 0
         if place <= 0:
-            return "".join(kept)
-    return "".join((*kept, text[place:]))
+            return "".join(kept).strip()
+    return "".join((*kept, text[place:])).strip()
 
 
 def arguments(tool_input: Any) -> Json:

@@ -114,9 +114,8 @@ def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
         and _found(WRAPPING_UP, event.get("text", "")[:500])
         and see(home, event["session"], ["close"])
     ):
-        return _context(
-            [f"Holdfast: before this session ends, call {remind['close']} with what it leaves."], [], "close"
-        )
+        last = f"Holdfast: before this session ends, call {remind['close']} with what it leaves."
+        return _context([last], [], "close")
     words = {word.strip("`'\".,;:!?()[]{}") for word in event.get("text", "").lower().split()}
     matching = [hint for hint in prepared.get("hints", ()) if len(words.intersection(hint["words"])) >= 2]
     fresh = [hint for hint in matching[:3] if see(home, session, [f"{hint['id']} hint"])]
@@ -197,9 +196,8 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     fresh = [item for item, where in places if see(home, event["session"], [f"{item['id']} {where}"])]
     if not fresh:
         return {}
-    answer = _context(
-        [item["text"] for item in fresh[:3]], [item["id"] for item in fresh[:3] if item["id"]], "action site"
-    )
+    ids = [item["id"] for item in fresh[:3] if item["id"]]
+    answer = _context([item["text"] for item in fresh[:3]], ids, "action site")
     blocking = [item["text"] for item in fresh if item.get("block")]
     return {**answer, "block": "\n".join(blocking)} if blocking else answer
 

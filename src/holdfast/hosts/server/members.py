@@ -89,7 +89,7 @@ class Members:
 
     def own(self, visit: Visit) -> Memory:
         """Open the memory of a user in a project, limited by the policies of the database."""
-        user = visit.access.user
+        user, actor = visit.access.user, Actor(kind="agent", name=visit.access.user)
         # Shared by equal accesses only: word frequencies depend on which records are visible.
         with self._lock:
             own = Caches(store=self.guarded.store, embedder=self.guarded.embedder)
@@ -100,9 +100,7 @@ class Members:
             self.guarded,
             config=replace(self.owner.config, project=visit.project, agent=user, session="", home=""),
             checkout=RemoteCheckout(visit.project),
-            context=Context(
-                actor=Actor(kind="agent", name=user), user=user, shares=visit.shares, role=visit.access.role
-            ),
+            context=Context(actor=actor, user=user, shares=visit.shares, role=visit.access.role),
             observing=lambda: None,
             copies=lambda _told, _is_outdated: Scrubbed(),  # users have no access to files of the server's machine
             host=Host(name=platform.node(), pid=os.getpid(), is_alive=self.owner.host.is_alive),

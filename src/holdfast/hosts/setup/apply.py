@@ -41,9 +41,7 @@ class Touched:
     after: str
     folders: tuple[str, ...] = ()
     skeleton: Mapping[str, Any] = field(default_factory=dict)
-    splices: (
-        tuple[tuple[int, str, str], ...] | None
-    ) = ()  # each a position, the text removed there and the one inserted
+    splices: tuple[tuple[int, str, str], ...] | None = ()  # each a position, the text removed and the one inserted
     placed: tuple[Placed, ...] = ()
 
 

@@ -94,9 +94,7 @@ def _entries(client: Client, machine: Machine) -> Iterator[tuple[Path, Any]]:
 
 
 def _entry(server: Server, text: str) -> Any:
-    if (
-        server.form == "yaml"
-    ):  # two lines of our own file: values are JSON, or plain words if someone wrote them by hand
+    if server.form == "yaml":  # two lines of our own file: values are JSON, or plain words if written by hand
         lines = [line.strip().partition(": ") for line in text.splitlines()]
         values = {key: value for key, _, value in lines if key in ("command", "args") and value}
         return {key: jsontext.value_of(value) if value[0] in '"[' else value for key, value in values.items()}
@@ -114,9 +112,7 @@ def _hook_files(client: Client, machine: Machine) -> Iterator[Path]:
 def _hooks(path: Path) -> Iterator[list[str]]:
     """Return the command lines of our hooks in a file; a plugin written in JavaScript has one for all."""
     if path.suffix == ".js":
-        yield from (
-            json.loads(line) for line in re.findall(r"^const COMMAND = (.*)$", text_of(path) or "", re.MULTILINE)
-        )
+        yield from map(json.loads, re.findall(r"^const COMMAND = (.*)$", text_of(path) or "", re.MULTILINE))
         return
     with _about(path):
         listed = jsontext.value_at(text_of(path) or "", ("hooks",))
@@ -130,10 +126,9 @@ def _twice(machine: Machine) -> Iterator[Check]:
     for client in CLIENTS:
         own = any(has_hooks(client, level, machine) for level in LEVELS)
         if own and has_plugin(client, machine):
+            found = f"{client.title} has both our plugin and our hooks: each fires twice"
             fix = f"holdfast uninstall --client {client.name}, or switch the plugin off"
-            yield Check(
-                name="hooks", found=f"{client.title} has both our plugin and our hooks: each fires twice", fix=fix
-            )
+            yield Check(name="hooks", found=found, fix=fix)
         other = BY_NAME.get(client.hooks.also_runs) if client.hooks else None
         if other and own and has_hooks(other, "project", machine):
             found = f"{client.title} runs its own hooks and the project's of {other.title}: each fires twice"

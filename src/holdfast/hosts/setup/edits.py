@@ -18,9 +18,7 @@ HOOK = "holdfast/hosts/hooks/client.py"
 # What makes an entry work. Everything else in it (a timeout, a trust flag) its owner may have changed for good reasons.
 VITAL = frozenset({"command", "args", "env", "environment", "bash", "powershell"})
 Standing = Literal["missing", "held", "stale", "foreign"]
-Form = Literal[
-    "entry", "table", "item", "text"
-]  # of what is taken out: in JSON, in TOML, in a list of JSON, or in a text
+Form = Literal["entry", "table", "item", "text"]  # of what is taken out: in JSON, TOML, a list of JSON, or a text
 MARKS = {
     "markdown": ("<!-- holdfast:start -->", "<!-- holdfast:end -->"),
     "shell": ("# holdfast:start", "# holdfast:end"),

@@ -62,9 +62,8 @@ def replace_file(path: Path, text: str, *, private: bool) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as problem:
-        raise StoreUnwritable(
-            f"{path} cannot be written ({problem.strerror}).", hint="Check its permissions."
-        ) from problem
+        hint = "Check its permissions."
+        raise StoreUnwritable(f"{path} cannot be written ({problem.strerror}).", hint=hint) from problem
 
 
 def remove_file(path: Path, folders: list[Path]) -> None:

@@ -185,9 +185,8 @@ async def _presented(request: Request, problem: Exception) -> Response:
     headers: Mapping[str, str] = {}
     if isinstance(problem, HoldfastError):
         status = next((status for kind, status in STATUS if isinstance(problem, kind)), 500)
-        if status == 400 and request.url.path in (
-            f"/{part}/{request.path_params.get('id')}" for part in ("r", "sessions")
-        ):
+        named = request.path_params.get("id")
+        if status == 400 and request.url.path in (f"/r/{named}", f"/sessions/{named}"):
             status = 404  # an address that no memory or session can have
         code, message, hint = problem.code, problem.message, problem.hint
     elif isinstance(problem, HTTPException):

@@ -372,9 +372,8 @@ def save_memory(
 ) -> Json:
     """Save one observation manually."""
     memory = _memory(ask, project)
-    outcome = write(
-        memory, shapes.draft({"content": text, "title": title}, ""), waivers=Waivers(transient=True, scope=True)
-    )
+    draft = shapes.draft({"content": text, "title": title}, "")
+    outcome = write(memory, draft, waivers=Waivers(transient=True, scope=True))
     shown = get(memory, shapes.kept(outcome).id)
     return shapes.added(called(memory, [Entry(number=shown.number, record=shown.record)])[0], outcome)
 
@@ -385,9 +384,7 @@ def version(ask: Ask) -> Json:  # noqa: ARG001
     return {"version": __version__}
 
 
-@API.endpoint(
-    "/api/observation/{id}", {"id": int, "type": str, "title": str, "ref": str, "url": str, "created_at": str}
-)
+@API.endpoint("/api/observation/{id}", {"id": int, **dict.fromkeys("type title ref url created_at".split(), str)})
 def one_observation(ask: Ask, id: Id) -> Json:
     """Return one observation by its number or id: the stable citation."""
     memory = ask.viewer.memory

@@ -41,11 +41,6 @@ def learnable(commits: Sequence[Commit], changelog: tuple[str, str] = ("", "")) 
     return sorted(drafts, key=lambda draft: (draft.at, str(draft.extra["commits"])))
 
 
-def is_of_changelog(draft: Draft) -> bool:
-    """True if a draft was read from the changelog instead of from commits."""
-    return bool(draft.extra.get("changelog"))
-
-
 def _folded(commits: Sequence[Commit]) -> list[Commit]:
     """Return the commits without cherry-picks: a patch on another branch keeps its author, author date and subject."""
     known: dict[tuple[str, str], list[str]] = {}

@@ -8,6 +8,7 @@ Hooks import this module: patterns are compiled to plain lists, which a prepared
 from __future__ import annotations
 
 from collections import namedtuple
+from functools import lru_cache
 
 from holdfast.model.patterns import lazy
 from holdfast.policy.activity import programs
@@ -122,9 +123,8 @@ def _stage(view: tuple[str, ...], given: str, *, outermost: bool) -> list[Any]:
     if found.program in programs.SQL_CLIENTS or found.program == ANY_SQL:
         # The SQL, from its first verb on, without placeholders.
         sql = _SPACES.split(_PLACEHOLDER.sub(" ", _sql(view, given)).strip())
-        phrase = " ".join(
-            sql[next((place for place, word in enumerate(sql) if word in programs.SQL_VERBS), len(sql)) :]
-        )
+        start = next((place for place, word in enumerate(sql) if word in programs.SQL_VERBS), len(sql))
+        phrase = " ".join(sql[start:])
         return [found.program, "", [], [], phrase] if phrase else [found.program, "", flags, words, ""]
     if found.program == "find" and set(flags) & _FINDING:
         return ["find", "", [flag for flag in flags if flag in _FINDING], [], ""]
@@ -239,19 +239,11 @@ def _changes_nothing(found: Anatomy, flags: list[str]) -> bool:
 
 # What a short flag usually means, where the program's table does not say otherwise.
 _COMMON = dict(f="force", r="recursive", R="recursive", a="all", d="delete", g="global", y="yes", q="quiet")  # noqa: C408
-_known: dict[tuple[str, ...], Anatomy] = {}
 
 
+@lru_cache(maxsize=1_000)
 def anatomy(view: tuple[str, ...]) -> Anatomy:
     """Return the program, flags and operands of a call, with one spelling for each."""
-    if view not in _known:
-        if len(_known) > 1_000:
-            _known.clear()
-        _known[view] = _anatomy(view)
-    return _known[view]
-
-
-def _anatomy(view: tuple[str, ...]) -> Anatomy:
     program, subcommand = program_of(view[0]), ""
     flags, operands, after_option, is_value, ended = set[str](), list[tuple[str, bool]](), False, False, False
     names = set[str]()

@@ -143,9 +143,7 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Senten
     all_turns = turns(activity, reader)
     main_turns = [turn for turn in all_turns if not turn.agent]
     answered = (turn for turn in reversed(main_turns) if turn.answer)
-    last = next(
-        (turn for turn in answered if turn.steps or not is_vague(turn.prompt)), None
-    )  # no thanks, no small talk
+    last = next((turn for turn in answered if turn.steps or not is_vague(turn.prompt)), None)  # no thanks or small talk
     found_signals = list(_statements(all_turns))
     # The start of each turn that the next prompt objects to, and that prompt.
     refused = {

@@ -179,9 +179,8 @@ def _add_event(turn: Turn, event: HookEvent) -> None:
             own = own_part(drop_private(event.text))
             first, last = len(own.text) - len(own.text.lstrip()), len(own.text.rstrip())
             turn.prompt, turn.certain = own.text[first:last], own.certain[first:last]
-            if (
-                whole := _QUOTED.fullmatch(event.text) if not turn.prompt else None
-            ):  # asked for, but perhaps not in own words
+            # Asked for, but perhaps not in own words.
+            if whole := _QUOTED.fullmatch(event.text) if not turn.prompt else None:
                 turn.prompt, turn.certain = whole["text"], " " * len(whole["text"])
         case "Stop" | "SubagentStop" | "SessionEnd" | "Idle":
             turn.answer = own_text(event.text) or turn.answer

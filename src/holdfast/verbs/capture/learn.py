@@ -9,7 +9,7 @@ from holdfast.model.fold import fold
 from holdfast.model.ids import fixed_id
 from holdfast.model.ports import History
 from holdfast.model.record import Draft, Record
-from holdfast.policy.activity.commits import is_of_changelog, learnable
+from holdfast.policy.activity.commits import learnable
 from holdfast.policy.language.noteworthy import NOVEL
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import draft_event, novelty
@@ -43,7 +43,7 @@ def learn(memory: Memory, history: History, *, since: str = "", limit: int = LIM
     learned = learnable(commits, history.changelog() if fresh else ("", ""))
     drafts = dict[str, Draft]()
     for draft in learned:
-        if is_of_changelog(draft) or new & set(draft.extra["commits"]):
+        if draft.extra.get("changelog") or new & set(draft.extra["commits"]):
             # Its id is derived from its first commit and its file, so that it is stable.
             first, place = draft.extra["commits"][0], next(iter(draft.anchors), "")
             name = f"learn {memory.project} {draft.kind} {draft.fields.get('subtitle', '')} {first} {place}"
@@ -73,7 +73,7 @@ def _event(memory: Memory, about: str, draft: Draft) -> Event | None:
         return None
     pending = draft.kind == "decision" or bool(draft.extra.get("unsure"))  # since now, however old the commit is
     event = draft_event(memory, replace(draft, at="") if pending else draft, pending=pending, about=about, by=BY)
-    origin = {} if is_of_changelog(draft) else {"commit": draft.extra["commits"][-1]}
+    origin = {} if draft.extra.get("changelog") else {"commit": draft.extra["commits"][-1]}
     if known is None:
         return replace(event, data={**event.data, "origin": origin})
     is_ours = all(stored.by == BY for stored in memory.store.events_about(about))

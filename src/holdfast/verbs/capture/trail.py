@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -31,16 +31,8 @@ SHOWN_REASONS = 20
 LARGEST_ASIDE = 200_000  # bytes of a file that is set aside
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drained:
-    """How many files of the spool were imported or unreadable."""
-
-    taken: int = 0
-    unreadable: int = 0
-
-
-def drain(memory: Memory, spool: Path) -> Drained:
-    """Move spooled events into the trail.
+def drain(memory: Memory, spool: Path) -> int:
+    """Move spooled events into the trail; return how many.
 
     A file is removed only when its event is stored. An unusable file is set aside and the reason is logged.
     """
@@ -60,7 +52,7 @@ def drain(memory: Memory, spool: Path) -> Drained:
             taken += len(good.keys() - bad.keys())
     for reason in reasons[:SHOWN_REASONS]:
         memory.note_failure("spool", reason)
-    return Drained(taken=taken, unreadable=len(reasons))
+    return taken
 
 
 def _store(memory: Memory, events: Mapping[Path, HookEvent]) -> dict[Path, str]:

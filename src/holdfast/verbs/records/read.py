@@ -345,9 +345,8 @@ def hydrate(memory: Memory, reference: str, level: Level = "full") -> Hydrated:
     is_local = is_here(memory, record.project)
     commit = memory.checkout.facts_of(_commit_of(record)) if is_local else None
     room, files, left_out = MOST_BYTES, list[CitedFile](), list[str]()
-    cited = (
-        _cited_files(record) or memory.checkout.files_of(_commit_of(record)) if level == "files" and is_local else ()
-    )
+    wants_files = level == "files" and is_local
+    cited = (_cited_files(record) or memory.checkout.files_of(_commit_of(record))) if wants_files else ()
     for path in cited:
         content = _content(memory, record, path) if len(files) < MOST_FILES and room > 0 else None
         if content is None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from holdfast import __version__
-from holdfast.hosts.cli.command import command, opened
+from holdfast.hosts.cli.command import opened
 from holdfast.hosts.cli.commands import Entry, read
 from holdfast.model.errors import Invalid
 from holdfast.model.kinds import KINDS
@@ -96,7 +96,6 @@ def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]
     return ours, unused
 
 
-@command(json=False)
 def gitmem_init_command(
     *, yes: bool = False, dry_run: bool = False, project: str | None = None, clients: tuple[str, ...] = ()
 ) -> None:
@@ -115,13 +114,11 @@ def gitmem_init_command(
     run(*wanted, client=clients, yes=yes, dry_run=dry_run)
 
 
-@command(json=False)
 def claude_mem_start_command() -> None:
     """Report that nothing needs to be started: hooks start a worker that ends by itself."""
     click.echo("No worker is needed; `holdfast web --port 37777` serves the viewer and the HTTP interface.")
 
 
-@command(json=False)
 def claude_mem_hook_command(
     client: str, what: Literal["context", "user-message", "session-init", "observation", "summarize"]
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from holdfast.compose.adapters import bettermemory_document
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import page, print_json
 from holdfast.hosts.cli.setup import look_around
@@ -32,13 +32,11 @@ NAME = "bettermemory"
 WARNED, FAILED = 1, 2  # exit codes of `doctor`
 
 
-@command(json=False)
 def bettermemory_command() -> None:
     """Run the server over stdio."""
     run("mcp", "--surface", NAME)
 
 
-@command()
 def init_command(
     *, client: str | None = None, print_only: bool = False, with_addendum: bool = False, as_json: bool = False
 ) -> Result:
@@ -56,7 +54,6 @@ def init_command(
     return value, lambda: click.echo("\n".join(lines))
 
 
-@command()
 def doctor_command(*, as_json: bool = False) -> None:
     """Check the installation. Exit code 0: fine, 1: warnings, 2: broken."""
     try:
@@ -67,7 +64,6 @@ def doctor_command(*, as_json: bool = False) -> None:
         raise click.exceptions.Exit(WARNED if end.exit_code else 0) from None
 
 
-@command()
 def health_command(memory: Memory, *, days: int = 30, top_k: int = 10, min_applied: int = 3) -> Result:
     """Report what makes the memory less useful: the data of memory_health."""
     asked = {"window_days": days, "heavily_used_top_k": top_k, "min_applied": min_applied}
@@ -75,7 +71,6 @@ def health_command(memory: Memory, *, days: int = 30, top_k: int = 10, min_appli
     return report, page("bettermemory_health", report, days)
 
 
-@command(json=False)
 def export_command(
     memory: Memory, *, output: Path | None = None, no_tombstones: bool = False, scopes: tuple[str, ...] = ()
 ) -> None:
@@ -99,7 +94,6 @@ def export_command(
     click.echo(f"{counted(len(records), 'memory')} written to {output}.", err=True)
 
 
-@command()
 def tombstones_list_command(memory: Memory, *, scopes: tuple[str, ...] = ()) -> Result:
     """List removed memories, and why they were removed."""
     rows = ROWS["memory_list_tombstones"].run(memory, {"auto_scope": False, "scopes": check_scopes(scopes)}, TERMS)
@@ -107,7 +101,6 @@ def tombstones_list_command(memory: Memory, *, scopes: tuple[str, ...] = ()) -> 
     return rows, "\n".join(lines) or "No tombstones."
 
 
-@command()
 def prune_command(memory: Memory, *, days: float, dry_run: bool = False) -> Result:
     """Delete removed memories for good, history included."""
     now = memory.clock.now()
@@ -120,7 +113,6 @@ def prune_command(memory: Memory, *, days: float, dry_run: bool = False) -> Resu
     return value, "\n".join([head, *(f"  {id_}" for id_ in old)])
 
 
-@command(json=False)
 def origin_command(
     memory: Memory, *, repo: str | None = None, routes: tuple[str, ...] = (), dry_run: bool = False
 ) -> None:

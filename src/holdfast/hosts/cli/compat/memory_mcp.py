@@ -18,7 +18,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import start_over
 
 
-@command()
+@command(json=True)
 def memory_mcp_command() -> None:
     """Have --json before the name of any of its commands."""
     raise click.exceptions.NoArgsIsHelpError(click.get_current_context())

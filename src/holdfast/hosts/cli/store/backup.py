@@ -12,7 +12,7 @@ from holdfast.compose import open_memory
 from holdfast.compose.locks import worker_lock
 from holdfast.compose.settings import keep_out_of_git, store_folder
 from holdfast.compose.team import grant, move_store
-from holdfast.hosts.cli.command import Result, command, declined, settings
+from holdfast.hosts.cli.command import Result, declined, settings
 from holdfast.hosts.cli.render import agreed, local, page, progress, working
 from holdfast.model.errors import Invalid, NotFound, StoreBusy
 from holdfast.model.files import FILE
@@ -22,7 +22,6 @@ from holdfast.verbs.upkeep import doctor
 SHOWN = 10
 
 
-@command()
 def backup_command(file: Path | None = None, *, keep: int | None = None) -> Result:
     """Copy the store to a private file, while others keep reading and writing."""
     if file and keep:
@@ -37,7 +36,6 @@ def backup_command(file: Path | None = None, *, keep: int | None = None) -> Resu
     return value, text + older
 
 
-@command()
 def restore_command(file: Path, *, yes: bool = False) -> Result:
     """Replace the store by a backup. The current store is backed up first."""
     store, file = _store(), file.expanduser()
@@ -53,7 +51,6 @@ def restore_command(file: Path, *, yes: bool = False) -> Result:
     return value, f"{counted(mark.events, 'event')} restored and checked.{before}"
 
 
-@command()
 def recover_command(file: Path | None = None, *, output: Path | None = None, yes: bool = False) -> Result:
     """Recover every intact event from a damaged store."""
     if (file is None) != (output is None):
@@ -102,7 +99,6 @@ def _exclusive(home: Path, label: str) -> Iterator[None]:
         shutil.rmtree(home / "replicas", ignore_errors=True)
 
 
-@command()
 def migrate_command(
     *, to: str | None = None, from_: str | None = None, grant_: str | None = None, as_json: bool = False
 ) -> Result:

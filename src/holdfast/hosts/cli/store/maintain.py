@@ -8,7 +8,7 @@ from typing import Literal
 
 from holdfast.compose.adapters import markdown_folder
 from holdfast.compose.settings import make_store
-from holdfast.hosts.cli.command import Result, command, declined, opened
+from holdfast.hosts.cli.command import Result, declined, opened
 from holdfast.hosts.cli.render import agreed, page, progress, say, working
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.files import list_store, listed_stores
@@ -25,7 +25,6 @@ from holdfast.verbs.upkeep.scan import Leak, look_through, redact, scan
 SHOWN, FOUND = 10, 1
 
 
-@command()
 def rebuild_command(
     memory: Memory,
     what: Literal["views", "vectors"] = "views",
@@ -64,21 +63,18 @@ def _filled(memory: Memory, folder: Path) -> Result:
     return {"records": done.came, "left_alone": done.remarks}, page("filled", done, folder, most=SHOWN)
 
 
-@command()
 def rename_scope_command(memory: Memory, old: str, new: str) -> Result:
     """Rename a scope, and scopes nested in it, in all memories."""
     renamed = [record.id for record in rename_scope(memory, old, new)]
     return {"renamed": renamed}, f"{counted(len(renamed), 'memory')} moved from {old} to {new}."
 
 
-@command()
 def project_command(memory: Memory) -> Result:
     """List the projects of the store, or move memories to another one."""
     known = projects(memory)
     return known, page("projects", known, here=memory.project)
 
 
-@command()
 def move_command(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: bool = False) -> Result:
     """Move the memories and sessions of a project to another."""
     moved = move(memory, source, target, scope=scope, dry_run=dry_run)
@@ -90,7 +86,6 @@ def move_command(memory: Memory, source: str, target: str, *, scope: str = "", d
     )
 
 
-@command()
 def separate_command(folder: Path = Path(), *, at: Path | None = None) -> Result:
     """Use a separate store for a folder and everything in it."""
     store, place = make_store(folder, at), folder.resolve()
@@ -98,7 +93,6 @@ def separate_command(folder: Path = Path(), *, at: Path | None = None) -> Result
     return {"folder": str(place), "store": str(store)}, text
 
 
-@command()
 def detach_command(folder: Path = Path()) -> Result:
     """Use the usual store for a folder again. Its separate store stays where it is."""
     store = listed_stores().get(str(folder.resolve()))
@@ -109,7 +103,6 @@ def detach_command(folder: Path = Path()) -> Result:
     return value, f"{folder} uses the usual store again; its own stays in {store}."
 
 
-@command()
 def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool = False) -> Result:
     """Search the whole store for secrets: memories and their history, sessions, the trail, transcripts, logs, the spool."""
     if path:

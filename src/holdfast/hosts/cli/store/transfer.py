@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import click
 
 from holdfast.compose.adapters import IMPORTERS, checkout_of, foreign_items, write_foreign
-from holdfast.hosts.cli.command import Result, command
+from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.render import page, progress, working
 from holdfast.hosts.cli.setup import say_next
 from holdfast.hosts.to_json import plain
@@ -30,7 +30,6 @@ SHOWN = 5  # examples for each reason
 _EVENTS = {"started": "session", "used": "use", "surfaced": "impression", "touched": "touch", "linked": "link"}
 
 
-@command()
 def export_command(
     memory: Memory,
     place: Path | None = None,
@@ -80,7 +79,6 @@ def export_command(
     return {"output": str(target), what: count}, f"{counted(count, word)} written to {target}."
 
 
-@command()
 def import_command(
     memory: Memory,
     path: Path,
@@ -98,7 +96,12 @@ def import_command(
         if dry_run or project or pairs:
             hint = "An export contains the project of each memory."
             raise Invalid("--dry-run, --project and --map need --from.", hint=hint)
-        return _import_events(memory, path, quarantine_as, quiet=as_json)
+        before = memory.store.last_seq()
+        with _lines(path) as lines, progress("importing", None, quiet=as_json) as moved:
+            taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
+        if fresh := memory.store.last_seq() - before:
+            return taken, f"{counted(fresh, 'event')} imported; {counted(taken.records, 'memory')} new or changed."
+        return taken, f"Nothing new: {counted(taken.events, 'event')} read, and all were here already."
     take = partial(import_items, memory, from_, project=identity_of(memory, project) if project else "")
     mapped = {}
     for old, sign, new in (pair.partition("=") for pair in pairs):
@@ -126,15 +129,6 @@ def import_command(
             say_next(memory.store.folder)
 
     return {"dry_run": dry_run, **plain(report)}, draw
-
-
-def _import_events(memory: Memory, path: Path, quarantine_as: str, *, quiet: bool) -> Result:
-    before = memory.store.last_seq()
-    with _lines(path) as lines, progress("importing", None, quiet=quiet) as moved:
-        taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
-    if new := memory.store.last_seq() - before:
-        return taken, f"{counted(new, 'event')} imported; {counted(taken.records, 'memory')} new or changed."
-    return taken, f"Nothing new: {counted(taken.events, 'event')} read, and all were here already."
 
 
 def _asked_homes(memory: "Memory", preview: Report) -> dict[str, str]:

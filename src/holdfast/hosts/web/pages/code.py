@@ -133,9 +133,8 @@ def _known(ask: Ask) -> Knowledge:
 
 def tracked(ask: Ask) -> tuple[str, ...]:
     """Return the files of the checkout, or those that memories cite if it is not here."""
-    files = (
-        cached_until_event(ask, "files", ask.memory.checkout.files) if is_here(ask.memory, ask.memory.project) else None
-    )
+    is_local = is_here(ask.memory, ask.memory.project)
+    files = cached_until_event(ask, "files", ask.memory.checkout.files) if is_local else None
     return tuple(_known(ask).cited if files is None else files)
 
 

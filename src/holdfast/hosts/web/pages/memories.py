@@ -117,11 +117,6 @@ def query_of(ask: Ask) -> Query:
     )
 
 
-def _counts(ask: Ask) -> dict[str, Any]:
-    """Return what the project consists of, by kind, scope and tag."""
-    return {"counts": {} if ask.everywhere else cached_until_event(ask, "facets", lambda: facets(ask.memory))}
-
-
 def _state(ask: Ask) -> str:
     return ask.text("state") if ask.text("state") in STATES else "active"
 
@@ -252,10 +247,6 @@ def titles(ask: Ask) -> Response:
     return JSONResponse({"found": found})
 
 
-def _folders(ask: Ask, _: str) -> set[str]:
-    return {str(folder) for file in tracked(ask) for folder in PurePosixPath(file).parents} - {"."}
-
-
 def _sessions(ask: Ask, _: str) -> list[tuple[str, str]]:
     sessions = list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
     return [(one.id, one.title) for one in sessions if one.title]
@@ -264,14 +255,22 @@ def _sessions(ask: Ask, _: str) -> list[tuple[str, str]]:
 # What can be found by name: where it leads, and the names, or ids with titles.
 PLACES: dict[str, tuple[str, Callable[[Ask, str], Iterable[Any]]]] = {
     "file": ("/file?path=", lambda ask, _: tracked(ask)),
-    "folder": ("/map?folder=", _folders),
+    "folder": (
+        "/map?folder=",
+        lambda ask, _: {str(part) for file in tracked(ask) for part in PurePosixPath(file).parents} - {"."},
+    ),
     "anchor": ("/file?path=", anchors),
     "session": ("/sessions/", _sessions),
     "agent": ("/sessions?client=", lambda ask, _: session_agents(ask.memory, everywhere=ask.everywhere)),
     "person": ("/memories?author=", lambda ask, _: people(ask.memory, everywhere=ask.everywhere)),
 }
-facets_part = render.Page(
-    "memories_facets.html", "Filters", lambda ask: _counts(ask) | {"add": _adder(ask)}, back="/memories"
+facets_part = render.Page(  # what the project consists of, by kind, scope and tag
+    *("memories_facets.html", "Filters"),
+    lambda ask: {
+        "counts": {} if ask.everywhere else cached_until_event(ask, "facets", lambda: facets(ask.memory)),
+        "add": _adder(ask),
+    },
+    back="/memories",
 )
 hits = render.Page("memories_hits.html", "Memories", _answer, back="/memories")
 page = render.Page("memories.html", "Memories", _answer, parts=(facets_part,))

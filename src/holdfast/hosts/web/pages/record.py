@@ -263,9 +263,7 @@ def _fields(ask: Ask, kind: str, known: Mapping[str, Any]) -> dict[str, Any]:
         name = f"field.{spec.name}"
         if name in ask.form and spec.type in TYPED:
             text = ask.field(name)
-            is_on = (
-                spec.type == "flag" and "true" in ask.form[name]
-            )  # beside an empty value, which says that it was asked
+            is_on = spec.type == "flag" and "true" in ask.form[name]  # beside an empty value: it was asked
             typed[spec.name] = _lines(text) if spec.type == "list" else is_on or text
     return {name: value for name, value in (dict(known) | typed).items() if value or name not in typed}
 
@@ -276,9 +274,8 @@ def versions_of(events: list[Event]) -> list[Version]:
     for event in sorted(events, key=lambda one: one.id):
         after = fold(before, event)
         note = event.data.get("reason") or event.data.get("note") or ""
-        versions.append(
-            Version(event=event, words=in_words(event), changes=tuple(_changes(before, after)), note=str(note))
-        )
+        changes = tuple(_changes(before, after))
+        versions.append(Version(event=event, words=in_words(event), changes=changes, note=str(note)))
         before = after
     return versions
 

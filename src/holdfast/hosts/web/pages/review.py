@@ -61,9 +61,8 @@ def _rows(ask: Ask) -> list[render.Row]:
     sorts = [show] if show else [name for name, sort in SORTS.items() if sort.urgent]
     items = [item for sort in sorts for item in waiting(ask.memory, sort, limit=render.MOST_ROWS).items]
     rows = render.table(items, "why id=record.id kind=record.kind title=record.title")
-    return [
-        {"reason": SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in zip(items, rows, strict=True)
-    ]
+    pairs = zip(items, rows, strict=True)
+    return [{"reason": SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in pairs]
 
 
 def _score(ask: Ask) -> dict[str, Any]:
