@@ -84,14 +84,6 @@ def test_hooks_observe(place: Place) -> None:
     assert not any("uploads are dropped." in name for name in names)
 
 
-@promise("<private> text never reaches the store")
-def test_private_text(ask: Tools) -> None:
-    kept = ask(
-        "observation_add", content="The gateway is fast. <private>The salary is 9000.</private>", title="Gateway"
-    )
-    assert "salary" not in json.dumps(ask("get_observations", ids=[kept["id"]]))
-
-
 @promise("endless mode: after a compaction a session goes on with what it was doing")
 def test_endless_mode(place: Place) -> None:
     (place.home / ".claude").mkdir()
@@ -126,9 +118,8 @@ def test_modes(place: Place) -> None:
 
 
 @promise("filters: concepts, files, dates; sessions have request, learned, completed and next steps")
-def test_filters_and_sessions(place: Place, tmp_path: Path) -> None:
-    _database(tmp_path / "claude-mem.db")
-    place.run(f"store import --from claude-mem {tmp_path / 'claude-mem.db'}")
+def test_filters_and_sessions(place: Place) -> None:
+    imported(place)
     ask = place.tools("claude-mem")
     ask("observation_add", content="The cache is Valkey.", title="Cache", kind="discovery")
     for filters in ({"concepts": "gotcha"}, {"files": "gateway.py"}, {"dateEnd": "2026-01-31"}):
@@ -153,21 +144,22 @@ def test_private_prompts(place: Place) -> None:
     assert b"4711-xyz" not in stored
 
 
-@promise("worker-service start and hook lines: context is printed, events are stored")
+@promise("worker-service start; the hook line of the context prints it")
 def test_worker_lines(place: Place, ask: Tools) -> None:
     ask("observation_add", **FIXED)
     assert place.run("compat claude-mem start").stdout
     assert "Gateway limit raised" in place.run("compat claude-mem hook claude-code context").stdout
-    event = json.dumps(
-        {"session_id": "s-1", "cwd": str(place.folder), "tool_name": "Bash", "tool_input": {"command": "ls"}}
-    )
-    place.run("compat claude-mem hook claude-code observation", stdin=event)
-    place.run("compat claude-mem hook claude-code summarize", stdin=event)
 
 
 def _database(file: Path) -> None:
     with sqlite3.connect(file) as db:
         db.executescript(Path(__file__).with_name("claude_mem.sql").read_text())
+
+
+def imported(place: Place) -> None:
+    """Import a database of claude-mem."""
+    _database(place.home / "claude-mem.db")
+    place.run(f"store import --from claude-mem {place.home / 'claude-mem.db'}")
 
 
 @promise("import from another folder: the report says where things went; --map or `store project move` puts them right")
@@ -212,9 +204,8 @@ def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:
 
 
 @promise("worker HTTP: search, timeline, observation by id, summaries, prompts, batch, by-file, memory/save, version")
-def test_http(place: Place, tmp_path: Path) -> None:
-    _database(tmp_path / "claude-mem.db")
-    place.run(f"store import --from claude-mem {tmp_path / 'claude-mem.db'}")
+def test_http(place: Place) -> None:
+    imported(place)
     command = [sys.executable, "-m", "holdfast", "web", "--port", "0", "--no-open"]
     served = subprocess.Popen(
         command, cwd=place.folder, env=place.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

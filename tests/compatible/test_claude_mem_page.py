@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.compatible.conftest import Place, Tools, git
-from tests.compatible.test_claude_mem import FIXED, _database
+from tests.compatible.test_claude_mem import FIXED, imported
 
 promise = pytest.mark.promise
 
@@ -55,9 +55,8 @@ def test_all_kinds(ask: Tools, place: Place) -> None:
 
 
 @promise("there is no limit of 90 days: what is older is found; the number it had in claude-mem works")
-def test_old_observations(place: Place, tmp_path: Path) -> None:
-    _database(tmp_path / "claude-mem.db")
-    place.run(f"store import --from claude-mem {tmp_path / 'claude-mem.db'}")
+def test_old_observations(place: Place) -> None:
+    imported(place)
     ask = place.tools("claude-mem")
     assert "Gateway limit raised" in ask.text("search", query="gateway limit")
     assert ask("get_observations", ids=[7, 9999])[0]["facts"] == ["The limit is 10 MB"]
@@ -79,9 +78,8 @@ def test_rows(ask: Tools, place: Place) -> None:
 
 
 @promise("session_start_context: the last observations and sessions, without a figure of savings")
-def test_the_context(place: Place, tmp_path: Path) -> None:
-    _database(tmp_path / "claude-mem.db")
-    place.run(f"store import --from claude-mem {tmp_path / 'claude-mem.db'}")
+def test_the_context(place: Place) -> None:
+    imported(place)
     ask = place.tools("claude-mem")
     context = ask.text("session_start_context")
     assert ask.text("session_start_context", projects="foo,bar") != ""

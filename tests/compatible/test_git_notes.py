@@ -3,6 +3,7 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -24,6 +25,15 @@ def set_up(place: Place) -> None:
     git(place.folder, "commit", "-qm", "first")
 
 
+def observed(place: Place, prompt: str, event: str = "Stop", session: str = "s-1", **given: Any) -> None:
+    """Have a session of one prompt, and process what its hooks stored."""
+    place.hook("SessionStart", source="startup", session_id=session)
+    place.hook("UserPromptSubmit", prompt=prompt, session_id=session)
+    place.hook(event, session_id=session, **({"last_assistant_message": "Done."} if event == "Stop" else {}) | given)
+    place.hook("SessionEnd", reason="exit", session_id=session)
+    place.work()
+
+
 @promise("thirteen slash commands, as /memory:NAME, in a plugin of their own")
 def test_slash_commands() -> None:
     texts = {path.stem: path.read_text() for path in (ROOT / "plugin-memory" / "commands").glob("*.md")}
@@ -32,28 +42,13 @@ def test_slash_commands() -> None:
     assert all(isinstance(head["description"], str) for head in heads)
 
 
-@promise("cross-session continuity: a decision of one session is in the context of the next")
-def test_decisions_come_back(place: Place) -> None:
-    set_up(place)
-    place.run(
-        'remember "PostgreSQL is the database, because we need row locks." --kind decision --title "Use PostgreSQL"'
-    )
-    place.hook("SessionStart", source="startup")
-    place.work()
-    assert "Use PostgreSQL" in place.hook("SessionStart", source="startup", session_id="s-2")
-
-
 @promise("markers: a [decision] line of the final answer is captured when the session stops")
 def test_markers_are_captured(place: Place) -> None:
     set_up(place)
     place.run("status")
     place.run('remember "The build takes ten minutes."')
-    place.hook("SessionStart", source="startup")
-    place.hook("UserPromptSubmit", prompt="Which cache do we use for sessions?")
     said = "[decision] Use Valkey for sessions, because it persists its data.\n\nThat is done."
-    place.hook("Stop", last_assistant_message=said)
-    place.hook("SessionEnd", reason="exit")
-    place.work()
+    observed(place, "Which cache do we use for sessions?", last_assistant_message=said)
     assert "Valkey" in place.run('recall "which cache for sessions"').stdout
 
 
@@ -91,11 +86,8 @@ def titles(place: Place, *kinds: str) -> list[str]:
 def test_blocks_of_the_transcript_are_captured(place: Place, event: str) -> None:
     set_up(place)
     place.run("status")
-    place.hook("SessionStart", source="startup")
-    place.hook("UserPromptSubmit", prompt="Find out how capture works.")
     path = transcript(place, LEARNED, "[decision] Use Valkey for sessions, because it persists its data.")
-    place.hook(event, transcript_path=path, **({"last_assistant_message": "Done."} if event == "Stop" else {}))
-    place.work()
+    observed(place, "Find out how capture works.", event, transcript_path=path)
     assert titles(place, "learning") == ["Hook-based memory capture works via Stop hook at session end"]
     assert "Use Valkey for sessions" in titles(place, "decision")[0]
     found = place.run('recall "when are block markers captured"').stdout
@@ -107,27 +99,30 @@ def test_novelty(place: Place) -> None:
     set_up(place)
     place.run("status")
     for session in ("s-1", "s-2"):
-        place.hook("SessionStart", source="startup", session_id=session)
-        place.hook("UserPromptSubmit", prompt="Find out how capture works.", session_id=session)
-        path = transcript(place, LEARNED)
-        place.hook("Stop", transcript_path=path, last_assistant_message="Done.", session_id=session)
-        place.hook("SessionEnd", reason="exit", session_id=session)
-        place.work()
+        observed(place, "Find out how capture works.", session=session, transcript_path=transcript(place, LEARNED))
     assert len(titles(place, "learning")) == 1
 
 
-@promise("inline markers [decision], [learned], [blocker] of the user's prompt are captured")
-@pytest.mark.parametrize(
-    ("marker", "kind"), [("[decision]", "decision"), ("[learned]", "learning"), ("[blocker]", "blocker")]
+@promise(
+    "inline markers and contextual patterns of the user's prompt are captured: [decision], I decided, TIL, blocked by"
 )
-def test_prompt_markers(place: Place, marker: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("[decision] The staging database is read-only until Friday.", "decision"),
+        ("[learned] The staging database is read-only until Friday.", "learning"),
+        ("[blocker] The staging database is read-only until Friday.", "blocker"),
+        ("I decided to use PostgreSQL for the orders, because of its row locks.", "decision"),
+        ("TIL that the staging database resets its sequences every Sunday night.", "learning"),
+        ("We are blocked by the missing certificate of the staging host.", "blocker"),
+    ],
+)
+def test_prompts_are_captured(place: Place, said: str, kind: str) -> None:
     set_up(place)
     place.run("status")
-    place.hook("SessionStart", source="startup")
-    place.hook("UserPromptSubmit", prompt=f"{marker} The staging database is read-only until Friday.")
-    place.hook("Stop", last_assistant_message="Noted.")
-    place.work()
-    assert ["The staging database is read-only until Friday." in title for title in titles(place, kind)] == [True]
+    observed(place, said)
+    (title,) = titles(place, kind)
+    assert not said.startswith("[") or "The staging database is read-only until Friday." in title
 
 
 @promise("context: active blockers come first, then decisions; a blocker stays until it is resolved")
@@ -249,15 +244,6 @@ def test_hand_edits_reach_the_team(place: Place, tmp_path: Path) -> None:
     place.run("sync")
     _as_bob(place, other, "sync")
     assert "versioned by header" in _as_bob(place, other, 'recall "how is the API versioned"')
-
-
-@promise("git-native distribution: a clone gets memories with sync; both sides end alike")
-def test_notes_travel(place: Place, tmp_path: Path) -> None:
-    other = _pair(place, tmp_path)
-    place.run('remember "The API is versioned by path." --kind decision --team')
-    place.run("sync")
-    _as_bob(place, other, "sync")
-    assert "versioned by path" in _as_bob(place, other, 'recall "how is the API versioned"')
 
 
 @promise("concurrent edits end alike and are reported: by sync on both sides, and by health")

@@ -1,9 +1,11 @@
 """What docs/compatibility.md says about git-notes-memory, tried literally."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.compatible.conftest import Place, git
-from tests.compatible.test_git_notes import _as_bob, _pair, set_up, titles, transcript
+from tests.compatible.test_git_notes import _as_bob, _pair, observed, set_up, titles, transcript
 
 promise = pytest.mark.promise
 
@@ -11,25 +13,6 @@ promise = pytest.mark.promise
 @promise("it has no tools: the surface git-notes has Holdfast's own")
 def test_its_tools(place: Place) -> None:
     assert place.tools("git-notes").names == place.tools("core").names
-
-
-@promise("contextual patterns of the prompt: I decided, TIL, blocked by")
-@pytest.mark.parametrize(
-    ("said", "kind"),
-    [
-        ("I decided to use PostgreSQL for the orders, because of its row locks.", "decision"),
-        ("TIL that the staging database resets its sequences every Sunday night.", "learning"),
-        ("We are blocked by the missing certificate of the staging host.", "blocker"),
-    ],
-)
-def test_contextual_patterns(place: Place, said: str, kind: str) -> None:
-    set_up(place)
-    place.run("status")
-    place.hook("SessionStart", source="startup")
-    place.hook("UserPromptSubmit", prompt=said)
-    place.hook("Stop", last_assistant_message="Noted.")
-    place.work()
-    assert len(titles(place, kind)) == 1
 
 
 @promise("search finds an identifier: Lazy loading __getattr__")
@@ -59,10 +42,8 @@ def test_options_without_a_counterpart(place: Place, line: str, named: str) -> N
 
 
 @promise("notes: our events under refs/notes/holdfast, pushed by name; theirs under refs/notes/mem are left alone")
-def test_refs(place: Place, tmp_path: object) -> None:
-    from pathlib import Path
-
-    other = _pair(place, Path(str(tmp_path)))
+def test_refs(place: Place, tmp_path: Path) -> None:
+    other = _pair(place, tmp_path)
     git(place.folder, "notes", "--ref=mem/decisions", "add", "-m", "theirs")
     place.run('remember "The API is versioned by path." --kind decision --team')
     place.run("sync")
@@ -90,12 +71,9 @@ FIVE = (
 def test_five_decisions(place: Place) -> None:
     set_up(place)
     place.run("status")
-    place.hook("SessionStart", source="startup")
-    place.hook("UserPromptSubmit", prompt="Write down what we decided.")
     blocks = [f"▶ decision ─────────────────\n{summary}\n────────────────\n" for summary in FIVE]
     path = transcript(place, *blocks, "[decision] Use Valkey.")
-    place.hook("Stop", transcript_path=path, last_assistant_message="Done.")
-    place.work()
+    observed(place, "Write down what we decided.", transcript_path=path)
     kept = titles(place, "decision")
     assert [summary for summary in (*FIVE, "Use Valkey") if not any(summary[:30] in title for title in kept)] == []
 
