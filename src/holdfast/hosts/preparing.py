@@ -55,15 +55,12 @@ class Places:
         names = {f"HOLDFAST_{name.upper()}" for name in places.OF_A_SESSION}
         settings = places.session_settings(environment)
         first = Place(places.checkout_root(str(folder)), str((settings | own).get("project", "")))
-        return cls(
-            flags={name: value for name, value in flags.items() if name not in places.OF_A_SESSION}
-            | {"home": str(home)},
-            environment={name: value for name, value in environment.items() if name not in names},
-            home=str(home),
-            first=first,
-            given=own,
-            settings={first: settings},
-        )
+        lasting = {name: value for name, value in flags.items() if name not in places.OF_A_SESSION} | {
+            "home": str(home)
+        }
+        around = {name: value for name, value in environment.items() if name not in names}
+        known: dict[Place, Mapping[str, Any]] = {first: settings}
+        return cls(flags=lasting, environment=around, home=str(home), first=first, given=own, settings=known)
 
     def opened(self, place: Place) -> Memory:
         """Open the memory of a place. For a folder that is gone, the prepared file has its project."""
@@ -89,18 +86,10 @@ class Places:
             if session:
                 _hand_over(memory, Path(places.handover_file(self.home, session)), session)
             note_tips(memory)
-            yield (
-                memory,
-                prepare(
-                    memory,
-                    Path(places.prepared_file(self.home, place.root, place.project)),
-                    path=place.root,
-                    remotes=places.remotes_of(place.root),
-                    settings={name: before[name] for name in before if name == "preset"}
-                    | dict(self.settings.get(place, {})),
-                    watched=watched,
-                ),
-            )
+            file = Path(places.prepared_file(self.home, place.root, place.project))
+            settings = {name: before[name] for name in before if name == "preset"} | dict(self.settings.get(place, {}))
+            here = {"path": place.root, "remotes": places.remotes_of(place.root)}
+            yield memory, prepare(memory, file, settings=settings, watched=watched, **here)
 
     def _prepared_for(self, place: Place) -> dict[str, Any]:
         try:

@@ -123,22 +123,10 @@ class Memory:
         `everywhere` makes it count in every project, `extra` holds your own data as JSON. `force` saves a duplicate or
         a text that will soon be untrue, `redact` masks secrets; nothing saves a secret unmasked.
         """
-        draft = Draft.of(
-            text,
-            kind=kind,
-            title=title,
-            fields=fields,
-            scopes=scopes,
-            tags=tags,
-            anchors=anchors,
-            triggers=triggers,
-            links=links,
-            visibility=visibility,
-            confidence=confidence,
-            source=source,
-            project=GLOBAL if everywhere else None,
-            extra=extra,
-        )
+        asked: dict[str, Any] = {"kind": kind, "title": title, "fields": fields, "scopes": scopes, "tags": tags}
+        asked |= {"anchors": anchors, "triggers": triggers, "links": links, "visibility": visibility}
+        asked |= {"confidence": confidence, "source": source, "extra": extra}
+        draft = Draft.of(text, project=GLOBAL if everywhere else None, **asked)
         waivers = Waivers(duplicate=force, transient=force, scope=force)
         return _saved(write.write(self._inner, draft, waivers=waivers, redact=redact))
 
@@ -170,22 +158,9 @@ class Memory:
             from holdfast.verbs.search.embed import try_to_catch_up  # noqa: PLC0415  numpy
 
             try_to_catch_up(self._inner, seconds=EMBEDDING_SECONDS)
-        query = Query.of(
-            question,
-            now=self._inner.clock.now(),
-            kinds=kinds,
-            scopes=scopes,
-            tags=tags,
-            since=since,
-            until=until,
-            as_of=as_of,
-            project=project,
-            everywhere=everywhere,
-            limit=limit,
-            budget=budget,
-            mode=mode,
-            words_only=words_only,
-        )
+        asked: dict[str, Any] = {"kinds": kinds, "scopes": scopes, "tags": tags, "since": since, "until": until}
+        asked |= {"as_of": as_of, "project": project, "everywhere": everywhere, "limit": limit, "budget": budget}
+        query = Query.of(question, now=self._inner.clock.now(), mode=mode, words_only=words_only, **asked)
         return recall.recall(self._inner, query)
 
     def show(self, id: str, *, as_of: When = "") -> Shown:  # noqa: A002
@@ -196,13 +171,8 @@ class Memory:
         else:
             hydrated = read.hydrate(self._inner, id)
             details, state = hydrated.shown, hydrated.freshness
-        return Shown(
-            record=details.record,
-            freshness=state,
-            superseded_by=details.superseded_by,
-            usage=details.usage,
-            came=details.came,
-        )
+        record, superseded_by, usage = details.record, details.superseded_by, details.usage
+        return Shown(record=record, freshness=state, superseded_by=superseded_by, usage=usage, came=details.came)
 
     def list(
         self,
@@ -219,17 +189,8 @@ class Memory:
         offset: int = 0,
     ) -> Listed:
         """Return one page of memories, newest first; `total` counts all of them. A page has at most 1,000."""
-        query = Query.of(
-            now=self._inner.clock.now(),
-            kinds=kinds,
-            scopes=scopes,
-            tags=tags,
-            since=since,
-            until=until,
-            project=project,
-            everywhere=everywhere,
-            limit=limit,
-        )
+        asked: dict[str, Any] = {"kinds": kinds, "scopes": scopes, "tags": tags, "since": since, "until": until}
+        query = Query.of(now=self._inner.clock.now(), project=project, everywhere=everywhere, limit=limit, **asked)
         if isinstance(states, str):  # it would be taken letter by letter
             raise Invalid("states must be a list of texts, not one text.", hint=f"Pass states=[{states!r}].")
         return read.list_records(self._inner, query, states=tuple(states), offset=offset)

@@ -25,21 +25,11 @@ from holdfast.model.foreign_json import parse_json
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.secrets.find import mask_secrets
+from holdfast.verbs.capture import trail
 from holdfast.verbs.capture.derive import derive, summarise
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.capture.observer import Observed
 from holdfast.verbs.capture.prepare import write_handover
-from holdfast.verbs.capture.trail import (
-    SET_ASIDE,
-    activity_of,
-    drain,
-    expire,
-    finish_idle,
-    mark_derived,
-    new_activity,
-    note_session,
-    waiting_sessions,
-)
 from holdfast.verbs.exchange.replicas import is_on
 from holdfast.verbs.exchange.sync import sync
 from holdfast.verbs.memory import Memory
@@ -102,11 +92,11 @@ def work(
 
 def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked, until: float) -> None:
     touched, deriving = {places.first}, home / DERIVING
-    finish_idle(memory)
+    trail.finish_idle(memory)
     while time.monotonic() < until:
-        drained = drain(memory, home / "spool")
+        drained = trail.drain(memory, home / "spool")
         done.drained += drained
-        waiting = waiting_sessions(memory)
+        waiting = trail.waiting_sessions(memory)
         if waiting:
             deriving.touch(mode=0o600)
         for session in waiting:
@@ -117,7 +107,7 @@ def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked
             finish(memory)
         if not drained and not waiting:
             break
-    expire(memory)
+    trail.expire(memory)
     _tidy(home)
     finish(memory)
     forget_prepared(memory)
@@ -160,7 +150,7 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
     nothing, and an open turn is derived once it has ended. A failure of one session is recorded and does not stop the
     others; if the store itself fails, everything is left for the next worker.
     """
-    fresh, activity = new_activity(memory, session), activity_of(memory, session)
+    fresh, activity = trail.new_activity(memory, session), trail.activity_of(memory, session)
     roots = {event.cwd: checkout_root(event.cwd or ".") for event in activity}
     place_of = {event.id: Place(roots[event.cwd], event.settings.get("project", "")) for event in activity}
     touched = {place_of[event.id] for event in fresh}
@@ -175,7 +165,7 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
         own = [event for event in activity if place_of[event.id] == place]
         try:
             with places.opened(place) as project_memory:
-                note_session(project_memory, own)
+                trail.note_session(project_memory, own)
                 done.records += _derive(project_memory, own, since=fresh[0].id, ended=stopped)
                 note_outcomes(project_memory, own, ended=ended)
                 done.mined += _mine(project_memory, fresh, session)
@@ -187,7 +177,7 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
             done.problems.append(reason)
             memory.note_failure("derive", reason)
     if fresh:
-        mark_derived(memory, session, fresh[-1].id)
+        trail.mark_derived(memory, session, fresh[-1].id)
     done.sessions += 1
     return touched
 
@@ -225,7 +215,7 @@ def _tidy(home: Path) -> None:
     prepared = (*(home / "prepared").glob("handover-*"), *(home / "prepared").glob("*-*.json"))  # of earlier versions
     halves, old = (
         (home / "spool").glob(".*"),
-        (*(home / "seen").glob("*"), *prepared, *(home / "spool").glob(f"*{SET_ASIDE}")),
+        (*(home / "seen").glob("*"), *prepared, *(home / "spool").glob(f"*{trail.SET_ASIDE}")),
     )
     for paths, seconds in ((halves, 3_600), (old, KEPT_DAYS * 86_400)):
         for path in paths:

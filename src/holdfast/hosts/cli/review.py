@@ -23,23 +23,13 @@ from holdfast.verbs.truth.compare import compare_now
 from holdfast.verbs.truth.consolidate import Proposals, consolidate, proposal_of, proposals
 from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
 from holdfast.verbs.upkeep import inbox
-from holdfast.verbs.upkeep.inbox import (
-    MOST,
-    SORTS,
-    Choice,
-    Given,
-    Item,
-    decide,
-    decide_all,
-    decide_by_name,
-    waiting_items,
-)
+from holdfast.verbs.upkeep.inbox import Choice, Given, Item
 
-DECIDABLE = tuple(name for name, sort in SORTS.items() if sort.bulk)  # approved and rejected by id
+DECIDABLE = tuple(name for name, sort in inbox.SORTS.items() if sort.bulk)  # approved and rejected by id
 NOTHING = "Nothing needs a decision."
 ESCAPE_WAIT = 0.05  # seconds
 Answer = tuple[Item, Choice, Given]
-Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choices=tuple(SORTS))]
+Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choices=tuple(inbox.SORTS))]
 
 
 def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
@@ -47,13 +37,13 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
     with opened() as memory:
         with working("looking for what needs a decision"):
             compare_now(memory)
-            items = waiting_items(memory, sorts=sorts or None)
+            items = inbox.waiting_items(memory, sorts=sorts or None)
         if as_json or not items or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return _listed(items)
         answers, problems = _ask(items), list[str]()
         for item, choice, given in answers:
             try:
-                decide(memory, item, choice.name, given)
+                inbox.decide(memory, item, choice.name, given)
             except HoldfastError as problem:
                 problems.append(f"{short(item.record.id)}  {problem}")
     click.echo(f"\n{counted(len(answers) - len(problems), 'decision')} saved.")
@@ -64,10 +54,10 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
     return None
 
 
-def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = MOST) -> Result:
+def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = inbox.MOST) -> Result:
     """List what needs a decision, and why."""
     compare_now(memory)
-    return _listed(waiting_items(memory, sorts=sorts or None, limit=limit))
+    return _listed(inbox.waiting_items(memory, sorts=sorts or None, limit=limit))
 
 
 def approve_command(
@@ -127,10 +117,10 @@ def _decide_all(
         hint = f"--all is for {', '.join(DECIDABLE)}; decide on the others one by one with `holdfast review`."
         raise Invalid(f"{other[0]} cannot be decided all at once.", hint=hint)
     if everything:
-        decided = decide_all(memory, sorts or DECIDABLE, choice, given)
+        decided = inbox.decide_all(memory, sorts or DECIDABLE, choice, given)
         made = [(item.author or item.record.id, done) for item, done in decided]
     else:
-        named = [(name, *decide_by_name(memory, name, choice, given)) for name in references]
+        named = [(name, *inbox.decide_by_name(memory, name, choice, given)) for name in references]
         made = [(record.id if record else name, done.message) for name, record, done in named]
     lines = [f"{reference if '@' in reference else short(reference)}  {done}" for reference, done in made]
     value = [{"reference": reference, "done": done} for reference, done in made]
@@ -139,7 +129,7 @@ def _decide_all(
 
 
 def _listed(items: Sequence[Item]) -> Result:
-    return [_item_to_json(item) for item in items], page("inbox", items, sorts=SORTS, nothing=NOTHING)
+    return [_item_to_json(item) for item in items], page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING)
 
 
 def _ask(items: Sequence[Item]) -> list[Answer]:
@@ -153,7 +143,7 @@ def _ask(items: Sequence[Item]) -> list[Answer]:
             answers.append(None)
             continue
         click.echo()
-        console().print(Text(f"{len(answers) + 1} of {len(items)} · {SORTS[item.sort].title}", style="bold"))
+        console().print(Text(f"{len(answers) + 1} of {len(items)} · {inbox.SORTS[item.sort].title}", style="bold"))
         page("item", item, full=True)()
         offered = {choice.key: choice for choice in inbox.choices(item).values()}
         words = {key: choice.words_for(item) for key, choice in offered.items()}

@@ -6,17 +6,8 @@ import json
 import os
 import time
 
+from holdfast.hosts.hooks import current
 from holdfast.hosts.hooks.activity import LONGEST_PATH, arguments, first, is_late
-from holdfast.hosts.hooks.current import (
-    COMPACTION,
-    CURRENT,
-    awaits_handover,
-    changed_since,
-    id_in,
-    prepared_for,
-    see,
-    seen,
-)
 from holdfast.hosts.hooks.places import branch_of, checkout_root, handover_file
 from holdfast.model.files import digest, read_regular
 from holdfast.policy.secrets.find import mask_secrets
@@ -62,10 +53,10 @@ PRINTING_ALL = (
 def answer(home: str, event: Json, payload: Json) -> Json:
     """Return the answer to an event; empty if there is none."""
     if event["event"] == "PreCompact":  # what the session gets afterwards is about this compaction
-        see(home, event["session"], [f"{COMPACTION} {time.time_ns()}"])
+        current.see(home, event["session"], [f"{current.COMPACTION} {time.time_ns()}"])
         if os.path.exists(before := handover_file(home, event["session"])):
             os.unlink(before)
-    return respond(home, prepared_for(home, event), event, payload) if event["event"] in _ANSWERS else {}
+    return respond(home, current.prepared_for(home, event), event, payload) if event["event"] in _ANSWERS else {}
 
 
 def respond(home: str, prepared: Json, event: Json, payload: Json) -> Json:
@@ -86,25 +77,25 @@ def _on_start(home: str, prepared: Json, event: Json, _: Json) -> Json:
     if left := _left_off(prepared, event):
         parts.append(left["text"])
         ids += left["ids"]
-        see(home, session, [f"left off {left['session']}"])
+        current.see(home, session, [f"left off {left['session']}"])
     return _context(parts, ids, "brief")
 
 
 def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
     """Answer a prompt: the first with what was not ready at session start; the others at most with a pointer."""
     session, parts, ids = event["session"], list[str](), list[str]()
-    is_first, left = see(home, session, ["prompt"]), _left_off(prepared, event)
+    is_first, left = current.see(home, session, ["prompt"]), _left_off(prepared, event)
     if not prepared["late"] or is_first:
         text, fresh_ids = _brief_or_news(home, session, prepared)
         parts.append(text)
         ids += fresh_ids
-    if awaits_handover(home, session):
+    if current.awaits_handover(home, session):
         parts.append(_handover(home, session))
-    if is_first and left and see(home, session, [f"left off {left['session']}"]):
+    if is_first and left and current.see(home, session, [f"left off {left['session']}"]):
         parts.append(left["text"])
         ids += left["ids"]
     for conflict in prepared.get("conflicts", ()):
-        if conflict["session"] == session and see(home, session, [f"{conflict['id']} conflict"]):
+        if conflict["session"] == session and current.see(home, session, [f"{conflict['id']} conflict"]):
             parts.append(conflict["text"])
             ids += [conflict["id"], *conflict["ids"]]
     if any(parts):
@@ -112,13 +103,13 @@ def _on_prompt(home: str, prepared: Json, event: Json, _: Json) -> Json:
     if (
         (remind := prepared.get("remind"))
         and _found(WRAPPING_UP, event.get("text", "")[:500])
-        and see(home, event["session"], ["close"])
+        and current.see(home, event["session"], ["close"])
     ):
         last = f"Holdfast: before this session ends, call {remind['close']} with what it leaves."
         return _context([last], [], "close")
     words = {word.strip("`'\".,;:!?()[]{}") for word in event.get("text", "").lower().split()}
     matching = [hint for hint in prepared.get("hints", ()) if len(words.intersection(hint["words"])) >= 2]
-    fresh = [hint for hint in matching[:3] if see(home, session, [f"{hint['id']} hint"])]
+    fresh = [hint for hint in matching[:3] if current.see(home, session, [f"{hint['id']} hint"])]
     if not fresh:
         return {}
     titles = "; ".join(hint["text"] for hint in fresh)
@@ -133,27 +124,29 @@ def _note_brief(home: str, session: str, prepared: Json) -> None:
     """Note which lines of a brief a session got, and from which places in the lists of changes on it is not current."""
     brief = prepared["brief"]
     rows = [
-        f"row {id_} {digest(line)[:12]}" for line in brief["text"].split("\n") if (id_ := id_in(line, brief["ids"]))
+        f"row {id_} {digest(line)[:12]}"
+        for line in brief["text"].split("\n")
+        if (id_ := current.id_in(line, brief["ids"]))
     ]
     places = json.dumps(prepared["made_from"]["changes"])
-    see(home, session, ["brief", *rows, f"from {places}", *[LATE] * prepared["late"]])
+    current.see(home, session, ["brief", *rows, f"from {places}", *[LATE] * prepared["late"]])
 
 
 def _brief_or_news(home: str, session: str, prepared: Json) -> tuple[str, list[str]]:
     """Return the brief for a session that got none; else, once, what it got outdated or not at all, with the new ids."""
-    known, brief = seen(home, session), prepared.get("brief") or {}
-    is_checked = CURRENT in known
+    known, brief = current.seen(home, session), prepared.get("brief") or {}
+    is_checked = current.CURRENT in known
     if not prepared["late"]:
-        see(home, session, [CURRENT])
+        current.see(home, session, [current.CURRENT])
     if brief.get("text") and "brief" not in known:
         _note_brief(home, session, prepared)
         return brief["text"], brief["ids"]
     if is_checked or "brief" not in known or "made_from" not in prepared:
         return "", []
     given = dict(line.split(" ")[1:3] for line in known if line.startswith("row "))
-    rows = {id_: line for line in brief["text"].split("\n") if (id_ := id_in(line, brief["ids"]))}
+    rows = {id_: line for line in brief["text"].split("\n") if (id_ := current.id_in(line, brief["ids"]))}
     new = {id_: line for id_, line in rows.items() if given.get(id_) != digest(line)[:12]}
-    changed = changed_since(json.loads(next(line[5:] for line in known if line.startswith("from "))))
+    changed = current.changed_since(json.loads(next(line[5:] for line in known if line.startswith("from "))))
     withdrawn = [id_[-8:] for id_ in given if id_ in changed and id_ not in rows]
     if not new and not withdrawn:
         return "", []
@@ -181,7 +174,7 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     if (
         (remind := prepared.get("remind"))
         and _found(RISKY, " ".join(command.split()))
-        and RECALLED not in seen(home, event["session"])
+        and RECALLED not in current.seen(home, event["session"])
     ):
         text = f"Holdfast: this cannot be undone easily. Call {remind['search']} with your plan first: scars may apply."
         notes = [{"id": "", "text": text}, *notes]
@@ -193,7 +186,7 @@ def _on_tool(home: str, prepared: Json, event: Json, payload: Json) -> Json:
     # A warning is given once a session, or at each place if it stops the action.
     places = [(item, place if item.get("block") else "warning") for item in triggered]
     places += [(item, item.get("topic") or place) for item in notes]
-    fresh = [item for item, where in places if see(home, event["session"], [f"{item['id']} {where}"])]
+    fresh = [item for item, where in places if current.see(home, event["session"], [f"{item['id']} {where}"])]
     if not fresh:
         return {}
     ids = [item["id"] for item in fresh[:3] if item["id"]]
@@ -315,7 +308,7 @@ def _handover(home: str, session: str) -> str:
         text = read_regular(handover_file(home, session)).decode()
     except OSError:
         return ""
-    see(home, session, [f"handover {time.time_ns()}"])
+    current.see(home, session, [f"handover {time.time_ns()}"])
     return text
 
 

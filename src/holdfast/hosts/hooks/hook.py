@@ -83,16 +83,8 @@ def _act(home: str, activity: Json, payload: Json) -> Json:
     _spool(home, activity)
     answer = _answer(home, activity, payload)
     if answer.get("ids"):
-        _spool(
-            home,
-            {
-                **activity,
-                "event": "Injected",
-                "text": answer["text"],
-                "result": "",
-                "given": {"ids": answer["ids"], "why": answer["why"], "tokens": len(answer["text"]) // 4},
-            },
-        )
+        given = {"ids": answer["ids"], "why": answer["why"], "tokens": len(answer["text"]) // 4}
+        _spool(home, {**activity, "event": "Injected", "text": answer["text"], "result": "", "given": given})
     if activity["event"] in ENDINGS:
         wake(home, activity["cwd"])
     if activity["event"] == "SessionStart":

@@ -22,13 +22,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 AGAIN_SECONDS = 15.0  # between checks for a database that was unreachable
 # Each module has its table as `surface`, and is imported when one of its tools is called.
-SURFACES = {
-    "core": "holdfast.surfaces.core",
-    "gitmem": "holdfast.surfaces.gitmem",
-    "claude-mem": "holdfast.surfaces.claude_mem",
-    "memory-mcp": "holdfast.surfaces.memory_mcp",
-    "bettermemory": "holdfast.surfaces.bettermemory",
-}
+_NAMES = ("core", "gitmem", "claude-mem", "memory-mcp", "bettermemory")
+SURFACES = {name: f"holdfast.surfaces.{name.replace('-', '_')}" for name in _NAMES}
 # Systems without tools of their own: their preset comes with these tools.
 WITHOUT_TOOLS = {"git-notes": "core"}
 
@@ -114,11 +109,11 @@ class Opened:
 
     def _continue(self, fresh: "Memory") -> None:
         """Record in a reopened store that the current session continues."""
-        from holdfast.verbs.sessions.session import begin  # noqa: PLC0415  listing tools opens nothing
+        from holdfast.verbs.sessions import session  # noqa: PLC0415  listing tools opens nothing
 
         if self._acting.context is not None:
             context = self._acting.context
-            begin(replace(fresh, context=context), implicit=True, name=context.actor.session)
+            session.begin(replace(fresh, context=context), implicit=True, name=context.actor.session)
 
 
 def _checked(names: Sequence[str]) -> tuple[str, ...]:
@@ -145,22 +140,17 @@ def offered(names: Sequence[str], list_aliases: Callable[[], bool]) -> Offer:
 
 def join(memory: "Memory", client: str) -> "Memory":
     """Return the memory with the client's name as actor, in a session of its own that it may announce later."""
-    from holdfast.verbs.sessions.session import (  # noqa: PLC0415  listing tools opens nothing
-        begin,
-        orphan,
-        plant,
-        resume,
-    )
+    from holdfast.verbs.sessions import session  # noqa: PLC0415  listing tools opens nothing
 
     if not memory.config.agent:
         memory = memory.acting(actor=replace(memory.actor, kind="agent", name=client or memory.actor.name))
     if memory.actor.session or memory.role == "read":
         return memory
     try:
-        plant(memory)
-        left = None if memory.host.session else orphan(memory, any_name=True)
+        session.plant(memory)
+        left = None if memory.host.session else session.orphan(memory, any_name=True)
         # An orphan's server was restarted.
-        return resume(memory, left) if left else begin(memory, implicit=True, name=memory.host.session)
+        return session.resume(memory, left) if left else session.begin(memory, implicit=True, name=memory.host.session)
     except (StoreFull, StoreUnwritable) as problem:
         log.warning("cannot start a session yet: %s", problem)  # reading works; the next call tries again
         return memory

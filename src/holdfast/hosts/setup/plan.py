@@ -63,15 +63,12 @@ def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[W
         approve = is_new(client, level, machine, made) or None if choices.approve is None else choices.approve
         yield client.server, (server_edit(client, serving),)
         if choices.wants_hooks(client.name) and not covered(client, level, machine, choices.names):
-            events = hooks.events.items() if hooks else ()
-            yield (
-                hooks,
-                tuple(
-                    Element(path=("hooks", theirs), value=hooks.shape(serving, client.name, event))
-                    for event, theirs in events
-                    if hooks
-                ),
+            shaped = (
+                {hooks.events[event]: hooks.shape(serving, client.name, event) for event in hooks.events}
+                if hooks
+                else {}
             )
+            yield hooks, tuple(Element(path=("hooks", theirs), value=value) for theirs, value in shaped.items())
             yield client.plugin, (Whole(text=client.plugin.text(serving)),) if client.plugin else ()
         if grant and approve is not None:
             edit = Approval(path=grant.path, value=grant.value, form=grant.form, given=approve)

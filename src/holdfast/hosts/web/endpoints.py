@@ -395,17 +395,8 @@ def one_observation(ask: Ask, id: Id) -> Json:
 def stats(ask: Ask) -> Json:
     """Count what the store holds."""
     counts = status(ask.memory)
-    return {
-        "worker": {"version": "holdfast", "running": True},
-        "database": {
-            "path": counts.place,
-            "size": counts.bytes,
-            "observations": counts.everywhere,
-            "events": counts.events,
-            "projects": counts.projects,
-        },
-        "holdfast": plain(counts),
-    }
+    (database,) = table([counts], "path=place size=bytes observations=everywhere events projects")
+    return {"worker": {"version": "holdfast", "running": True}, "database": database, "holdfast": plain(counts)}
 
 
 @API.endpoint("/api/context/inject")

@@ -14,18 +14,8 @@ from holdfast.policy.activity.digest import Work
 from holdfast.policy.activity.observe import is_question, title_of, type_of, works
 from holdfast.policy.activity.tools import open_steps
 from holdfast.policy.activity.turns import Turn, turns
+from holdfast.policy.language import headlines
 from holdfast.policy.language.foreign import own_part
-from holdfast.policy.language.headlines import (
-    conditions,
-    is_limit,
-    is_vague,
-    joined,
-    one_line,
-    request_of,
-    requests,
-    said_in,
-    sentences_of,
-)
 from holdfast.policy.language.noteworthy import Signal, marked
 from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.language.user_statements import objection
@@ -67,7 +57,7 @@ class Recap:
 def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> Draft | None:
     """Return the summary of a session so far; None if it did nothing worth recording."""
     pieces = works(activity, reader)
-    own = [turn for turn in turns(activity) if not turn.agent and not is_vague(turn.prompt)]
+    own = [turn for turn in turns(activity) if not turn.agent and not headlines.is_vague(turn.prompt)]
     # A tool ran for a request that is no question, or a request was left without an answer.
     if not pieces and not any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in own):
         return None
@@ -88,7 +78,7 @@ def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None)
         "files_modified": recap.modified[:MOST_FILES],
     }
     first, last = activity[0], activity[-1]
-    asked = (request for turn in turns(activity) if not turn.agent and (request := request_of(turn.prompt)))
+    asked = (request for turn in turns(activity) if not turn.agent and (request := headlines.request_of(turn.prompt)))
     titles = (*asked, *recap.completed, *recap.investigated, *(title_of(work, type_of(work)) for work in pieces[:1]))
     title = next(iter(titles), "Work without a request")
     extra: dict[str, Any] = {"trail": f"summary {first.session}", "session": first.session, "client": first.client}
@@ -96,7 +86,7 @@ def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None)
     extra |= {"branch": next((event.branch for event in reversed(activity) if event.branch), "")}
     return Draft(
         kind="summary",
-        title=one_line(title, 120),
+        title=headlines.one_line(title, 120),
         body=f"{title}. "
         + (f"Done: {'; '.join(recap.completed[:5])}." if recap.completed else "Nothing was finished."),
         fields={name: value for name, value in fields.items() if value},
@@ -119,8 +109,8 @@ def handover(activity: Sequence[HookEvent], budget: int, reader: SentenceReader 
         ("Done", list(reversed(recap.completed))),
         ("Learned", recap.learned),
         ("In prompts, perhaps pasted", _besides(recap.pasted, recap.asked)),
-        ("Files in play", [joined(recap.modified, 12)] * bool(recap.modified)),
-        ("Files read", [joined(recap.read, 12)] * bool(recap.read)),
+        ("Files in play", [headlines.joined(recap.modified, 12)] * bool(recap.modified)),
+        ("Files read", [headlines.joined(recap.read, 12)] * bool(recap.read)),
         ("Looked into", recap.investigated),
     )
     if not any(lines for _, lines in sections):
@@ -143,11 +133,12 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Senten
     all_turns = turns(activity, reader)
     main_turns = [turn for turn in all_turns if not turn.agent]
     answered = (turn for turn in reversed(main_turns) if turn.answer)
-    last = next((turn for turn in answered if turn.steps or not is_vague(turn.prompt)), None)  # no thanks or small talk
+    worked = (turn for turn in answered if turn.steps or not headlines.is_vague(turn.prompt))  # no thanks or small talk
+    last = next(worked, None)
     found_signals = list(_statements(all_turns))
     # The start of each turn that the next prompt objects to, and that prompt.
     refused = {
-        turn.began: one_line(after.prompt, 160)
+        turn.began: headlines.one_line(after.prompt, 160)
         for turn, after in pairwise(main_turns)
         if objection(after.prompt, after.previous, after.reader) == "no"
     }
@@ -166,19 +157,19 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Senten
     plans = [steps for turn in main_turns for event in turn.events if (steps := open_steps(event.tool, event.given))]
     ahead = plans[-1][:MOST_LINES] if plans else ahead_in(last.said, last.reader) if last else []
     latest = main_turns[-1] if main_turns else None
-    if latest and not (latest.said or latest.steps or is_vague(latest.prompt)):  # what was asked last is not done
+    if latest and not (latest.said or latest.steps or headlines.is_vague(latest.prompt)):  # what was asked is not done
         asked_last = latest.reader.prompt(latest.prompt, latest.previous)
         ahead += [shorten(sentence.text, LINE) for sentence in asked_last if sentence.share("task") >= ASKED]
-    asks = [sentence for sentence in sentences_of(last.answer) if sentence.endswith("?")] if last else []
+    asks = [sentence for sentence in headlines.sentences_of(last.answer) if sentence.endswith("?")] if last else []
     questions = _distinct([*asks, *(signal.text for signal in found_signals if signal.kind == "blocker")])
     standing = [turn for turn in main_turns if turn.began not in refused]
     completed = _distinct(line for turn in standing for line in _finished(turn, pieces))
-    said = conditions([turn.certain for turn in main_turns])
+    said = headlines.conditions([turn.certain for turn in main_turns])
     last_runs = {run.name: (run.error or "no error message") * run.wrong for work in pieces for run in work.runs}
     return Recap(
-        asked=_distinct(requests(turn.prompt for turn in main_turns)),
+        asked=_distinct(headlines.requests(turn.prompt for turn in main_turns)),
         conditions=said,
-        pasted=[line for line in conditions([turn.prompt for turn in main_turns]) if line not in said],
+        pasted=[line for line in headlines.conditions([turn.prompt for turn in main_turns]) if line not in said],
         state=_state(last, [*learned, *ahead, *questions, *completed]),
         interrupted=bool(main_turns) and not main_turns[-1].done,
         investigated=_distinct(_investigated(pieces)),
@@ -207,7 +198,7 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
 def _state(last: Turn | None, reported: Sequence[str]) -> str:
     """Return what the last answer says besides what is reported elsewhere, shortened in its middle."""
     known, half = "\n".join(reported), STATE // 2
-    said = said_in(own_part(last.answer, by_agent=True).text) if last else []
+    said = headlines.said_in(own_part(last.answer, by_agent=True).text) if last else []
     new = [line for line in said if line.rstrip(".") not in known and line[-1] != ":"]
     text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in new).rstrip(";")
     return text if len(text) <= STATE else f"{shorten(text, half)} …{text[-half:].partition(' ')[2]}"
@@ -218,7 +209,7 @@ def _besides(sentences: Sequence[str], asked: Sequence[str]) -> list[str]:
     known = " ".join(asked).lower()
     return sorted(
         (sentence for sentence in sentences if sentence.lower().rstrip(".!") not in known),
-        key=lambda sentence: not is_limit(sentence),
+        key=lambda sentence: not headlines.is_limit(sentence),
     )
 
 
@@ -236,7 +227,7 @@ def _finished(turn: Turn, pieces: Sequence[Work]) -> Iterator[str]:
         if work.commits or (turn.done and (work.changes or (work.acts and (done or not judged))) and not work.broken)
     ]
     found_only = any(work.broken or type_of(work) == "discovery" for work in works_here)
-    is_report = not found_only and not is_question(request_of(turn.prompt))
+    is_report = not found_only and not is_question(headlines.request_of(turn.prompt))
     yield from titles or ([text.rstrip(".") for text in done] if is_report else [])
 
 

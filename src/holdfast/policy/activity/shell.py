@@ -8,17 +8,7 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 
-from holdfast.policy.activity.programs import (
-    ALIASES,
-    CONTAINER,
-    INTERPRETERS,
-    KNOWN,
-    PACKAGE_COMMANDS,
-    RUNNERS,
-    SHELLS,
-    WRAPPERS,
-    valued,
-)
+from holdfast.policy.activity import programs
 
 MYPY = False
 if MYPY:
@@ -283,7 +273,7 @@ class _Reader:
                 printed = " ".join(views[-1][1:])
             elif program == "cat":
                 printed = given
-            if program in (*SHELLS, "ssh") and given and not inner:
+            if program in (*programs.SHELLS, "ssh") and given and not inner:
                 inner = [given]
             env = (
                 *self.exported,
@@ -330,7 +320,7 @@ def _views(words: list[str]) -> tuple[list[tuple[str, ...]], list[str]]:
     """Return a call and the commands it wraps, outermost first; and the scripts that a shell in it runs."""
     views, left = list[tuple[str, ...]](), words
     while left and len(views) < MOST_NESTED:
-        left = [*ALIASES.get(program_of(left[0]).lower(), left[:1]), *left[1:]]
+        left = [*programs.ALIASES.get(program_of(left[0]).lower(), left[:1]), *left[1:]]
         views.append(tuple(left))
         inner = _inside(program_of(left[0]), left)
         if isinstance(inner, str):
@@ -341,14 +331,14 @@ def _views(words: list[str]) -> tuple[list[tuple[str, ...]], list[str]]:
 
 def _inside(program: str, words: list[str]) -> list[str] | str:
     """Return the command that a program was given to run, or the text that it runs as a script; empty if there is none."""
-    if program in SHELLS:
+    if program in programs.SHELLS:
         return _of_shell(words)
-    if program in INTERPRETERS and (inner := _of_interpreter(program, words)):
+    if program in programs.INTERPRETERS and (inner := _of_interpreter(program, words)):
         return inner
-    if program in WRAPPERS:
+    if program in programs.WRAPPERS:
         if program == "command" and words[1:2] in (["-v"], ["-V"]):
             return []
-        options, skipped = WRAPPERS[program]
+        options, skipped = programs.WRAPPERS[program]
         inner = _operands(words[1:], options)
         while inner and _ASSIGNED.fullmatch(inner[0]):
             inner = inner[1:]
@@ -359,13 +349,13 @@ def _inside(program: str, words: list[str]) -> list[str] | str:
         scripts = ("-c", "-C", "--command", "-Command", "-command", "/c", "/C", "--run")
         return next((" ".join(words[place + 1 :]) for place, word in enumerate(words) if word in scripts), "")
     if program == "ssh":
-        return " ".join(_operands(words[1:], valued("ssh"))[1:])
+        return " ".join(_operands(words[1:], programs.valued("ssh"))[1:])
     if program in ("find", "fd"):
         starts = ("-exec", "-execdir", "-ok", "-x", "-X", "--exec", "--exec-batch")
         place = next((place for place, word in enumerate(words) if word in starts), len(words))
         end = next((end for end in range(place, len(words)) if words[end] in (";", "+")), len(words))
         return words[place + 1 : end]
-    return _of_runner(program, _operands(words[1:], valued(program)))
+    return _of_runner(program, _operands(words[1:], programs.valued(program)))
 
 
 def _of_shell(words: list[str]) -> list[str] | str:
@@ -387,7 +377,7 @@ def _of_interpreter(program: str, words: list[str]) -> list[str]:
         if word.startswith("-"):
             if word[1:] in ("c", "e", "eval", "r", "pe", "ne", "pi", "i") or word == "-":
                 return []
-        elif words[place - 1].lstrip("-") not in valued(program) or place == 1:
+        elif words[place - 1].lstrip("-") not in programs.valued(program) or place == 1:
             return [] if program == "bun" else words[place:]
     return []
 
@@ -397,22 +387,24 @@ def _of_runner(program: str, rest: list[str]) -> list[str]:
     name = f"{program} {rest[0]}" if rest else ""
     if program in ("docker", "podman", "nerdctl", "kubectl", "oc") and rest:
         if rest[0] == "compose":
-            rest = _operands(rest[1:], valued("docker compose"))
+            rest = _operands(rest[1:], programs.valued("docker compose"))
         rest = rest[1:] if rest[:2] in (["container", "exec"], ["container", "run"]) else rest
         if rest[:1] not in (["exec"], ["run"], ["debug"]):
             return []
         if "--" in rest:
             return rest[rest.index("--") + 1 :]
-        image, *inner = _operands(rest[1:], CONTAINER) or [""]
-        if rest[0] == "exec" or (inner and program_of(inner[0]) in {*KNOWN, *SHELLS, *WRAPPERS}):
+        image, *inner = _operands(rest[1:], programs.CONTAINER) or [""]
+        known = {*programs.KNOWN, *programs.SHELLS, *programs.WRAPPERS}
+        if rest[0] == "exec" or (inner and program_of(inner[0]) in known):
             return inner
         return [program_of(image.partition(":")[0]), *inner] if inner else []
-    if name in RUNNERS:
-        options, skipped = RUNNERS[name]
+    if name in programs.RUNNERS:
+        options, skipped = programs.RUNNERS[name]
         return rest[rest.index("--") + 1 :] if "--" in rest else _operands(rest[1:], options)[skipped:]
     if program == "uv" and rest[:2] == ["tool", "run"]:
-        return _operands(rest[2:], valued("uvx"))
-    return rest if rest and program in PACKAGE_COMMANDS and rest[0] not in PACKAGE_COMMANDS[program] else []
+        return _operands(rest[2:], programs.valued("uvx"))
+    own = programs.PACKAGE_COMMANDS.get(program)
+    return rest if rest and own is not None and rest[0] not in own else []
 
 
 def _operands(words: list[str], with_value: Container[str]) -> list[str]:

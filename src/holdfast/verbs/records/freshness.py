@@ -11,17 +11,7 @@ from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before
 from holdfast.model.ports import BranchStatus
 from holdfast.model.record import Draft, Record
-from holdfast.policy.freshness import (
-    CLAIMED,
-    explained,
-    freshness_of,
-    is_about_code,
-    overall,
-    places_of,
-    since_cited,
-    the_one_meant,
-    unknown,
-)
+from holdfast.policy import freshness as rules
 from holdfast.policy.mentions import Symbol, anchors_in, files_in, symbols_in
 from holdfast.verbs.memory import Memory
 
@@ -38,7 +28,7 @@ def is_here(memory: Memory, project: str | None) -> bool:
 def snapshot_of(memory: Memory, draft: Draft | Record) -> CodeSnapshot | None:
     """Look up the code that a draft cites in its anchors or text; None if it cites nothing, or code of another project."""
     project = memory.project if draft.project is None else draft.project
-    if not is_here(memory, project) or not is_about_code(draft.kind):
+    if not is_here(memory, project) or not rules.is_about_code(draft.kind):
         return None
     # Files and definitions that the text names in its own words count if they are found in one place only.
     files = memory.checkout.files_named(named) if (named := files_in(draft.body)) else {}
@@ -47,7 +37,7 @@ def snapshot_of(memory: Memory, draft: Draft | Record) -> CodeSnapshot | None:
     here = _definitions(memory, symbols, [path for path in near if path])
     missing = [symbol for symbol in symbols if symbol.name not in here]
     # Documents and derived records name much; looking through all files for each of them would take too long.
-    wide = _definitions(memory, missing) if missing and draft.source in CLAIMED else {}
+    wide = _definitions(memory, missing) if missing and draft.source in rules.CLAIMED else {}
     places = dict.fromkeys((*draft.anchors, *anchors_in(draft.body), *files.values(), *(here | wide).values()))
     inside = {parse_anchor(place).path for place in places if parse_anchor(place).kind != "path"}
     places = {place: None for place in places if place in draft.anchors or place not in inside}
@@ -75,7 +65,7 @@ def _definitions(memory: Memory, symbols: Sequence[Symbol], paths: Sequence[str]
     found, anchors = memory.checkout.definitions(list(names), paths or ()), dict[str, str]()
     for symbol in symbols:
         tail = next((tail for tail in tails[symbol.name] if found.get(tail)), "")
-        if tail and (place := the_one_meant(symbol.name, tail, found[tail])):
+        if tail and (place := rules.the_one_meant(symbol.name, tail, found[tail])):
             anchors[symbol.name] = f"{place}={symbol.value}" if symbol.value else place
     return anchors
 
@@ -85,14 +75,14 @@ def freshness(memory: Memory, records_: Sequence[Record]) -> dict[str, Freshness
 
     Files are compared by content; git runs once, and only for files whose content differs.
     """
-    about = [record for record in records_ if is_about_code(record.kind)]
+    about = [record for record in records_ if rules.is_about_code(record.kind)]
     here = {project for project in {record.project for record in about} if is_here(memory, project)}
     now = memory.clock.now()
     verdicts: dict[str, Freshness] = {}
     for record in about:
-        places = places_of(record) if record.project in here else {}
+        places = rules.places_of(record) if record.project in here else {}
         seen = memory.checkout.snapshot(places) if places else None
-        verdicts[record.id] = freshness_of(record, seen, now) if seen else unknown(record, now)
+        verdicts[record.id] = rules.freshness_of(record, seen, now) if seen else rules.unknown(record, now)
     return verdicts | _explained(memory, [record for record in about if verdicts[record.id].problems], verdicts)
 
 
@@ -103,7 +93,7 @@ def _explained(memory: Memory, affected: Sequence[Record], verdicts: Mapping[str
     cited, gone = dict[str, set[str]](), set[str]()
     for record in affected:
         for problem in verdicts[record.id].problems:
-            path, mark = parse_anchor(problem.anchor).path, places_of(record).get(problem.anchor)
+            path, mark = parse_anchor(problem.anchor).path, rules.places_of(record).get(problem.anchor)
             if problem.state == "missing":
                 gone.add(path)
             elif problem.state == "changed" and mark and mark.blob:
@@ -114,19 +104,19 @@ def _explained(memory: Memory, affected: Sequence[Record], verdicts: Mapping[str
     moved = memory.checkout.renamed(sorted(gone), since) if gone else {}
 
     def better(record: Record, finding: Finding) -> Finding:
-        cited = places_of(record).get(finding.anchor)
+        cited = rules.places_of(record).get(finding.anchor)
         if finding.state == "missing":
             return _followed(memory, finding, cited, moved)
         if finding.state != "changed" or touches is None:
             return finding
-        own = since_cited(finding, cited, touches)[:MOST_COMMITS]
+        own = rules.since_cited(finding, cited, touches)[:MOST_COMMITS]
         blobs = {blob for touch in own for blob in (touch.before, touch.after)} if len(own) > 1 else ()
-        return explained(finding, own, memory.checkout.versions(finding.anchor, sorted(blobs)) if blobs else {})
+        return rules.explained(finding, own, memory.checkout.versions(finding.anchor, sorted(blobs)) if blobs else {})
 
     better_verdicts = {}
     for record in affected:
         findings = tuple(better(record, finding) for finding in verdicts[record.id].findings)
-        state = overall(findings, checked=bool(record.verified_at))
+        state = rules.overall(findings, checked=bool(record.verified_at))
         better_verdicts[record.id] = replace(verdicts[record.id], findings=findings, state=state)
     return better_verdicts
 
@@ -201,7 +191,7 @@ def knowledge(memory: Memory, at: str = "") -> Knowledge:
     cited: dict[str, list[Citation]] = {}
     for record in known:
         findings = {each.anchor: each for each in judged[record.id].findings} if record.id in judged else {}
-        for anchor in places_of(record):
+        for anchor in rules.places_of(record):
             place, finding = parse_anchor(anchor), findings.get(anchor)
             if place.path:
                 now = finding.now if finding and place.kind != "path" else None

@@ -17,21 +17,7 @@ from holdfast.model.kinds import SEPARATE, check_fields, check_kind
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Draft, Link, Record, plain
 from holdfast.model.scope import check_scopes, check_tags, within
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, check_text, headline
-from holdfast.policy.admission.admit import (
-    RELATED,
-    SAME,
-    Admitted,
-    Pending,
-    Refused,
-    SecretFound,
-    Similar,
-    Transient,
-    Verdict,
-    Waivers,
-    admit,
-    secret_names,
-    transient_markers,
-)
+from holdfast.policy.admission import admit as admission
 from holdfast.policy.freshness import wrong_claims
 from holdfast.policy.language.comparing import says_otherwise
 from holdfast.policy.secrets.find import drop_private, masked, secrets_in
@@ -48,7 +34,7 @@ class Written:
     """The record is stored and can be found by its words."""
 
     record: Record
-    related: tuple[Similar, ...] = ()
+    related: tuple[admission.Similar, ...] = ()
     doubts: tuple[str, ...] = ()  # why anchors are wrong already at the time of writing
 
 
@@ -58,13 +44,13 @@ class WrittenPending:
 
     record: Record
     why: str
-    related: tuple[Similar, ...] = ()
+    related: tuple[admission.Similar, ...] = ()
 
 
-Outcome = Written | WrittenPending | Refused
+Outcome = Written | WrittenPending | admission.Refused
 
 
-def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redact: bool = False) -> Outcome:
+def write(memory: Memory, draft: Draft, *, waivers: admission.Waivers | None = None, redact: bool = False) -> Outcome:
     """Store a draft, or return why it is refused. `redact` masks credentials instead of refusing them."""
     clean = check_draft(memory, draft, redact=redact)
     if clean.kind in SEPARATE:
@@ -75,17 +61,17 @@ def write(memory: Memory, draft: Draft, *, waivers: Waivers | None = None, redac
     verdict = _judge(memory, clean, preview, waivers, scan=checked.masked)
     # Which wordings are refused as transient, and which are saved anyway, shows how good the word list is.
     names = list[str]()
-    if isinstance(verdict, Transient):
+    if isinstance(verdict, admission.Transient):
         names = [f"transient.fired.{marker}" for marker in verdict.markers]
     elif waivers and waivers.transient:
-        names = [f"transient.insisted.{marker}" for marker in transient_markers(clean, strict=waivers.strict)]
+        names = [f"transient.insisted.{marker}" for marker in admission.transient_markers(clean, strict=waivers.strict)]
     for name in names:
         counters.add(memory.store, name, memory.clock.now())
     match verdict:
-        case Admitted(related=related):
+        case admission.Admitted(related=related):
             doubts = tuple(wrong_claims(preview.anchors, preview.seen))
             return Written(record=memory.commit([checked])[0].record, related=related, doubts=doubts)
-        case Pending(why=why, related=related):
+        case admission.Pending(why=why, related=related):
             held = replace(event, data={**event.data, "pending": True})
             return WrittenPending(record=memory.commit([held])[0].record, why=why, related=related)
     return verdict
@@ -104,20 +90,20 @@ def draft_event(
     return replace(event, id=event.about)
 
 
-def verdict_on(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Verdict:
+def verdict_on(memory: Memory, draft: Draft, *, waivers: admission.Waivers | None = None) -> admission.Verdict:
     """Return the verdict on a draft without storing it."""
     clean = check_draft(memory, draft)
     return _judge(memory, clean, record_of(memory.event("recorded", data=_data(memory, clean))), waivers)
 
 
-def confirm(memory: Memory, reference: str, *, waivers: Waivers | None = None) -> Outcome:
+def confirm(memory: Memory, reference: str, *, waivers: admission.Waivers | None = None) -> Outcome:
     """Approve a pending record. It is judged again, since other records may have changed in the meantime."""
     record = _pending(memory, reference)
     draft = Draft(kind=record.kind, body=record.body, scopes=record.scopes)
-    waived = replace(waivers or Waivers(), transient=True, scope=True)
+    waived = replace(waivers or admission.Waivers(), transient=True, scope=True)
     verdict = _judge(memory, draft, record, waived)
     match verdict:
-        case Admitted(related=related) | Pending(related=related):
+        case admission.Admitted(related=related) | admission.Pending(related=related):
             event = memory.event("confirmed", record.id, after=record.head)
             return Written(record=memory.commit([event])[0].record, related=related)
     return verdict
@@ -176,10 +162,10 @@ def check_links(memory: Memory, links: tuple[Link, ...]) -> tuple[Link, ...]:
     return tuple(replace(link, target=find(memory, link.target).record.id) for link in links)
 
 
-def refuse_secrets(value: Mapping[str, Any]) -> SecretFound | None:
+def refuse_secrets(value: Mapping[str, Any]) -> admission.SecretFound | None:
     """Return a refusal if any text in a value contains credentials, else None."""
     names = secrets_in(value)
-    return SecretFound(names=names) if names else None
+    return admission.SecretFound(names=names) if names else None
 
 
 _CLEANED = ("body", "title", "fields", "tags", "extra", "anchors", "triggers")
@@ -231,14 +217,16 @@ def novelty(memory: Memory, draft: Draft) -> float:
 _TEXTS = ("title", "body", "fields", "tags", "scopes", "anchors", "triggers", "extra")
 
 
-def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None, *, scan: bool = True) -> Verdict:
+def _judge(
+    memory: Memory, draft: Draft, record: Record, waivers: admission.Waivers | None, *, scan: bool = True
+) -> admission.Verdict:
     """Return the verdict on a draft. Pass `scan=False` if nothing was masked in its event."""
     text = "\n".join((record.title, record.text, *record.tags, *texts_in(dict(record.extra), keys=False)))
     texts = {name: getattr(record, name) for name in _TEXTS}
-    if scan and (names := secrets_in(texts) or secret_names(text)):
-        return admit(draft, text, secrets=names)
-    waived = waivers or Waivers()
-    return admit(
+    if scan and (names := secrets_in(texts) or admission.secret_names(text)):
+        return admission.admit(draft, text, secrets=names)
+    waived = waivers or admission.Waivers()
+    return admission.admit(
         draft,
         text,
         active=_near(memory, record),
@@ -249,12 +237,12 @@ def _judge(memory: Memory, draft: Draft, record: Record, waivers: Waivers | None
     )
 
 
-def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[Similar]:
+def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[admission.Similar]:
     """Return similar records; one that shares nearly all words but says something else is at most related."""
-    found = list[Similar]()
+    found = list[admission.Similar]()
     for other, share in [] if record.kind in SEPARATE else similar(memory.store, record, retired=retired):
-        differs = share >= SAME and says_otherwise(claim_of(record), claim_of(other))
-        found.append(Similar(record=other, similarity=min(share, RELATED) if differs else share))
+        differs = share >= admission.SAME and says_otherwise(claim_of(record), claim_of(other))
+        found.append(admission.Similar(record=other, similarity=min(share, admission.RELATED) if differs else share))
     return found
 
 

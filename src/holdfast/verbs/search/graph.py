@@ -7,21 +7,7 @@ from holdfast.engine.views.links import Arrow
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid
 from holdfast.model.record import Record
-from holdfast.policy.sessions.graph import (
-    LENSES,
-    PREDICATES,
-    Hop,
-    Stats,
-    Triple,
-    connected_to,
-    label,
-    nodes_called,
-    of_record,
-    of_session,
-    produced_by,
-    provenance,
-    stats_of,
-)
+from holdfast.policy.sessions import graph
 from holdfast.verbs.memory import Memory, check_choice, find, is_reference
 from holdfast.verbs.search.brief import LESSONS
 
@@ -53,9 +39,9 @@ class Traversal:
 
     lens: str
     nodes: tuple[str, ...] = ()
-    triples: tuple[Triple, ...] = ()
-    hops: tuple[Hop, ...] = ()
-    stats: Stats | None = None
+    triples: tuple[graph.Triple, ...] = ()
+    hops: tuple[graph.Hop, ...] = ()
+    stats: graph.Stats | None = None
     scanned: int = 0
     cut: int = 0
 
@@ -80,25 +66,25 @@ def traverse(
     memory: Memory, lens: str, node: str = "", *, predicate: str = "", depth: int = 3, limit: int = 50
 ) -> Traversal:
     """Query the graph of this project through one of four lenses; a node is a label, an id, an issue or a name."""
-    check_choice(lens, LENSES, "a lens")
+    check_choice(lens, graph.LENSES, "a lens")
     if predicate != "demonstrates":
-        check_choice(predicate or PREDICATES[0], PREDICATES, "a predicate")
+        check_choice(predicate or graph.PREDICATES[0], graph.PREDICATES, "a predicate")
     triples = _graph(memory)
     if lens == "stats":
-        return Traversal(lens=lens, stats=stats_of(triples), scanned=len(triples))
+        return Traversal(lens=lens, stats=graph.stats_of(triples), scanned=len(triples))
     if not node.strip():
         raise Invalid("Which node?", hint="Name an issue, an agent, a title or an id; only stats needs none.")
-    nodes = nodes_called(triples, label(find(memory, node).record) if is_reference(memory, node) else node)
+    nodes = graph.nodes_called(triples, graph.label(find(memory, node).record) if is_reference(memory, node) else node)
     found = Traversal(lens=lens, nodes=tuple(nodes), scanned=len(triples))
     if lens == "provenance":
-        hops = provenance(triples, nodes, min(depth, DEEPEST), predicate)
+        hops = graph.provenance(triples, nodes, min(depth, DEEPEST), predicate)
         return replace(found, hops=tuple(hops[:limit]), cut=len(hops[limit:]))
-    look = connected_to if lens == "connected_to" else produced_by
+    look = graph.connected_to if lens == "connected_to" else graph.produced_by
     reached = look(triples, nodes, predicate)
     return replace(found, triples=tuple(reached[:limit]), cut=len(reached[limit:]))
 
 
-def _graph(memory: Memory) -> list[Triple]:
+def _graph(memory: Memory) -> list[graph.Triple]:
     """Compute the triples of this project from its records and sessions; none are stored."""
     store, here = memory.store, memory.here
     kept = records.page(store, Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
@@ -108,15 +94,15 @@ def _graph(memory: Memory) -> list[Triple]:
     named = {link.target for record in known.values() for link in record.links} - known.keys()
     ends = memory.known(named).items()
     linked = known | {id_: end for id_, end in ends if (end.state, end.project) == ("retired", memory.project)}
-    triples = list[Triple]()
+    triples = list[graph.Triple]()
     for record in known.values():
         resolved_in = ""  # the session that resolved a thread
         if record.kind == "thread" and record.state == "retired":
             retired = [event for event in store.events_about(record.id) if event.verb == "retired"]
             resolved_in = retired[-1].by.session if retired else ""
-        triples += of_record(record, linked, resolved_in)
+        triples += graph.of_record(record, linked, resolved_in)
     worked = sessions.page(store, memory.project, limit=MOST_SESSIONS)
-    return [*triples, *(triple for session in worked for triple in of_session(session))]
+    return [*triples, *(triple for session in worked for triple in graph.of_session(session))]
 
 
 def neighbours(memory: Memory, record: Record) -> dict[str, list[Record]]:

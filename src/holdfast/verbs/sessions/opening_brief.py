@@ -18,19 +18,8 @@ from holdfast.policy.language.documents import is_document
 from holdfast.policy.manifests import HOW_TO
 from holdfast.policy.ranking.brief_order import USES, Facts, standing
 from holdfast.policy.ranking.diversity import shared_out
+from holdfast.policy.sessions import session_brief as briefs
 from holdfast.policy.sessions.left_off import LeftOff, fenced
-from holdfast.policy.sessions.session_brief import (
-    HEADING,
-    POLICIES,
-    Line,
-    Page,
-    Prepared,
-    budget_for,
-    collapsed,
-    contradicted_by,
-    ranked,
-    written,
-)
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import in_order
 from holdfast.verbs.records.freshness import freshness, is_here, outside
@@ -75,32 +64,32 @@ class Cited:
 class SessionBrief:
     """What a session gets: the memories, and where work was left off, this branch first; and the files they cite, by path."""
 
-    memories: Prepared
+    memories: briefs.Prepared
     left_off: tuple[Left, ...] = ()
     cited: Mapping[str, Cited] = field(default_factory=dict)
 
 
-def brief_of(memory: Memory) -> Prepared:
+def brief_of(memory: Memory) -> briefs.Prepared:
     """Return both parts as one text; what changes with every session comes last."""
     parts = brief_parts(memory)
     left = parts.left_off[:1]
     text = "\n".join(text for text in (parts.memories.text, *(each.text for each in left)) if text)
     ids = dict.fromkeys((*parts.memories.ids, *(id_ for each in left for id_ in each.ids)))
-    return Prepared(text=text, ids=tuple(ids), tokens=tokens_of(text))
+    return briefs.Prepared(text=text, ids=tuple(ids), tokens=tokens_of(text))
 
 
 def brief_parts(memory: Memory) -> SessionBrief:
     """Return what a session of this project should know when it begins, as the inject policy allows."""
     policy = memory.config.inject
-    if policy not in POLICIES:
-        raise InvalidConfig(f"Unknown inject policy {policy!r}.", hint=f"Use one of {', '.join(POLICIES)}.")
+    if policy not in briefs.POLICIES:
+        raise InvalidConfig(f"Unknown inject policy {policy!r}.", hint=f"Use one of {', '.join(briefs.POLICIES)}.")
     if policy == "off":
-        return SessionBrief(memories=Prepared(text=""))
+        return SessionBrief(memories=briefs.Prepared(text=""))
     size = memory.store.size((_number(memory),))
-    budget = budget_for(size, fixed=memory.config.brief_budget)
+    budget = briefs.budget_for(size, fixed=memory.config.brief_budget)
     if policy == "hot":
-        hot = [Line(record=each.record) for each in hot_set(memory)]
-        return SessionBrief(memories=written(_page(memory, len(hot), budget), hot))
+        hot = [briefs.Line(record=each.record) for each in hot_set(memory)]
+        return SessionBrief(memories=briefs.written(_page(memory, len(hot), budget), hot))
     works = left_by_branch(memory)
     share = min(LEFT_OFF, budget // 2) if works else 0
     progress = (entry.record for entry in records.newest(memory.store, "progress", _number(memory), limit=50))
@@ -113,16 +102,16 @@ def brief_parts(memory: Memory) -> SessionBrief:
     touched = frozenset([*memory.checkout.changed(), *by_sessions][:MOST_TOUCHED])
     candidates = _candidates(memory, touched)
     cited = _cited(memory, candidates)
-    memories = written(page, _lines(memory, candidates, touched))
+    memories = briefs.written(page, _lines(memory, candidates, touched))
     if not size and not memories.text and not sessions.page(memory.store, memory.project, limit=1):
         text = FIRST.format(project=attribute(memory.project))
-        memories = Prepared(text=text, tokens=tokens_of(text))
+        memories = briefs.Prepared(text=text, tokens=tokens_of(text))
     return SessionBrief(memories=memories, left_off=tuple(_left(work, share - 1) for work in works), cited=cited)
 
 
-def _page(memory: Memory, size: int, budget: int, state: str = "") -> Page:
+def _page(memory: Memory, size: int, budget: int, state: str = "") -> briefs.Page:
     finder = preset_of(memory.config.preset).search
-    return Page(project=memory.project, size=size, budget=budget, finder=finder, state=state)
+    return briefs.Page(project=memory.project, size=size, budget=budget, finder=finder, state=state)
 
 
 def _left(work: LeftOff, budget: int) -> Left:
@@ -154,7 +143,7 @@ def _is_section(record: Record) -> bool:
     return isinstance(document, str) and is_document(document) and HOW_TO not in record.title
 
 
-def _lines(memory: Memory, candidates: Sequence[Record], touched: frozenset[str]) -> list[Line]:
+def _lines(memory: Memory, candidates: Sequence[Record], touched: frozenset[str]) -> list[briefs.Line]:
     """Return everything that may be in a brief, ranked, without repetitions.
 
     Sections of documents, which can be read in the repository, are in it only if they are at hand, hot or were used, or
@@ -170,7 +159,7 @@ def _lines(memory: Memory, candidates: Sequence[Record], touched: frozenset[str]
     newest = max((record.created_at for record in candidates), default="")
     at_hand = {record.id for record in candidates if _is_at_hand(memory, record, touched)}
     lines = [
-        Line(
+        briefs.Line(
             record=record,
             standing=standing(
                 record,
@@ -189,14 +178,14 @@ def _lines(memory: Memory, candidates: Sequence[Record], touched: frozenset[str]
         )
         for record in candidates
     ]
-    best, rest = (in_order := ranked(lines))[:COMPARED], in_order[COMPARED:]
-    kept = [*collapsed(best), *rest]
+    best, rest = (in_order := briefs.ranked(lines))[:COMPARED], in_order[COMPARED:]
+    kept = [*briefs.collapsed(best), *rest]
     wanted = at_hand | set(hot) | {id_ for id_, seen in uses.items() if set(seen) & set(USES)}
     return [line for line in kept if line.record.id in wanted or not _is_section(line.record)] or kept
 
 
 def _candidates(memory: Memory, touched: frozenset[str]) -> list[Record]:
-    kinds = [kind for kind in HEADING if kind != "thread"]
+    kinds = [kind for kind in briefs.HEADING if kind != "thread"]
     own = [record for kind in kinds for record in newest_records(memory, kind, MOST_OF_A_KIND)]
     own += [thread.record for thread in open_threads(memory)[:MOST_THREADS]]
     names = sorted({PurePath(path).name for path in touched})
@@ -215,7 +204,9 @@ def _candidates(memory: Memory, touched: frozenset[str]) -> list[Record]:
 
 def _is_for_briefs(record: Record) -> bool:
     is_routine = record.kind in _BY_RULE and (record.by.kind == "rule" or record.source == "observed")
-    return record.source != "starter" and not is_routine and record.kind in HEADING and STATE_TAG not in record.tags
+    return (
+        record.source != "starter" and not is_routine and record.kind in briefs.HEADING and STATE_TAG not in record.tags
+    )
 
 
 def newest_records(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
@@ -251,7 +242,7 @@ def _marked(memory: Memory, candidates: Sequence[Record]) -> Iterable[tuple[str,
         for arrow, other in arrows:
             is_active = arrow.relation == "contradicts" and other is not None and other.state == "active"
             if is_active and other and in_order(own[record_id], other)[0].id == record_id:
-                yield record_id, contradicted_by(other)
+                yield record_id, briefs.contradicted_by(other)
 
 
 def _number(memory: Memory) -> int:

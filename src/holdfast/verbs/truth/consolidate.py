@@ -1,6 +1,6 @@
 """Merge records that say nearly the same: propose it sentence by sentence, and do it on request."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +15,8 @@ from holdfast.verbs.truth.compare import same_pairs, waiting
 
 LARGEST = 6  # memories of one proposal
 # Kinds that can be merged with each other. Kinds about a moment are never merged.
-FAMILIES: Mapping[str, str] = {
-    "fact": "fact",
-    "reference": "fact",
-    "learning": "lesson",
-    "pattern": "lesson",
-    "win": "lesson",
-    "scar": "warning",
-    "anti_pattern": "warning",
-    "decision": "decision",
-    "preference": "preference",
-}
+_FAMILIES = ("fact reference", "learning pattern win", "scar anti_pattern", "decision", "preference")
+FAMILIES = {kind: family for family in _FAMILIES for kind in family.split()}
 _SEVEREST = ("critical", "high", "medium", "low")
 
 

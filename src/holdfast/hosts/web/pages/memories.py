@@ -101,20 +101,11 @@ def saved_searches(ask: Ask) -> dict[str, str]:
 
 def query_of(ask: Ask) -> Query:
     """Parse a query; a person gets more results than an agent, and no token budget."""
-    return Query.of(
-        ask.text("q"),
-        everywhere=ask.everywhere,
-        kinds=ask.texts("kind"),
-        scopes=ask.texts("scope"),
-        tags=ask.texts("tag"),
-        author=ask.text("author")[:200],
-        session=ask.text("session"),
-        since=render.start_of_date(ask, ask.text("since")),
-        until=render.start_of_date(ask, ask.text("until")),
-        as_of=render.end_of_day(ask, ask.text("as_of")),
-        limit=LIMIT,
-        mode=ask.text("mode")[:40] or None,
-    )
+    given: dict[str, Any] = {f"{name}s": ask.texts(name) for name in ("kind", "scope", "tag")}
+    given |= {name: render.start_of_date(ask, ask.text(name)) for name in ("since", "until")}
+    given |= {"as_of": render.end_of_day(ask, ask.text("as_of")), "mode": ask.text("mode")[:40] or None}
+    given |= {"author": ask.text("author")[:200], "session": ask.text("session")}
+    return Query.of(ask.text("q"), everywhere=ask.everywhere, limit=LIMIT, **given)
 
 
 def _state(ask: Ask) -> str:

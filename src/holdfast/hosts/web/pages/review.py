@@ -165,17 +165,10 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
     if not ask.fragment:
         return render.moved(ask, back if back.startswith("/review") else "/review", done)
     counts = _counts(ask)
-    answer = render.page(
-        ask,
-        "review_done.html",
-        text=done.message,
-        undo=ask.viewer.keep_undo(done),
-        next=back,
-        counts=counts,
-        sorts=SORTS,
-        show=back.partition("show=")[2].partition("&")[0],
-        waiting=urgent(counts),
-    )
+    said = {"text": done.message, "undo": ask.viewer.keep_undo(done), "next": back}
+    show = back.partition("show=")[2].partition("&")[0]
+    values: dict[str, Any] = {**said, "counts": counts, "sorts": SORTS, "show": show, "waiting": urgent(counts)}
+    answer = render.page(ask, "review_done.html", **values)
     if everything:
         answer.headers["hx-trigger"] = "inbox"
     return answer
