@@ -83,8 +83,8 @@ def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_ru
 def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = "") -> Result:
     """Store output for mining; without words, or with -, it is read from stdin."""
     stored = log_output(memory, text_or_stdin(text), session)
-    text_ = f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
-    return {"characters": stored}, text_
+    done = f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
+    return {"characters": stored}, done
 
 
 def absorb_command(
