@@ -368,7 +368,12 @@ def mcp(as_json: bool) -> None:
     type=click.IntRange(20),
     help="Memories at which to measure; repeatable.",
 )
-@click.option("--minutes", default=5.0, show_default=True, help="At most, to fill a store up to each size.")
+@click.option(
+    "--minutes",
+    default=3.0,
+    show_default=True,
+    help="At most, to fill a store up to each size; vectors of 10,000 take longer.",
+)
 @click.option(
     "--folder", type=click.Path(path_type=Path), help="Where systems are installed and kept for the next run."
 )

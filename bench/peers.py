@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
@@ -226,7 +227,7 @@ def measured(place: Place, sizes: Sequence[int], minutes: float) -> Iterator[tup
     except (OSError, subprocess.CalledProcessError, Trouble) as problem:
         yield "Installed, started", ["not measured: " + _reason(problem)]
         return
-    parts: list[tuple[str, Callable[[Place], list[list[str]]]]] = [
+    parts: list[tuple[str, Callable[[Place], Iterable[list[str]]]]] = [
         ("Installed, started", lambda at: [[f"{installed:.0f}", *_started(at), at.system.remark]]),
         ("In use", lambda at: _used(at, sizes, minutes)),
         ("Acknowledged writes lost", _durable),
@@ -289,9 +290,9 @@ def _started(place: Place) -> list[str]:
     return [f"{min(starts):.2f}", f"{memory:.0f}", f"{len(tools)} ({tokens:,})"]
 
 
-def _used(place: Place, sizes: Sequence[int], minutes: float) -> list[list[str]]:
+def _used(place: Place, sizes: Sequence[int], minutes: float) -> Iterator[list[str]]:
     """Fill one store up to each size in turn and measure there."""
-    corpus, texts, rows = Corpus(), list[str](), list[list[str]]()
+    corpus, texts = Corpus(), list[str]()
     with serving(place) as server:
         server.begin()
         for size in sizes:
@@ -313,14 +314,20 @@ def _used(place: Place, sizes: Sequence[int], minutes: float) -> list[list[str]]
                 notes.append(f"in {minutes:g} min")
             if not idle:
                 notes.append("not idle yet")
-            rows.append([", ".join(notes), *figures, f"{place.memory():.0f}", _hook_costs(place)])
+            yield [", ".join(notes), *figures, f"{place.memory():.0f}", _hook_costs(place)]
             if reached < size:
                 break
-    return rows
 
 
-def _durable(place: Place) -> list[list[str]]:
-    return [[str(concurrent(_fresh(place, "four"), each=EACH)), str(killed(_fresh(place, "kill"), KILLS))]]
+def _durable(place: Place) -> Iterator[list[str]]:
+    """Yield what was lost by four servers at once and by kills, each on a store of its own."""
+    row = []
+    for name, lose in (("four", partial(concurrent, each=EACH)), ("kill", partial(killed, rounds=KILLS))):
+        try:
+            row.append(str(lose(_fresh(place, name))))
+        except Trouble as problem:
+            row.append(f"not measured: {_reason(problem)}")
+    yield row
 
 
 def _write(server: Server, corpus: Corpus, texts: list[str]) -> str:

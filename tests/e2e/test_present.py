@@ -1,10 +1,13 @@
 """A session begins with what holds at this very moment, whoever changed it a moment ago in another terminal."""
 
+import pytest
+
 from tests.e2e.clients import Client
 from tests.e2e.day import DONE, MORNING, session
 from tests.e2e.dialects import Say
 from tests.e2e.seat import DECISION, Seat, plant
 
+pytestmark = pytest.mark.whole  # tests/hosts/test_present.py shows the same with hooks alone
 NEW, CITED = "Write prices with a comma.", "The shop is described in its first line."
 
 

@@ -55,15 +55,12 @@ class Places:
         names = {f"HOLDFAST_{name.upper()}" for name in places.OF_A_SESSION}
         settings = places.session_settings(environment)
         first = Place(places.checkout_root(str(folder)), str((settings | own).get("project", "")))
-        return cls(
-            flags={name: value for name, value in flags.items() if name not in places.OF_A_SESSION}
-            | {"home": str(home)},
-            environment={name: value for name, value in environment.items() if name not in names},
-            home=str(home),
-            first=first,
-            given=own,
-            settings={first: settings},
-        )
+        lasting = {name: value for name, value in flags.items() if name not in places.OF_A_SESSION} | {
+            "home": str(home)
+        }
+        around = {name: value for name, value in environment.items() if name not in names}
+        known: dict[Place, Mapping[str, Any]] = {first: settings}
+        return cls(flags=lasting, environment=around, home=str(home), first=first, given=own, settings=known)
 
     def opened(self, place: Place) -> Memory:
         """Open the memory of a place. For a folder that is gone, the prepared file has its project."""

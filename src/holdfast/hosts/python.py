@@ -171,13 +171,8 @@ class Memory:
         else:
             hydrated = read.hydrate(self._inner, id)
             details, state = hydrated.shown, hydrated.freshness
-        return Shown(
-            record=details.record,
-            freshness=state,
-            superseded_by=details.superseded_by,
-            usage=details.usage,
-            came=details.came,
-        )
+        record, superseded_by, usage = details.record, details.superseded_by, details.usage
+        return Shown(record=record, freshness=state, superseded_by=superseded_by, usage=usage, came=details.came)
 
     def list(
         self,

@@ -91,20 +91,12 @@ def simulate(
 def _step(memory: Memory, occasion: str, text: str, answer: dict[str, Any]) -> Step:
     if not answer:
         return Step(occasion=occasion, nothing=_why_nothing(memory, occasion))
-    ids = tuple(answer["ids"])
+    ids, said, now = tuple(answer["ids"]), answer["text"], memory.clock.now()
     known = vitals_by_id(memory, ids)
-    got = (
-        delivered(known[id_].record, ids, answer["why"], text, answer["text"], session="", at=memory.clock.now())
-        for id_ in ids
-        if id_ in known
-    )
-    return Step(
-        occasion=occasion,
-        text=answer["text"],
-        tokens=tokens_of(answer["text"]),
-        memories=tuple(got),
-        blocks=bool(answer.get("block")),
-    )
+    records = [known[id_].record for id_ in ids if id_ in known]
+    got = tuple(delivered(record, ids, answer["why"], text, said, session="", at=now) for record in records)
+    blocks = bool(answer.get("block"))
+    return Step(occasion=occasion, text=said, tokens=tokens_of(said), memories=got, blocks=blocks)
 
 
 def _why_nothing(memory: Memory, occasion: str) -> str:

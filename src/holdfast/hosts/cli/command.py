@@ -6,7 +6,7 @@ that takes `memory` gets it opened; a `session` that may be None is the one that
 returns the value alone, and that page shows it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -41,6 +41,7 @@ class Command:
     json: bool
     page: str = ""
     working: str = ""  # labels a spinner while it runs
+    shape: Sequence[str] = ()
 
     def run(self, given: dict[str, Any]) -> Any:
         """Call the function with what was typed, and return its result: the value, what prints it, and an exit code."""
@@ -59,7 +60,8 @@ class Command:
         from holdfast.hosts.cli.render import page
 
         name, *words = self.page.split()
-        return result, page(name, *words, result)
+        named = {key: text if sign else result for key, sign, text in (part.partition("=") for part in self.shape)}
+        return named or result, page(name, *words, result)
 
 
 def command(*, json: bool) -> Callable[[Callable[..., Any]], Command]:
@@ -111,7 +113,7 @@ def _defined(entry: Entry) -> Command | click.Command:
         types = found.__annotations__
         found = Command(function=found, json="as_json" in types or types.get("return") is not None)
     page, working = (*entry.page, "", "")[:2]
-    return replace(found, page=page, working=working)
+    return replace(found, page=page, working=working, shape=entry.shape)
 
 
 def _explained(parameter: Parameter, entry: Entry) -> Parameter:

@@ -15,6 +15,7 @@ class Entry:
     line: str  # for the overview
     module: str  # + makes it a group, = a verb
     page: list[str] = field(default_factory=list)  # the page that shows its result, and a label while it runs
+    shape: list[str] = field(default_factory=list)  # what --json prints: fixed values, and the name of the result
     help: list[str] = field(default_factory=list)  # paragraphs
     parameters: dict[str, str] = field(default_factory=dict)
     synonyms: list[str] = field(default_factory=list)
@@ -53,8 +54,8 @@ def read(file: Path) -> dict[str, dict[str, Entry]]:
                 entry.help.append(text)
             case ">":
                 entry.page.extend(text.split("  "))
-            case "~":
-                entry.synonyms.extend(text.split())
+            case "~" | "{":
+                (entry.synonyms if sign == "~" else entry.shape).extend(text.split())
             case "":
                 path, module, line = row.split("  ", 2)
                 entry = Entry(path=path, line=line, module=module, help=[line])

@@ -21,7 +21,7 @@ from holdfast.surfaces.core import text as texts
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import hot
 from holdfast.verbs.records.hot import Trust, change_trust, trust_of
-from holdfast.verbs.records.lifecycle import Revision, link, restore, retire, revise, unlink
+from holdfast.verbs.records.lifecycle import Revision, restore, retire, revise
 from holdfast.verbs.records.read import history
 from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
 
@@ -110,16 +110,6 @@ def history_command(memory: Memory, id: str) -> Result:
     """Show all events of a memory, oldest first."""
     events = history(memory, id)
     return [event_to_json(event) for event in events], page("history", steps_of(events))
-
-
-def link_command(memory: Memory, source: str, relation: str, target: str) -> Result:
-    """Link a memory to another."""
-    return done("linked", link(memory, source, relation, target))
-
-
-def unlink_command(memory: Memory, source: str, relation: str, target: str) -> Result:
-    """Remove a link between two memories."""
-    return done("unlinked", unlink(memory, source, relation, target))
 
 
 def judge_command(

@@ -11,10 +11,9 @@ from holdfast.hosts.cli.values import LONGEST_STDIN, json_in, text_or_stdin
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.kinds import check_kind
 from holdfast.model.record import Draft
-from holdfast.model.text import counted
 from holdfast.surfaces.memory_mcp.memory_types import TYPES, draft_of
 from holdfast.verbs.capture.learn import LIMIT, Learned, learn
-from holdfast.verbs.capture.mining import drop_outputs, log_output
+from holdfast.verbs.capture.mining import log_output
 from holdfast.verbs.exchange import demo
 from holdfast.verbs.exchange.bootstrap import Seeded, bootstrap, seed_file
 from holdfast.verbs.memory import Memory
@@ -84,14 +83,8 @@ def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_ru
 def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = "") -> Result:
     """Store output for mining; without words, or with -, it is read from stdin."""
     stored = log_output(memory, text_or_stdin(text), session)
-    text_ = f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
-    return {"characters": stored}, text_
-
-
-def drop_command(memory: Memory, *, session: str = "") -> Result:
-    """Delete logged output of this project permanently."""
-    dropped = drop_outputs(memory, session=session)
-    return {"dropped": dropped}, f"Dropped {counted(dropped, 'output')}."
+    done = f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
+    return {"characters": stored}, done
 
 
 def absorb_command(

@@ -47,8 +47,8 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
             except HoldfastError as problem:
                 problems.append(f"{short(item.record.id)}  {problem}")
     click.echo(f"\n{counted(len(answers) - len(problems), 'decision')} saved.")
-    for line_ in problems:
-        console(error=True).print(Text(f"not done: {line_}", style="yellow"))
+    for unsaved in problems:
+        console(error=True).print(Text(f"not done: {unsaved}", style="yellow"))
     if problems:
         raise click.exceptions.Exit(Conflict.exit_code)
     return None

@@ -99,12 +99,6 @@ def transcript_search_command(
     return transcripts.search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
 
 
-def transcript_drop_command(memory: Memory, id: str) -> Result:
-    """Delete the transcript of a session permanently."""
-    dropped = transcripts.drop_transcript(memory, id)
-    return {"dropped": dropped}, "Deleted." if dropped else "There is no such transcript."
-
-
 def brief_command(
     memory: Memory,
     plan: tuple[str, ...] = (),

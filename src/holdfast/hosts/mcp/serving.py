@@ -22,13 +22,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 AGAIN_SECONDS = 15.0  # between checks for a database that was unreachable
 # Each module has its table as `surface`, and is imported when one of its tools is called.
-SURFACES = {
-    "core": "holdfast.surfaces.core",
-    "gitmem": "holdfast.surfaces.gitmem",
-    "claude-mem": "holdfast.surfaces.claude_mem",
-    "memory-mcp": "holdfast.surfaces.memory_mcp",
-    "bettermemory": "holdfast.surfaces.bettermemory",
-}
+_NAMES = ("core", "gitmem", "claude-mem", "memory-mcp", "bettermemory")
+SURFACES = {name: f"holdfast.surfaces.{name.replace('-', '_')}" for name in _NAMES}
 # Systems without tools of their own: their preset comes with these tools.
 WITHOUT_TOOLS = {"git-notes": "core"}
 

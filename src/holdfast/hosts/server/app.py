@@ -315,13 +315,8 @@ class Door:
         path = scope["path"] if scope["path"] in (*OPEN, PATH, "/metrics") else "other"
         self.metrics.count("holdfast_requests_total", path=path, status=str(status))
         self.metrics.took(seconds)
-        fields: dict[str, Any] = {
-            "id": uuid.uuid4().hex[:12],
-            "method": scope["method"],
-            "path": path,
-            "status": status,
-        }
-        fields["ms"] = round(seconds * 1000, 1)
+        fields: dict[str, Any] = {"id": uuid.uuid4().hex[:12], "method": scope["method"], "path": path}
+        fields |= {"status": status, "ms": round(seconds * 1000, 1)}
         if visit:
             fields |= {"user": visit.access.user, "key": visit.key, "project": visit.project}
             if visit.did:

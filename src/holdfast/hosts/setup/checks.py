@@ -31,7 +31,16 @@ def client_checks(machine: Machine, manifest: Manifest) -> Iterator[Check]:
     yield Check(name="clients", found="; ".join(parts) or "none found")
     for client in known:
         yield check_client(client, machine, manifest)
-    yield from _twice(machine)
+    for client in CLIENTS:  # hooks that one client would run twice
+        own = any(has_hooks(client, level, machine) for level in LEVELS)
+        if own and has_plugin(client, machine):
+            found = f"{client.title} has both our plugin and our hooks: each fires twice"
+            fix = f"holdfast uninstall --client {client.name}, or switch the plugin off"
+            yield Check(name="hooks", found=found, fix=fix)
+        also = BY_NAME.get(client.hooks.also_runs) if client.hooks else None
+        if also and own and has_hooks(also, "project", machine):
+            found = f"{client.title} runs its own hooks and the project's of {also.title}: each fires twice"
+            yield Check(name="hooks", found=found, fix=f"holdfast uninstall --client {client.name}")
     for other in others(machine):
         if other.entries and known:
             found = f"{other.system.title} is set up too ({other.entries[0].path}): two memories answer"
@@ -119,20 +128,6 @@ def _hooks(path: Path) -> Iterator[list[str]]:
     for items in listed.values() if isinstance(listed, dict) else ():
         for _, hook in edits.own_hooks(items):
             yield edits.command_line(hook)
-
-
-def _twice(machine: Machine) -> Iterator[Check]:
-    """Find hooks that one client would run twice."""
-    for client in CLIENTS:
-        own = any(has_hooks(client, level, machine) for level in LEVELS)
-        if own and has_plugin(client, machine):
-            found = f"{client.title} has both our plugin and our hooks: each fires twice"
-            fix = f"holdfast uninstall --client {client.name}, or switch the plugin off"
-            yield Check(name="hooks", found=found, fix=fix)
-        other = BY_NAME.get(client.hooks.also_runs) if client.hooks else None
-        if other and own and has_hooks(other, "project", machine):
-            found = f"{client.title} runs its own hooks and the project's of {other.title}: each fires twice"
-            yield Check(name="hooks", found=found, fix=f"holdfast uninstall --client {client.name}")
 
 
 @contextmanager

@@ -10,13 +10,8 @@ from holdfast.model.text import listed
 
 SYSTEM = "claude-mem"
 # Each type with its symbol in lists.
-TYPES: Mapping[str, str] = dict(
-    zip(
-        "bugfix feature refactor change discovery decision security_alert security_note sensitive".split(),
-        "●◆↻✓○⚖⚠⚷⊘",
-        strict=True,
-    )
-)
+_TYPES = "bugfix feature refactor change discovery decision security_alert security_note sensitive".split()
+TYPES: Mapping[str, str] = dict(zip(_TYPES, "●◆↻✓○⚖⚠⚷⊘", strict=True))
 SESSION = "summary"
 # Records about a whole session, or about work to do, are not observations.
 OBSERVED = tuple(name for name in KINDS if name not in (SESSION, "retrospective", "thread", *SEPARATE))

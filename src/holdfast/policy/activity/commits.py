@@ -151,13 +151,8 @@ def _broken(commits: Sequence[Commit], by_hash: Mapping[str, Commit]) -> Iterato
         prose = _prose(commit.body)
         body = f"“{what}” ({cause.hash[:8]}, {cause.at[:10]}) broke something. Fixed by “{fix}”."
         body += f" {shorten(prose, 1_000)}" if prose else ""
-        yield _scar(
-            f"“{shorten(what, 90)}” broke something: {fix}",
-            body,
-            [cause.hash, commit.hash],
-            [commit],
-            "A change that broke something",
-        )
+        title, hashes = f"“{shorten(what, 90)}” broke something: {fix}", [cause.hash, commit.hash]
+        yield _scar(title, body, hashes, [commit], "A change that broke something")
 
 
 def _regressions(path: str, text: str) -> Iterator[Draft]:

@@ -309,16 +309,10 @@ def parts_of(lines: Sequence[str], cited: list[Citation]) -> list[tuple[Line, ..
     marked = {*begin, *inside}
     near = {number for at in marked for number in range(at - NEAR, at + NEAR + 1)}
     whole = not cited or len(lines) <= SHORT
-    numbered = (
-        Line(
-            number=number,
-            text=text,
-            citations=tuple(begin.get(number, ())),
-            state=inside.get(number, ""),
-            near=whole or number in near,
-        )
-        for number, text in enumerate(lines, start=1)
-    )
+    numbered = list[Line]()
+    for number, text in enumerate(lines, start=1):
+        here, state, is_near = tuple(begin.get(number, ())), inside.get(number, ""), whole or number in near
+        numbered.append(Line(number=number, text=text, citations=here, state=state, near=is_near))
     return [tuple(lines) for _, lines in groupby(numbered, key=lambda line: line.near)]
 
 
