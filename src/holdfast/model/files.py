@@ -100,9 +100,10 @@ def _opened(handle: int) -> BinaryIO:
 
 def _content(file: BinaryIO, most: int) -> bytes:
     with file:
-        fits = os.fstat(file.fileno()).st_size <= most
-        if fits and len(content := file.read(most + 1)) <= most:
-            return content
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(min(size, most) + 1)
+        if len(content) <= most:
+            return content if len(content) <= size else content + file.read(most)  # it grew meanwhile
     raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes")
 
 

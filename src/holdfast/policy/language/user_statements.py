@@ -124,6 +124,11 @@ def needs_subject(text: str, short: int = SHORT) -> bool:
     return bool(_PRONOUN.match(own)) and len(own.split()) < short
 
 
+def says_nothing(text: str) -> bool:
+    """True if a clause names neither a thing nor a value: “that's wrong”."""
+    return len(words(text)) < FEWEST_WORDS and not _VALUE.search(text)
+
+
 def _said(
     sentence: Sentence, before: Sentence | None, answer: str, reader: SentenceReader, shown: Sequence[str]
 ) -> Said | None:
@@ -164,19 +169,19 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
         return None
     cuts = [0, *(match.end() for match in _CLAUSE.finditer(sentence.text))][:MOST_CLAUSES]
     parts = [sentence, *(part for cut in cuts[1:] for part in reader.prompt(sentence.text[cut:], answer)[:1])]
-    kept = [part for part in parts if part.lasts]
-    if not kept:
+    if not (kept := [part for part in parts if part.lasts]):
         return None
     best = kept[0]
-    for shorter in kept[1:]:
+    for shorter in parts[parts.index(best) + 1 :]:
         lead = reader.prompt(best.text[: len(best.text) - len(shorter.text)].strip(_EDGE), answer)[:1]
-        objects = best.share("correction") >= REFUSED
-        if (objects or not lead or lead[0].share(*KEPT) < 1 - LEADS) and not is_elliptic(shorter.text):
-            best = shorter
+        objects = best.share("correction") >= REFUSED  # then what it says is worth keeping, also if that alone is not
+        empty = not lead or lead[0].share(*KEPT) < 1 - LEADS or says_nothing(lead[0].text)
+        if ((shorter.lasts and (objects or empty)) or (objects and empty)) and not is_elliptic(shorter.text):
+            best = shorter if shorter.lasts else replace(best, text=shorter.text)
     *head, tail = _CLAUSE.split(best.text) if len(cuts) > 1 else [best.text]
     judged = reader.prompt(tail, answer)[:1] if head else []
     objects = best.share("correction") >= REFUSED
-    if judged and judged[0].share("task", "question") >= ASKS and (objects or not is_elliptic(tail)):
+    if judged and judged[0].share("task", "question", "chat") >= ASKS and (objects or not is_elliptic(tail)):
         (whole,) = reader.prompt(best.text[: best.text.rindex(tail)].strip(_EDGE), answer)[:1] or (best,)
         leans = is_elliptic(whole.text) and whole.share("correction") < REFUSED
         best = whole if whole.lasts and not leans else best
