@@ -69,7 +69,7 @@ def test_contradictions_in_other_words_are_found_among_neighbours(memory: Memory
     )
     pairs = [(keep(memory, older).id, keep(memory, newer).id) for older, newer in rows]
     for body in (
-        "The office closes at six on Fridays.",
+        "Invoices are sent out on Fridays.",
         "AWS invoices go to finance.",
         "Die Tests dauern vier Minuten.",
     ):

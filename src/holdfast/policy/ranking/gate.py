@@ -25,11 +25,11 @@ WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
     "read": {"always": -1.47, "fit": 4.94, "lead": 8.70, "background": -3.78, "length": -0.54, "full": 0.19},
 }
 READ = (0.95, 0.56)  # what the log odds of an answer begin with, and the weight of the odds that reading gives
-NO = -3.6  # odds by reading from which down it does not answer, however well it fits
+NO = -3.7  # odds by reading from which down it does not answer, however well it fits
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.12, "exploratory": 0.05},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
-    "read": {"precision": 0.6, "balanced": 0.1, "exploratory": 0.05},
+    "read": {"precision": 0.6, "balanced": 0.09, "exploratory": 0.05},
 }
 LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.63, 0.91)}
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
