@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ROOT / "src" / "holdfast"
-LINES, FILES, TEST_LINES = 56_900, 344, 43_900  # ceilings
+LINES, FILES, TEST_LINES = 56_010, 344, 43_780  # ceilings
 GOALS = (46_000, 350, 28_000)
 
 
