@@ -28,6 +28,7 @@ _REMEMBER = lazy(
 # Openings that name the kind of what they open, whatever the classifier takes it for.
 _NAMED: dict[Kind, re.Pattern[str]] = {
     "learning": lazy(rf"^\W*(?:{CUES['learned']})\b[^?]*$", re.IGNORECASE),
+    "decision": lazy(rf"^\W*(?:{CUES['decided']})\b[^?]*$", re.IGNORECASE),
     "blocker": lazy(rf"^\W*(?:{CUES['blocked']})\b[^?]*$", re.IGNORECASE),
 }
 _POINTS_BACK = lazy(rf"^\W*(?:{CUES['keep_it']})\W*$", re.IGNORECASE)

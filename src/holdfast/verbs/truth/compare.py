@@ -151,7 +151,7 @@ def _clash(reader: SentenceReader, older: str, newer: str, chance: float) -> flo
     if others >= OTHER_THINGS or (_overlap(older, newer) >= ALIKE and not says_otherwise(older, newer)):
         return 0.0
     if others and len(words(older) ^ words(newer)) <= 2:  # the same words, another number
-        return 1.0
+        return 0.99
     # Read in both orders, fewer look-alikes pass for conflicts.
     return (chance + reader.relation(newer, older)["conflict"]) / 2 if chance >= MAYBE else chance
 
