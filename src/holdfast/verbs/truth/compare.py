@@ -146,11 +146,11 @@ def relation(reader: SentenceReader, older: str, newer: str) -> Mapping[str, flo
 
 
 def _clash(reader: SentenceReader, older: str, newer: str, chance: float) -> float:
-    """Return the chance that two sentences conflict; 0 if one only adds words, or two numbers differ: “Shard 3 is on db3”."""
-    others = other_numbers(older, newer)
-    if others >= OTHER_THINGS or (_overlap(older, newer) >= ALIKE and not says_otherwise(older, newer)):
+    """Return the chance that two sentences conflict; 0 if one only adds a word, or two numbers differ: “Shard 3 is on db3”."""
+    others, apart = other_numbers(older, newer), len(words(older) ^ words(newer))
+    if others >= OTHER_THINGS or (apart <= 1 and not says_otherwise(older, newer)):
         return 0.0
-    if others and len(words(older) ^ words(newer)) <= 2:  # the same words, another number
+    if others and apart <= 2:  # the same words, another number
         return 0.99
     # Read in both orders, fewer look-alikes pass for conflicts.
     return (chance + reader.relation(newer, older)["conflict"]) / 2 if chance >= MAYBE else chance
