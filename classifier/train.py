@@ -58,14 +58,14 @@ class Trainer:
             self.held[task] = examples.sentences(task, [row for _, part in parts for row in part])
         shown, held = examples.split(examples.rows_of("pairs-*"), "older", hold=hold)
         self.train["pair"], self.held["pair"] = examples.pairs(shown), examples.pairs(held)
+        shown, held = examples.split(examples.rows_of("qa-*"), "m", hold=hold)
+        self.train["answers"], self.held["answers"] = examples.groups(shown), examples.groups(held)
         same = [each for each in self.train["pair"] if TASKS["pair"][each.label] in ("same", "refines")]
-        once = [Example(first=text, second=text, label=0) for row in examples.rows_of("qa-*") for text in row["m"]]
+        once = [Example(first=text, second=text, label=0) for group in self.train["answers"] for text in group.memories]
         self.numbered = [
             [(each, one) for each in some for one in set(NUMBER.findall(each.first)) & set(NUMBER.findall(each.second))]
             for some in (same, once)
         ]
-        shown, held = examples.split(examples.rows_of("qa-*"), "m", hold=hold)
-        self.train["answers"], self.held["answers"] = examples.groups(shown), examples.groups(held)
 
     def scores(self, task: str, texts: Sequence[tuple[str, str]]) -> Tensor:
         """Return the scores of a batch."""

@@ -100,10 +100,12 @@ def _opened(handle: int) -> BinaryIO:
 
 def _content(file: BinaryIO, most: int) -> bytes:
     with file:
-        size = os.fstat(file.fileno()).st_size
-        content = file.read(min(size, most) + 1)
-        if len(content) <= most:
-            return content if len(content) <= size else content + file.read(most)  # it grew meanwhile
+        if (size := os.fstat(file.fileno()).st_size) <= most:
+            content = file.read(size + 1)  # no more: memory is reserved for all that is asked for
+            if len(content) > size:  # it grew meanwhile
+                content += file.read(most + 1 - len(content))
+            if len(content) <= most:
+                return content
     raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes")
 
 

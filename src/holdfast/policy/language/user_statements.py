@@ -125,11 +125,6 @@ def needs_subject(text: str, short: int = SHORT) -> bool:
     return bool(_PRONOUN.match(own)) and len(own.split()) < short
 
 
-def says_nothing(text: str) -> bool:
-    """True if a clause names neither a thing nor a value: “that's wrong”."""
-    return len(words(text)) < FEWEST_WORDS and not _VALUE.search(text)
-
-
 def _said(
     sentence: Sentence, before: Sentence | None, answer: str, reader: SentenceReader, shown: Sequence[str]
 ) -> Said | None:
@@ -176,7 +171,9 @@ def _lasting(sentence: Sentence, answer: str, reader: SentenceReader) -> Sentenc
     for shorter in parts[parts.index(best) + 1 :]:
         lead = reader.prompt(best.text[: len(best.text) - len(shorter.text)].strip(_EDGE), answer)[:1]
         objects = best.share("correction") >= REFUSED  # then what it says is worth keeping, also if that alone is not
-        empty = not lead or lead[0].share(*KEPT) < 1 - LEADS or says_nothing(lead[0].text)
+        # "That's wrong" names neither a thing nor a value.
+        names = bool(lead) and (len(words(lead[0].text)) >= FEWEST_WORDS or _VALUE.search(lead[0].text))
+        empty = not names or lead[0].share(*KEPT) < 1 - LEADS
         if ((shorter.lasts and (objects or empty)) or (objects and empty)) and not is_elliptic(shorter.text):
             best = shorter if shorter.lasts else replace(best, text=shorter.text)
     *head, tail = _CLAUSE.split(best.text) if len(cuts) > 1 else [best.text]
