@@ -1,6 +1,6 @@
 """What tools and shell commands were for, and how they ended."""
 
-from holdfast.policy.activity import commands
+from holdfast.policy.activity import turns as commands
 from holdfast.policy.activity.tools import BY_CLIENT, command_argument, is_ours, path_arguments, role_of
 from holdfast.policy.activity.written_files import patched
 from tests.rows import each

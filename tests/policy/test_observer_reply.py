@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.observers import load_mode
 from holdfast.model.kinds import KINDS, check_fields
-from holdfast.policy.activity.observer_prompt import MOST_CHARACTERS, most_spent, question_of
 from holdfast.policy.activity.observer_reply import (
+    MOST_CHARACTERS,
     Malformed,
     ParsedObservation,
     ParsedReply,
     drafts_of,
+    most_spent,
+    question_of,
     read_reply,
     summary_draft,
 )
