@@ -159,6 +159,7 @@ OWN_FILES = {
     "model/kinds.py",
     "model/patterns.py",
     "engine/store.py",
+    "engine/database.py",
     "engine/locks.py",
     "engine/languages.py",
     "engine/recovery/backup.py",
