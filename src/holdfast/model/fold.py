@@ -75,33 +75,32 @@ def scrub(event: Event) -> Event:
 def fold(record: Record | None, event: Event) -> Record | None:
     """Return the record after one more event. Total: data of the wrong shape changes nothing."""
     if record is None:
-        return _born(event)
+        if event.verb == "erased":  # ids of a slow clock sort first: later events must not bring it back
+            return Record(id=event.about, state="erased", updated_at=event.at, head=event.id)
+        if event.verb != "recorded":
+            return None
+        data, origin = event.data, event.data.get("origin")
+        facts = origin if isinstance(origin, dict) else {}
+        # Facts with a key of an application are items: earlier versions stored them so.
+        kind, extra = text_or_empty(data.get("kind")) or "fact", data.get("extra")
+        own = map(extra.get, KINDS["item"].names if kind == "fact" else ()) if isinstance(extra, dict) else ()
+        return Record(
+            id=event.about,
+            by=event.by,
+            created_at=event.at,
+            updated_at=event.at,
+            head=event.id,
+            state="pending" if data.get("pending") is True else "active",
+            kind="item" if any(isinstance(one, dict) and "key" in one for one in own) else kind,
+            project=text_or_empty(data.get("project")),
+            source=data["source"] if data.get("source") in SOURCES else "explicit",
+            origin=Origin(**{name: text_or_empty(facts.get(name)) for name in ("branch", "worktree", "commit")}),
+            **_content(data),
+        )
     if record.state == "erased" or event.verb == "recorded" or event.verb in LOCAL:
         return record  # erasure is final, and only the first `recorded` counts
     changed = _changed(record, event)
     return replace(changed, head=event.id, revision=record.revision + 1)
-
-
-def _born(event: Event) -> Record | None:
-    if event.verb == "erased":  # ids of a slow clock sort first: later events must not bring it back
-        return Record(id=event.about, state="erased", updated_at=event.at, head=event.id)
-    if event.verb != "recorded":
-        return None
-    data, origin = event.data, event.data.get("origin")
-    facts = origin if isinstance(origin, dict) else {}
-    return Record(
-        id=event.about,
-        by=event.by,
-        created_at=event.at,
-        updated_at=event.at,
-        head=event.id,
-        state="pending" if data.get("pending") is True else "active",
-        kind=_kind(data),
-        project=text_or_empty(data.get("project")),
-        source=data["source"] if data.get("source") in SOURCES else "explicit",
-        origin=Origin(**{name: text_or_empty(facts.get(name)) for name in ("branch", "worktree", "commit")}),
-        **_content(data),
-    )
 
 
 def _changed(record: Record, event: Event) -> Record:
@@ -143,13 +142,6 @@ def _revised(record: Record, event: Event, at: str) -> Record:
     # New wording was never checked against anything.
     reworded = (changed.title, changed.body, changed.fields) != (record.title, record.body, record.fields)
     return replace(changed, verified_at="") if reworded else changed
-
-
-def _kind(data: Mapping[str, Any]) -> str:
-    """Return the kind of a new record. Facts with a key of an application are items: earlier versions stored them so."""
-    kind, extra = text_or_empty(data.get("kind")) or "fact", data.get("extra")
-    own = [extra.get(system) for system in KINDS["item"].names] if kind == "fact" and isinstance(extra, dict) else []
-    return "item" if any(isinstance(one, dict) and "key" in one for one in own) else kind
 
 
 def _content(data: Mapping[str, Any], only: Iterable[str] = ()) -> dict[str, Any]:

@@ -98,7 +98,16 @@ class Eraser:
             block = text[place : place + BLOCK]
             at = flat.find(block)
             while at >= 0:
-                start, end = _widened(flat, at, text, place, len(block))
+                length = len(block)
+                start, back = at, place
+                while start and back and flat[start - 1] == text[back - 1]:
+                    start, back = start - 1, back - 1
+                end, ahead = at + length, place + length
+                while end < len(flat) and ahead < len(text) and flat[end] == text[ahead]:
+                    end, ahead = end + 1, ahead + 1
+                # A JSON escape is not cut in two, so that the rest stays readable.
+                cut_start, cut_end = ((edge - len(flat[:edge].rstrip("\\"))) % 2 for edge in (start, end))
+                start, end = start - cut_start, end + (cut_end if end < len(flat) else 0)
                 if end - start >= min(len(text), RUN):
                     runs.append((start, end))
                 at = flat.find(block, at + 1)
@@ -109,19 +118,6 @@ class Eraser:
             else:
                 merged.append((start, end))
         return merged
-
-
-def _widened(flat: str, at: int, text: str, place: int, length: int) -> tuple[int, int]:
-    """Return the whole span two texts share around a common block."""
-    start, back = at, place
-    while start and back and flat[start - 1] == text[back - 1]:
-        start, back = start - 1, back - 1
-    end, ahead = at + length, place + length
-    while end < len(flat) and ahead < len(text) and flat[end] == text[ahead]:
-        end, ahead = end + 1, ahead + 1
-    # A JSON escape is not cut in two, so that the rest stays readable.
-    cut_start, cut_end = ((edge - len(flat[:edge].rstrip("\\"))) % 2 for edge in (start, end))
-    return start - cut_start, end + (cut_end if end < len(flat) else 0)
 
 
 def _forms(text: str) -> Iterator[str]:

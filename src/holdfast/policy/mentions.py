@@ -87,7 +87,12 @@ def symbols_in(text: str) -> list[Symbol]:
 
 
 def _symbols(text: str) -> Iterator[Symbol]:
-    yield from _quoted(text)
+    for quote in _QUOTED.findall(text):
+        inside = quote.strip()
+        if (match := _ALONE.fullmatch(inside)) and _is_name(match["name"]):
+            yield _symbol(match["name"], plain=inside.islower() and "_" not in inside and "(" not in inside)
+        elif match := _CALL.match(inside):
+            yield _symbol(match["name"])
     for match in _SET.finditer(text.replace("`", " ")):
         if match["name"].rpartition(".")[2].isupper():
             yield _symbol(match["name"], match["value"])
@@ -96,15 +101,6 @@ def _symbols(text: str) -> Iterator[Symbol]:
     yield from (_symbol(match["name"], plain=True) for match in _FORMED.finditer(prose))
     names = (match["name"] for called in _CALLED for match in called.finditer(prose))
     yield from (_symbol(name, plain=True) for name in names if _is_name(name) and name.lower() not in _WORDS)
-
-
-def _quoted(text: str) -> Iterator[Symbol]:
-    for quote in _QUOTED.findall(text):
-        inside = quote.strip()
-        if (match := _ALONE.fullmatch(inside)) and _is_name(match["name"]):
-            yield _symbol(match["name"], plain=inside.islower() and "_" not in inside and "(" not in inside)
-        elif match := _CALL.match(inside):
-            yield _symbol(match["name"])
 
 
 def _symbol(name: str, value: str = "", *, plain: bool = False) -> Symbol:

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -53,6 +53,10 @@ NAV = (
 # Pages that keep their address when another project is chosen.
 OF_PROJECT = (*(path for path, *_ in NAV), *"/sessions /map /graph /timeline /scars /brief /simulate /settings".split())
 Row = Mapping[str, object]
+Answer = Callable[[Ask], Response]
+Answering = TypeVar("Answering", bound=Answer)
+PAGES: dict[str, Answer] = {}  # by path; each module of `pages` adds its own
+ACTS: dict[str, Answer] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,26 @@ class Page:
         if not values["back"] or ask.fragment:
             return page(ask, self.template, **values)
         return page(ask, "part.html", **values | {"part": self.template, "back": address(ask, values["back"])})
+
+
+def page_at(path: str, template: str, title: str, **more: Any) -> Callable[[Callable[[Ask], Mapping[str, Any]]], Page]:
+    """Make the page at a path of the function that returns its values; `more` is what a `Page` has besides."""
+
+    def add(values: Callable[[Ask], Mapping[str, Any]]) -> Page:
+        made = PAGES[path] = Page(template, title, values, **more)
+        return made
+
+    return add
+
+
+def answer_at(path: str, table: dict[str, Answer]) -> Callable[[Answering], Answering]:
+    """Let a function answer the requests for a path, those for a page or those that act."""
+
+    def add(answer: Answering) -> Answering:
+        table[path] = answer
+        return answer
+
+    return add
 
 
 def page(

@@ -69,7 +69,11 @@ def _reverts(commits: Sequence[Commit], by_hash: Mapping[str, Commit]) -> Iterat
         what = _name(reverted.subject if reverted else quoted["what"] if quoted else "")
         if len(what.split()) < 2 or _SAYS["no_lesson"].match(what) or _is_relanded(what, commit, reverted, commits):
             continue
-        why = _why_reverted(commit, quoted)
+        # The reason stands in its body, else from its subject: “Revert "X", it failed CI”.
+        body = _prose(_SAYS["revert_line"].sub("", commit.body))
+        after = _name(quoted["after"]).strip(" .,:;-–—()") if quoted else _name(commit.subject)
+        said = re.sub(r"^(?:because|since|as|due to)\s+", "", after, flags=re.IGNORECASE)
+        why = " ".join(part for part in (f"{said}." if len(said.split()) > 1 else "", body) if part)
         if (_SAYS["trivial"].search(what) or _is_aside(commit)) and not why:
             continue
         original = _prose(reverted.body) if reverted else ""
@@ -91,14 +95,6 @@ def _reverted_by(commit: Commit, by_hash: Mapping[str, Commit] | None = None) ->
     known = {sha: _by_prefix(by_hash or {}, sha) for sha in references} if len(references) > 1 else {}
     weight = {sha: sum(not _SAYS["aside"].search(path) for path in one.files) for sha, one in known.items() if one}
     return max(references, key=lambda sha: weight.get(sha, 0)) if references else ""
-
-
-def _why_reverted(commit: Commit, quoted: "re.Match[str] | None") -> str:
-    """Return the reason of a revert: from its body, else from its subject: “Revert "X", it failed CI”."""
-    body = _prose(_SAYS["revert_line"].sub("", commit.body))
-    after = _name(quoted["after"]).strip(" .,:;-–—()") if quoted else _name(commit.subject)
-    said = re.sub(r"^(?:because|since|as|due to)\s+", "", after, flags=re.IGNORECASE)
-    return " ".join(part for part in (f"{said}." if len(said.split()) > 1 else "", body) if part)
 
 
 def _is_relanded(what: str, revert: Commit, reverted: Commit | None, commits: Sequence[Commit]) -> bool:

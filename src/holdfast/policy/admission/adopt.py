@@ -86,7 +86,12 @@ def creation_events(adoption: Adoption) -> list[Event]:
 
 def change_events(adoption: Adoption, record: Record, past: Iterable[Event]) -> list[Event]:
     """Return the events for what changed there since the last import; local changes stay."""
-    before = _last_imported(past)
+    # What imports last wrote to the record, part by part.
+    before: dict[str, Any] = {}
+    for event in past:
+        extra = event.data.get("extra")
+        if event.verb in ("recorded", "revised") and isinstance(extra, dict) and "imported" in extra:
+            before |= event.data
     data = _data(adoption)
     empty: dict[str, Any] = {"fields": {}, "extra": {}, "title": "", "body": ""}  # of others: []
     names = [name for name in (*data, *before) if data.get(name) != before.get(name)]
@@ -130,24 +135,19 @@ def credit(adoption: Adoption, other: Record) -> list[Event]:
         by=foreign.by,
         data={"outcome": CREDITED, **adoption.imported, **details, **({"fields": coded} if coded else {})},
     )
-    shown = _shown_credit(adoption, other)
-    if not shown:
-        return [used]
-    at = max(other.updated_at, foreign.updated_at, foreign.draft.at)
-    return [used, replace(adoption, about=other.id).event("revised", shown, what="credit", at=at, after=other.head)]
-
-
-def _shown_credit(adoption: Adoption, other: Record) -> dict[str, Any]:
-    """Return what a credited record shows of it: new labels, and where else it is known."""
+    # The record shows of it: new labels, and where else it is known.
     data = adoption.part.data
     labels = {name: [*dict.fromkeys((*getattr(other, name), *data[name]))][:MAX_LABELS] for name in ("scopes", "tags")}
-    changed: dict[str, Any] = {name: merged for name, merged in labels.items() if merged != list(getattr(other, name))}
+    shown: dict[str, Any] = {name: merged for name, merged in labels.items() if merged != list(getattr(other, name))}
     known = other.extra.get("also")
     also = known if isinstance(known, list) else []
     if len(also) < MOST_SHOWN:
         source = {"system": adoption.system, "id": adoption.part.key, "at": adoption.foreign.draft.at}
-        changed["extra"] = {**other.extra, "also": [*also, source]}
-    return changed
+        shown["extra"] = {**other.extra, "also": [*also, source]}
+    if not shown:
+        return [used]
+    at = max(other.updated_at, foreign.updated_at, foreign.draft.at)
+    return [used, replace(adoption, about=other.id).event("revised", shown, what="credit", at=at, after=other.head)]
 
 
 def linked(adoption: Adoption, link: ForeignLink, source: str, target: str) -> Event:
@@ -174,16 +174,6 @@ def _data(adoption: Adoption) -> dict[str, Any]:
         "extra": {**adoption.part.data["extra"], "imported": adoption.imported},
     }
     return {name: value for name, value in data.items() if value not in ([], {}, "")}
-
-
-def _last_imported(past: Iterable[Event]) -> dict[str, Any]:
-    """Return what imports last wrote to a record, part by part."""
-    data: dict[str, Any] = {}
-    for event in past:
-        extra = event.data.get("extra")
-        if event.verb in ("recorded", "revised") and isinstance(extra, dict) and "imported" in extra:
-            data |= event.data
-    return data
 
 
 def _checked(adoption: Adoption, before: str, after: str = "") -> list[Event]:

@@ -63,7 +63,14 @@ _MARKS = frozenset(_HINTS)
 
 def find_secrets(text: str) -> list[Secret]:
     """Return every credential in a text, leftmost first, without overlaps."""
-    return _merged(_everywhere(text, MOST_ENCODED))
+    secrets = _everywhere(text, MOST_ENCODED)
+    kept: list[Secret] = []
+    for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
+        if not kept or secret.start >= kept[-1].end:
+            kept.append(secret)
+        elif secret.end > kept[-1].end:  # no rule may hide what another one matched
+            kept[-1] = kept[-1]._replace(end=secret.end)
+    return kept
 
 
 def mask_secrets(text: str) -> str:
@@ -138,16 +145,6 @@ def _hidden(value: Mapping[Any, Any]) -> Iterator[str]:
         is_named = isinstance(name, str) and isinstance(item, str) and is_name(name)
         if is_named and is_secret(_plain(item), least=6, spoken=True):
             yield key
-
-
-def _merged(secrets: Iterator[Secret]) -> list[Secret]:
-    kept: list[Secret] = []
-    for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
-        if not kept or secret.start >= kept[-1].end:
-            kept.append(secret)
-        elif secret.end > kept[-1].end:  # no rule may hide what another one matched
-            kept[-1] = kept[-1]._replace(end=secret.end)
-    return kept
 
 
 def _everywhere(text: str, encoded: int) -> Iterator[Secret]:

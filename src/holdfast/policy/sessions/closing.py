@@ -101,10 +101,14 @@ def read_payload(payload: Mapping[str, Any]) -> Payload:
     corrections = payload.get("human_corrections", payload.get("corrections"))
     if corrections is None and isinstance(completion, Mapping):
         corrections = completion.get("human_response")
+    inner = payload.get("summary")
+    source = {**payload, **inner} if isinstance(inner, Mapping) else dict(payload)
+    if isinstance(inner, str):
+        source.setdefault("completed", inner)
     return Payload(
         title=_text(payload.get("title")),
         reflection=reflection,
-        summary=_summary(payload),
+        summary={name: text for name in SUMMARY if (text := _joined(source.get(name)))},
         corrections=None if corrections is None else _joined(corrections),
         completion=completion if isinstance(completion, Mapping) else {"outcome": completion} if completion else {},
         decisions=tuple(item for item in decisions if item),
@@ -200,14 +204,6 @@ def _reflection(raw: Any) -> tuple[dict[str, str], list[str]]:
         return {}, []
     answers = {_KEYS[name]: text for name, value in raw.items() if name in _KEYS and (text := _joined(value))}
     return answers, [name for name in raw if name not in _KEYS]
-
-
-def _summary(payload: Mapping[str, Any]) -> dict[str, str]:
-    inner = payload.get("summary")
-    source = {**payload, **inner} if isinstance(inner, Mapping) else dict(payload)
-    if isinstance(inner, str):
-        source.setdefault("completed", inner)
-    return {name: text for name in SUMMARY if (text := _joined(source.get(name)))}
 
 
 def _decision(item: Any) -> Mapping[str, Any]:

@@ -46,34 +46,30 @@ def brief(plan: str, records: Sequence[Record], form: str, budget: int) -> Brief
             return Brief(text=text, tokens=tokens_of(text))
         head = "STOP until verified:" if is_blocking(ordered[0]) else "STOP until considered:"
         blocking = len(ordered)
-    return _packed(head, [(record, write(record)) for record in ordered], budget, blocking)
-
-
-def is_blocking(record: Record) -> bool:
-    """True if work must stop until the record's check was run."""
-    return record.fields.get("blocking") is True
-
-
-def _packed(head: str, parts: Sequence[tuple[Record, str]], budget: int, blocking: int) -> Brief:
-    """Add parts in order while they fit; the first that does not is shortened if enough of it remains readable."""
     lines, included = [clipped(head, budget)], list[str]()
-    for record, text in parts:
+    for record in ordered:
+        text = write(record)
         room = budget - tokens_of("\n".join([*lines, ""]))
         fitted = text if tokens_of(text) <= room else clipped(text, room) if room >= SMALLEST else ""
         if not fitted or tokens_of("\n".join([*lines, fitted])) > budget:
             break
         lines.append(fitted)
         included.append(record.id)
-    if not parts:
+    if not ordered:
         lines.append("No memory matches this plan.")
     text = clipped(defused("\n".join(lines)), budget)
     return Brief(
         text=text,
         tokens=tokens_of(text),
         included=tuple(included),
-        left_out=len(parts) - len(included),
+        left_out=len(ordered) - len(included),
         blocking=blocking,
     )
+
+
+def is_blocking(record: Record) -> bool:
+    """True if work must stop until the record's check was run."""
+    return record.fields.get("blocking") is True
 
 
 def _line(record: Record) -> str:

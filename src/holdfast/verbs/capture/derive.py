@@ -87,10 +87,19 @@ def summarise(memory: Memory, activity: Sequence[HookEvent], written: Draft | No
         draft = replace(written, fields={**own, **written.fields}, extra={**by_rule.extra, **written.extra})
     if worktree := memory.checkout.origin().worktree:
         draft = replace(draft, extra={**draft.extra, "worktree": worktree})
-    event = derived_event(memory, draft, activity[0])
+    first = activity[0]
+    event = derived_event(memory, draft, first)
     known, wanted = memory.store.folded(event.about), record_of(event)
     if known is None:
-        return _first_summary(memory, draft, activity[0])
+        # It takes the place of one that an earlier session of the same routine left.
+        earlier = _repeated(memory, draft)
+        if earlier is None or earlier.extra.get("session") == first.session:
+            return memory.commit([event])[0].record
+        again = replace(draft, extra={**draft.extra, "count": int(earlier.extra.get("count", 1)) + 1})
+        event = derived_event(memory, again, first)
+        why = {"reason": f"repeated by a later session ({event.about})"}
+        gone = memory.event("retired", earlier.id, data=why, after=earlier.head, by=event.by)
+        return memory.commit([event, gone])[0].record
     same = all(getattr(known, name) == getattr(wanted, name) for name in ("title", "body", "fields")) and all(
         known.extra.get(name) == wanted.extra.get(name) for name in ("branch", "worktree", "interrupted")
     )
@@ -134,15 +143,3 @@ def _repeated(memory: Memory, draft: Draft) -> Record | None:
         if same and share >= SAME_TEXT and overlap(other.title, draft.title) >= SAME_TITLE:
             return other
     return None
-
-
-def _first_summary(memory: Memory, draft: Draft, first: HookEvent) -> Record:
-    """Store the summary of a session; it takes the place of one that an earlier session of the same routine left."""
-    earlier = _repeated(memory, draft)
-    if earlier is None or earlier.extra.get("session") == first.session:
-        return memory.commit([derived_event(memory, draft, first)])[0].record
-    again = replace(draft, extra={**draft.extra, "count": int(earlier.extra.get("count", 1)) + 1})
-    event = derived_event(memory, again, first)
-    why = {"reason": f"repeated by a later session ({event.about})"}
-    gone = memory.event("retired", earlier.id, data=why, after=earlier.head, by=event.by)
-    return memory.commit([event, gone])[0].record

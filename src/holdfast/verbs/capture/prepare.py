@@ -1,7 +1,7 @@
 """Prepare the file that hooks answer from: the brief, and the notes for commands and files."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
@@ -84,7 +84,22 @@ def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: dict
     if memory.config.remind:
         value["remind"] = {"search": tools.search, "close": tools.close}
     if memory.config.prompt_hints:
-        value["hints"] = _hints(memory, _scars(memory))
+        scars = _scars(memory)
+        known = (
+            record
+            for kind in ("decision", "learning", "pattern", "fact")
+            for record in newest_records(memory, kind, MOST_HINTS)
+        )
+        candidates = [(record, distinctive(record, common=lambda _: False)) for record in (*scars[:MOST_HINTS], *known)]
+        value["hints"] = [
+            {
+                "id": record.id,
+                "text": f"{short(record.id)} {inline(shorten(record.title, 80))}",
+                "words": sorted(words)[:MOST_WORDS],
+            }
+            for record, words in candidates
+            if words
+        ]
     if memory.config.guard_secrets:
         value["guard"] = "block" if memory.config.block_actions else "warn"
     text = json.dumps(value, ensure_ascii=False)
@@ -138,25 +153,6 @@ def trigger_of(record: Record, places: Places, share: int = MOST_PATTERNS) -> di
         "patterns": [{**pattern, "names": names_in(pattern)} for pattern in patterns],
         "paths": list(places.paths[:share]),
     }
-
-
-def _hints(memory: Memory, scars: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return what a prompt may be pointed at, each with the words that trigger it."""
-    known = (
-        record
-        for kind in ("decision", "learning", "pattern", "fact")
-        for record in newest_records(memory, kind, MOST_HINTS)
-    )
-    candidates = [(record, distinctive(record, common=lambda _: False)) for record in (*scars[:MOST_HINTS], *known)]
-    return [
-        {
-            "id": record.id,
-            "text": f"{short(record.id)} {inline(shorten(record.title, 80))}",
-            "words": sorted(words)[:MOST_WORDS],
-        }
-        for record, words in candidates
-        if words
-    ]
 
 
 def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:

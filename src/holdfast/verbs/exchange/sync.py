@@ -158,7 +158,13 @@ def sync_afar(
     whole = Synced(replica=replica.name)
     for _ in range(TRIES):
         reached = replica.fetch(remote) if remote and not dry_run else None
-        whole = _added(whole, sync(memory, replica, sharing, dry_run=dry_run))
+        second = sync(memory, replica, sharing, dry_run=dry_run)
+        counts = ("records", "events", "removed", "scrubbed")
+        put = replace(second.put, **{name: getattr(whole.put, name) + getattr(second.put, name) for name in counts})
+        remarks = tuple(dict.fromkeys((*whole.remarks, *second.remarks)))
+        held = {who: whole.held.get(who, 0) + second.held.get(who, 0) for who in (*whole.held, *second.held)}
+        came, retired = whole.came + second.came, whole.retired + second.retired
+        whole = replace(second, came=came, retired=retired, put=put, remarks=remarks, held=held)
         if reached is None or reached.problem or not push:
             return replace(whole, offline=reached.problem if reached else "")
         sent = replica.push(remote)
@@ -170,15 +176,6 @@ def sync_afar(
 def _printable(remarks: Sequence[Remark]) -> tuple[Remark, ...]:
     """Return remarks with the secrets in names of files and authors masked."""
     return tuple(Remark(where=mask_secrets(remark.where), why=mask_secrets(remark.why)) for remark in remarks)
-
-
-def _added(first: Synced, second: Synced) -> Synced:
-    counts = ("records", "events", "removed", "scrubbed")
-    put = replace(second.put, **{name: getattr(first.put, name) + getattr(second.put, name) for name in counts})
-    remarks = tuple(dict.fromkeys((*first.remarks, *second.remarks)))
-    held = {who: first.held.get(who, 0) + second.held.get(who, 0) for who in (*first.held, *second.held)}
-    came, retired = first.came + second.came, first.retired + second.retired
-    return replace(second, came=came, retired=retired, put=put, remarks=remarks, held=held)
 
 
 def _gone(arrived: ReplicaChanges, *, agree: Agree, put_back: bool) -> tuple[list[DeletedFile], int]:

@@ -69,23 +69,6 @@ def traverse(
     check_choice(lens, graph.LENSES, "a lens")
     if predicate != "demonstrates":
         check_choice(predicate or graph.PREDICATES[0], graph.PREDICATES, "a predicate")
-    triples = _graph(memory)
-    if lens == "stats":
-        return Traversal(lens=lens, stats=graph.stats_of(triples), scanned=len(triples))
-    if not node.strip():
-        raise Invalid("Which node?", hint="Name an issue, an agent, a title or an id; only stats needs none.")
-    nodes = graph.nodes_called(triples, graph.label(find(memory, node).record) if is_reference(memory, node) else node)
-    found = Traversal(lens=lens, nodes=tuple(nodes), scanned=len(triples))
-    if lens == "provenance":
-        hops = graph.provenance(triples, nodes, min(depth, DEEPEST), predicate)
-        return replace(found, hops=tuple(hops[:limit]), cut=len(hops[limit:]))
-    look = graph.connected_to if lens == "connected_to" else graph.produced_by
-    reached = look(triples, nodes, predicate)
-    return replace(found, triples=tuple(reached[:limit]), cut=len(reached[limit:]))
-
-
-def _graph(memory: Memory) -> list[graph.Triple]:
-    """Compute the triples of this project from its records and sessions; none are stored."""
     store, here = memory.store, memory.here
     kept = records.page(store, Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
     done = records.page(store, Filter(projects=(here,), kinds=("thread",), states=("retired",)), limit=MOST_RECORDS)
@@ -102,7 +85,19 @@ def _graph(memory: Memory) -> list[graph.Triple]:
             resolved_in = retired[-1].by.session if retired else ""
         triples += graph.of_record(record, linked, resolved_in)
     worked = sessions.page(store, memory.project, limit=MOST_SESSIONS)
-    return [*triples, *(triple for session in worked for triple in graph.of_session(session))]
+    triples = [*triples, *(triple for session in worked for triple in graph.of_session(session))]
+    if lens == "stats":
+        return Traversal(lens=lens, stats=graph.stats_of(triples), scanned=len(triples))
+    if not node.strip():
+        raise Invalid("Which node?", hint="Name an issue, an agent, a title or an id; only stats needs none.")
+    nodes = graph.nodes_called(triples, graph.label(find(memory, node).record) if is_reference(memory, node) else node)
+    found = Traversal(lens=lens, nodes=tuple(nodes), scanned=len(triples))
+    if lens == "provenance":
+        hops = graph.provenance(triples, nodes, min(depth, DEEPEST), predicate)
+        return replace(found, hops=tuple(hops[:limit]), cut=len(hops[limit:]))
+    look = graph.connected_to if lens == "connected_to" else graph.produced_by
+    reached = look(triples, nodes, predicate)
+    return replace(found, triples=tuple(reached[:limit]), cut=len(reached[limit:]))
 
 
 def neighbours(memory: Memory, record: Record) -> dict[str, list[Record]]:

@@ -26,15 +26,6 @@ def left_off(memory: Memory, *, without: str = "") -> LeftOff | None:
 def left_by_branch(memory: Memory, *, without: str = "") -> list[LeftOff]:
     """Return the last work on each branch: that of this branch first, then the latest."""
     here = memory.checkout.origin()
-    works = _works(memory, without)
-    own = [work for work in works if work.branch == here.branch and work.worktree == here.worktree]
-    ordered = [*own, *(work for work in works if work.branch == here.branch), *works]
-    latest = {work.branch: work for work in reversed(ordered)}
-    return [latest[branch] for branch in dict.fromkeys(work.branch for work in ordered)][:MOST_BRANCHES]
-
-
-def _works(memory: Memory, without: str) -> list[LeftOff]:
-    """Return the sessions that did something, latest first; what was only asked in passing since goes to the one before."""
     by_session = dict[str, Record]()
     # What the agent wrote when it closed a session is completed by what hooks saw.
     latest = newest_of_kind(memory, "summary", limit=LOOKED_AT)
@@ -57,13 +48,19 @@ def _works(memory: Memory, without: str) -> list[LeftOff]:
     found = sorted(by_session.values(), key=_ended, reverse=True)
     works, passing = list[LeftOff](), list[str]()
     for summary in found:
-        if works or _is_work(summary):
+        # It is work if something was changed, run, planned or left open, or the agent closed the session itself.
+        filled = any(map(summary.fields.get, ("files_modified", "completed", "next_steps", "notes", "constraints")))
+        if works or filled or summary.by.kind != "rule" or summary.extra.get("interrupted") is True:
             works.append(_left(summary, passing))
             passing = []
         else:
             said = summary.fields.get("state")
             passing.append(f"{summary.title}: {shorten(said, PASSING)}" if isinstance(said, str) else summary.title)
-    return works or [_left(summary, ()) for summary in found[:1]]
+    works = works or [_left(summary, ()) for summary in found[:1]]
+    own = [work for work in works if work.branch == here.branch and work.worktree == here.worktree]
+    ordered = [*own, *(work for work in works if work.branch == here.branch), *works]
+    last = {work.branch: work for work in reversed(ordered)}
+    return [last[branch] for branch in dict.fromkeys(work.branch for work in ordered)][:MOST_BRANCHES]
 
 
 def _left(summary: Record, passing: Sequence[str]) -> LeftOff:
@@ -83,10 +80,3 @@ def _session_of(summary: Record) -> str:
 
 def _ended(summary: Record) -> str:
     return str(summary.extra.get("at") or summary.created_at)
-
-
-def _is_work(summary: Record) -> bool:
-    """True if something was changed, run, planned or left open, or the agent closed the session itself."""
-    fields = summary.fields
-    wrote = any(fields.get(name) for name in ("files_modified", "completed", "next_steps", "notes", "constraints"))
-    return wrote or summary.by.kind != "rule" or summary.extra.get("interrupted") is True

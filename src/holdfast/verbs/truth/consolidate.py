@@ -52,7 +52,20 @@ def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
         fits = active[first].project == memory.project and _can_merge(active[first], active[second])
         if fits and not settled.covers(first, second):
             same.append((first, second))
-    groups = _groups(same)
+    # Each member of a group says the same as every other, so that meanings do not drift along a chain.
+    alike = set(map(frozenset, same))
+    groups: list[list[str]] = []
+    home: dict[str, list[str]] = {}
+    for first, second in same:
+        group = home.get(first) or home.get(second)
+        if group is None:
+            home[first] = home[second] = group = [first, second]
+            groups.append(group)
+            continue
+        new = next((id_ for id_ in (first, second) if id_ not in home), "")
+        if new and len(group) < LARGEST and all(frozenset((new, id_)) in alike for id_ in group):
+            group.append(new)
+            home[new] = group
     found = tuple(_proposal([active[id_] for id_ in group]) for group in groups[:limit])
     return Proposals(found=found, more=max(0, len(groups) - limit), waiting=waiting(memory))
 
@@ -91,24 +104,6 @@ def _can_merge(first: Record, second: Record) -> bool:
     family = FAMILIES.get(first.kind)
     is_own = first.source != "starter" and second.source != "starter"
     return is_own and family is not None and family == FAMILIES.get(second.kind) and first.project == second.project
-
-
-def _groups(same: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """Group pairs that say the same; each member says the same as every other, so that meanings do not drift along a chain."""
-    known = set(map(frozenset, same))
-    groups: list[list[str]] = []
-    home: dict[str, list[str]] = {}
-    for first, second in same:
-        group = home.get(first) or home.get(second)
-        if group is None:
-            home[first] = home[second] = group = [first, second]
-            groups.append(group)
-            continue
-        new = next((id_ for id_ in (first, second) if id_ not in home), "")
-        if new and len(group) < LARGEST and all(frozenset((new, id_)) in known for id_ in group):
-            group.append(new)
-            home[new] = group
-    return groups
 
 
 def _proposal(sources: Sequence[Record]) -> Proposal:

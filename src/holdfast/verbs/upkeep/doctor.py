@@ -153,11 +153,7 @@ def examine(memory: Memory) -> Iterator[Check]:
         yield Check("vectors", problem, "holdfast store rebuild vectors")
     else:
         yield Check("vectors", f"{lag} records have none yet; recall catches up automatically" if lag else "up to date")
-    yield from _hooks(memory)
-
-
-def _hooks(memory: Memory) -> Iterator[Check]:
-    """Report events that could not be used, and hooks that failed."""
+    # Events that could not be used, and hooks that failed.
     folder, week = memory.store.folder, days_before(memory.clock.now(), 7)
     failures = counters.failures(memory.store, counters.KEPT_FAILURES)
     if aside := sorted((folder / "spool").glob(f"*{SET_ASIDE}")) if folder else []:

@@ -126,6 +126,11 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         "conflicts": [(None, (short(first), short(second))) for first, second in conflicts],
         "typos": [(None, (typo.scope, typo.meant)) for typo in typos],
     }
+    # How often each transient wording was rejected, and how often it was saved anyway.
+    fired, insisted = (
+        {name.removeprefix(prefix): count for name, count in counters.totals(memory.store, prefix, before).items()}
+        for prefix in ("transient.fired.", "transient.insisted.")
+    )
     return Health(
         days=days,
         total=total,
@@ -138,7 +143,7 @@ def health(memory: Memory, *, days: int = 30) -> Health:
         conflicts=conflicts,
         scopes=scopes,
         typos=typos,
-        markers=_markers(memory, before),
+        markers={word: (fired.get(word, 0), insisted.get(word, 0)) for word in sorted({*fired, *insisted})},
         strangers=tuple(usage.strangers(store)),
         waiting=waiting,
         queue=tuple(
@@ -147,15 +152,6 @@ def health(memory: Memory, *, days: int = 30) -> Health:
             for record, words in cases[name]
         ),
     )
-
-
-def _markers(memory: Memory, since: str) -> dict[str, tuple[int, int]]:
-    """Return how often each transient wording was rejected, and how often it was saved anyway."""
-    fired, insisted = (
-        {name.removeprefix(prefix): count for name, count in counters.totals(memory.store, prefix, since).items()}
-        for prefix in ("transient.fired.", "transient.insisted.")
-    )
-    return {word: (fired.get(word, 0), insisted.get(word, 0)) for word in sorted({*fired, *insisted})}
 
 
 def typos_in(scopes: dict[str, int]) -> list[Typo]:
