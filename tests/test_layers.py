@@ -94,7 +94,6 @@ OWN_JSON = {
     "verbs/records/lifecycle.py",
     "surfaces/contract.py",
     "surfaces/maps.py",
-    "adapters/embedders/wordpiece.py",
     "adapters/replicas/states.py",
     "hosts/hooks/answers.py",
     "hosts/hooks/current.py",
