@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -200,6 +200,13 @@ def _united(sql: str, names: tuple[str, ...], times: int) -> str:
     return "\nunion all\n".join(
         f"select found.*, {place} as place from ({one}) as found" for place, one in enumerate(asked)
     )
+
+
+@cache
+def statements(file: Path) -> Mapping[Dialect, str]:
+    """Return the statements of a SQL file, by engine: those below a line `-- postgres`, if there is one, are PostgreSQL's."""
+    sqlite, _, postgres = file.read_text(encoding="utf-8").partition("-- postgres\n")
+    return {"sqlite": sqlite, "postgres": postgres or sqlite}
 
 
 def stored(text: Any, read: Callable[[Any], T]) -> T:

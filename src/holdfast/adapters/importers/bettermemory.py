@@ -22,13 +22,7 @@ SCHEMA = 1
 GRAVES = ".tombstones"
 MOST_PATHS = 64
 BY = "bettermemory"
-MEMORIES = maps.Map(
-    at=("created",),
-    author=BY,
-    updated_at="updated",
-    retired_at="removed",
-    dropped=frozenset({"schema_version", "scopes", "removed_reason"}),
-)
+MEMORIES = maps.map_of("bettermemory memories")
 # What the last check covered, and how an anchor of each sort begins.
 _VERIFIED = {"verified_versions": "version:", "verified_commits": "commit:", "verified_paths": ""}
 _KINDS = {"user-inference": "preference", "ambient": "observation"}

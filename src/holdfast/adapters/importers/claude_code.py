@@ -9,7 +9,7 @@ from pathlib import Path
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.importers.files import front_matter, json_lines, read_text, sections
-from holdfast.adapters.importers.maps import Map, first, mapping, text, texts, when
+from holdfast.adapters.importers.maps import first, map_of, mapping, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import lines_in, open_regular
@@ -18,7 +18,7 @@ from holdfast.model.record import Draft
 
 INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/CLAUDE.md", "GEMINI.md")
 INDEX = "MEMORY.md"
-TOPICS = Map(id="", title="description", dropped=frozenset({"tags"}))
+TOPICS = map_of("claude-code topics")
 LOOKED_AT = 50  # lines of a transcript that are searched for the folder
 _KINDS = {"user": "preference", "feedback": "preference", "project": "fact", "reference": "reference"}
 # Blocks that programs generate from their own store.

@@ -1,6 +1,5 @@
 """A claude-mem database: observations and session summaries both ways; sessions and their prompts are imported."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,57 +14,15 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
 from holdfast.model.text import headline
 
-
-def _words(name: str) -> maps.Column:
-    return maps.Column(name=name, read=maps.text)
-
-
-def _listed(name: str) -> maps.Column:
-    return maps.Column(name=name, read=lambda value: list(maps.texts(value)), write=json.dumps)
-
-
-_AT = ("created_at_epoch", "created_at")
-_COUNTS = frozenset({"relevance_count", "sync_rev", "synced_at"})  # these change without the memory changing
-_SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
-OBSERVATIONS = maps.Map(
-    key="observation:",
-    kind="observation",
-    title="title",
-    body=("text", "narrative"),
-    at=_AT,
-    fields={
-        "type": _words("type"),
-        "subtitle": _words("subtitle"),
-        "facts": _listed("facts"),
-        "narrative": _words("narrative"),
-        "concepts": _listed("concepts"),
-        "files_read": _listed("files_read"),
-        "files_modified": _listed("files_modified"),
-        "discovery_tokens": "discovery_tokens",
-    },
-    counts=_COUNTS,
-    dropped=frozenset({"memory_session_id", "project", "merged_into_project", "metadata"}),
-)
-SUMMARIES = maps.Map(
-    key="summary:",
-    kind="summary",
-    body=_SUMMARY,
-    at=_AT,
-    fields={
-        **{name: _words(name) for name in _SUMMARY},
-        "files_read": _listed("files_read"),
-        "files_modified": _listed("files_edited"),
-    },
-    counts=_COUNTS,
-    dropped=frozenset({"memory_session_id", "project", "merged_into_project"}),
-)
+OBSERVATIONS, SUMMARIES = maps.map_of("claude-mem observations"), maps.map_of("claude-mem summaries")
+_SUMMARY = SUMMARIES.body
 _SESSION = frozenset(
     "id content_session_id memory_session_id project started_at started_at_epoch completed_at completed_at_epoch "
     "custom_title worker_port".split()
 )
-_PROMPT = _COUNTS | {"content_session_id", "prompt_text", "created_at", "created_at_epoch", "session_db_id"}
+_PROMPT = OBSERVATIONS.counts | {"content_session_id", "prompt_text", "created_at", "created_at_epoch", "session_db_id"}
 _READ = frozenset("sdk_sessions observations session_summaries user_prompts schema_versions".split())
-_LEFT_OUT = {"tool_uses": "raw input and output of tools", "pending_messages": "work queued in claude-mem"}
+_LEFT_OUT = maps.words("claude-mem left out")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,7 +38,7 @@ class _Sessions:
         observer = maps.text(row.get("memory_session_id"))
         session = self.rows.get(observer, {})
         name = maps.text(session.get("content_session_id")) or observer
-        self.last[name] = max(self.last.get(name, ""), maps.first_time(row, *_AT))
+        self.last[name] = max(self.last.get(name, ""), maps.first_time(row, *OBSERVATIONS.at))
         project, merged = maps.text(row.get("project")), maps.text(row.get("merged_into_project"))
         extra = known.pop("extra", {}) | ({"merged_from": project} if merged else {})
         return columns.memory(
@@ -119,7 +76,7 @@ def _prompts(tables: Tables, known: _Sessions) -> list[ForeignTranscript]:
     """Return the prompts of each session, in order."""
     turns: dict[str, list[maps.Row]] = {}
     for row in tables.rows("user_prompts"):
-        session, at = maps.text(row.get("content_session_id")), maps.first_time(row, *_AT)
+        session, at = maps.text(row.get("content_session_id")), maps.first_time(row, *OBSERVATIONS.at)
         known.last[session] = max(known.last.get(session, ""), at)
         turn = {"role": "user", "content": maps.text(row.get("prompt_text")), "at": at, **maps.rest(row, _PROMPT)}
         turns.setdefault(session, []).append(turn)

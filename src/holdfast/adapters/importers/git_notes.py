@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import NETWORK_SECONDS, Repository
 from holdfast.adapters.importers.files import read_yaml, with_front
-from holdfast.adapters.importers.maps import Map, Row, digest, fields_text, text, texts, when
+from holdfast.adapters.importers.maps import Row, digest, fields_text, map_of, text, texts, when, words
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign import Exported, Foreign, ForeignLink, Item, Remark
 from holdfast.model.kinds import KINDS
@@ -23,19 +23,8 @@ LARGEST = 100_000_000  # bytes of one note
 LONGEST_SUMMARY = 100
 OTHERS = "learnings"  # namespace of kinds that git-notes-memory does not know
 WRITER = "git-notes-memory"
-NAMESPACES = {
-    "inception": "inception",
-    "elicitation": "elicitation",
-    "research": "reference",
-    "decisions": "decision",
-    "progress": "progress",
-    "blockers": "blocker",
-    "reviews": "review",
-    "learnings": "learning",
-    "retrospective": "retrospective",
-    "patterns": "pattern",
-}
-ENTRIES = Map(id="", title="summary", at=("timestamp",), author=WRITER)
+NAMESPACES = words("git-notes namespaces")
+ENTRIES = map_of("git-notes entries")
 _SPEC_KINDS = frozenset("blocker progress review retrospective inception elicitation".split())
 _SPEC_FIELDS = ("spec", "phase")
 _TAGGED = {"review": "verdict", "retrospective": "outcome"}  # fields that are stored as tags there

@@ -6,21 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.importers import maps
 from holdfast.adapters.importers.files import Entry, entries, one_object
-from holdfast.adapters.importers.maps import (
-    Column,
-    Map,
-    Row,
-    digest,
-    first,
-    first_time,
-    mapping,
-    rest,
-    rows,
-    text,
-    texts,
-    when,
-)
+from holdfast.adapters.importers.maps import Row, digest, first, first_time, mapping, rest, rows, text, texts, when
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import write_whole
@@ -36,92 +24,14 @@ _SETTINGS = frozenset(
 )
 _LEARNINGS = ("scar", "win", "pattern", "anti_pattern")
 _CHECK = {"verify_when": "when", "verify_with": "queries", "must_show": "must_show", "blocking": "blocking"}
-LEARNINGS = Map(
-    key="learning:",
-    title="title",
-    body=("description", "title"),
-    at=("created_at",),
-    fields={
-        **{name: name for name in "severity scar_type counter_arguments keywords domain applies_when".split()},
-        "why": "why_this_matters",
-        "action_protocol": "action_protocol",
-        "self_check": "self_check_criteria",
-        "problem_context": "problem_context",
-        "solution_approach": "solution_approach",
-        "issue": "source_linear_issue",
-    },
-    agent="persona_name",
-    updated_at="updated_at",
-    retired_at="archived_at",
-    dropped=frozenset({"embedding", "decay_multiplier", "project", "is_active"}),
-)
-DECISIONS = Map(
-    key="decision:",
-    kind="decision",
-    title="title",
-    body=("decision", "title"),
-    at=("created_at",),
-    fields={
-        "rationale": "rationale",
-        "alternatives": "alternatives_considered",
-        "people": "personas_involved",
-        "documents": "docs_affected",
-        "issue": "linear_issue",
-    },
-    session="session_id",
-    dropped=frozenset({"project", "embedding"}),
-)
-THREADS = Map(
-    key="thread:",
-    kind="thread",
-    body=("text", "thread", "title"),
-    at=("created_at",),
-    fields={
-        "thread_class": "thread_class",
-        "related_issues": "related_issues",
-        "resolution": Column(name="resolution_note", read=text),
-    },
-    session="source_session",
-    retired_at="resolved_at",
-    counts=frozenset({"touch_count", "vitality_score", "last_touched_at"}),
-    dropped=frozenset({"status", "project", "embedding"}),
-)
-SUGGESTIONS = Map(
-    key="suggestion:",
-    kind="thread",
-    body=("text",),
-    at=("created_at",),
-    updated_at="updated_at",
-    dropped=frozenset({"embedding", "evidence_sessions", "similarity_score"}),
-)
-OBSERVATIONS = Map(
-    key="observation:",
-    kind="observation",
-    body=("text",),
-    at=("absorbed_at", "created_at"),
-    fields={"severity": "severity", "subtitle": "context"},
+LEARNINGS, DECISIONS, THREADS, SUGGESTIONS, OBSERVATIONS = (
+    maps.map_of(f"gitmem {table}") for table in "learnings decisions threads suggestions observations".split()
 )
 STATES = replace(THREADS, kind="progress", fields={})
 STATE, STATE_TAG = "PROJECT STATE:", "project-state"
-_USES = {
-    "explicit": "applied",
-    "implicit": "applied",
-    "acknowledged": "acknowledged",
-    "refuted": "refuted",
-    "none": "ignored",
-}
-# Answers about scars in a session: the field of the answer, and what it means here.
-_ANSWERS = {
-    "confirmations": ("decision", {"APPLYING": "applied", "N_A": "acknowledged", "REFUTED": "refuted"}),
-    "reflections": ("outcome", {"OBEYED": "succeeded", "REFUTED": "failed"}),
-}
-# Closing questions whose names differ from ours.
-_QUESTIONS = {
-    "institutional_memory_items": "capture",
-    "collaborative_dynamic": "collaboration",
-    "rapport_notes": "rapport",
-    "human_corrections": "corrections",
-}
+_USES = maps.words("gitmem uses")
+_ANSWERS = {"confirmations": "decision", "reflections": "outcome"}  # answers about scars, and the field of the answer
+_QUESTIONS = maps.words("gitmem questions")
 _SESSION = frozenset(
     "id agent project session_title linear_issue closing_reflection close_compliance embedding open_threads".split()
 )
@@ -310,7 +220,8 @@ class _Folder:
             data: dict[str, Any] = {"imported": rest(scar, {"scar_id", "surfaced_at", "title", "severity"})}
             key = f"{session}:{of}:{surfaced_at}"
             yield ForeignEvent(key=key, verb="surfaced", of=(of,), at=surfaced_at, by=by, data=data, where=where)
-        for sort, (column, outcomes) in _ANSWERS.items():
+        for sort, column in _ANSWERS.items():
+            outcomes = maps.words(f"gitmem {sort}")
             for answer in rows(row.get(sort)):
                 of, answered = f"learning:{answer.get('scar_id')}", text(answer.get(column))
                 data = {"outcome": outcomes.get(answered, answered), "evidence": text(answer.get("evidence"))}

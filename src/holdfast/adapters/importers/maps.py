@@ -13,6 +13,7 @@ from holdfast.model.foreign import Foreign
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import instant, parse_instant
 from holdfast.model.kinds import CODED, KINDS
+from holdfast.model.patterns import tables
 from holdfast.model.record import CONFIDENCES, Draft, Record
 
 Row = Mapping[str, Any]
@@ -30,7 +31,7 @@ class Column:
     """A column whose values are written in another way there than here."""
 
     name: str
-    read: Callable[[Any], Any]
+    read: Callable[[Any], Any] = lambda value: value
     write: Callable[[Any], Any] = lambda value: value
 
 
@@ -44,7 +45,7 @@ class Map:
     at: tuple[str, ...] = ()  # the first that is a time
     kind: str = "fact"
     title: str = ""
-    fields: Mapping[str, str | Column] = field(default_factory=dict)  # by our name
+    fields: Mapping[str, Column] = field(default_factory=dict)  # by our name
     author: str = ""  # the agent that writes all of them, or
     agent: str = ""  # the column of its name
     session: str = ""
@@ -59,7 +60,7 @@ class Map:
         def cell(name: str) -> str:
             return text(row.get(name)) if name else ""
 
-        columns, ours = {name: _as_column(column) for name, column in self.fields.items()}, mapping(row.get(OURS))
+        columns, ours = self.fields, mapping(row.get(OURS))
         named = {self.id, self.title, *self.body[:1], self.agent, self.session}
         named |= {*(spec.name for spec in columns.values()), *self.counts, *self.dropped, *used}
         named |= {OURS} if ours else set()
@@ -90,7 +91,7 @@ class Map:
 
     def row(self, record: Record) -> dict[str, Any]:
         """Return a record as a row: the columns it was imported with, those of the map, and under `holdfast` what they lack."""
-        extra, columns = record.extra, {name: _as_column(column) for name, column in self.fields.items()}
+        extra, columns = record.extra, self.fields
         row = {name: value for name, value in extra.items() if name not in ADDED} | dict(extra.get("counts", {}))
         values = {**extra.get("fields", {}), **record.fields}
         row |= {columns[name].name: columns[name].write(values[name]) for name in columns if name in values}
@@ -111,10 +112,23 @@ class Map:
         return row | {name: value for name, value in own.items() if name and value}
 
 
-def _as_column(column: str | Column) -> Column:
-    return column if isinstance(column, Column) else Column(name=column, read=lambda value: value)
+def words(section: str) -> dict[str, str]:
+    """Return a section of `maps.txt`: what each word of another system means here."""
+    return {name: meaning for names, meaning in _SECTIONS[section] for name in names.split()}
 
 
+def map_of(section: str) -> Map:
+    """Return the map of a section of `maps.txt`."""
+    parts: dict[str, Any] = dict(_SECTIONS[section])
+    for name in ("body", "at", "counts", "dropped"):
+        parts[name] = (frozenset if name in ("counts", "dropped") else tuple)(parts.get(name, "").split())
+    columns = [column.partition("|") for column in parts.get("fields", "").split()]
+    named = {ours: (theirs or ours, how) for name, _, how in columns for ours, _, theirs in [name.partition("=")]}
+    parts["fields"] = {ours: Column(name=theirs, **_READERS[how]) for ours, (theirs, how) in named.items()}
+    return Map(**parts)
+
+
+_SECTIONS = tables(__file__)
 # Beyond this it is an attack: JSON of brackets only, YAML that refers to itself.
 MOST_PARTS, DEEPEST = 100_000, 60
 
@@ -237,3 +251,10 @@ def plain(value: Any) -> Any:
 def digest(*parts: str) -> str:
     """Return a short key for something without an id."""
     return blake2b("\n".join(parts).encode(errors="surrogatepass"), digest_size=8).hexdigest()
+
+
+_READERS: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
+    "": {},
+    "text": {"read": text},
+    "list": {"read": lambda value: list(texts(value)), "write": json.dumps},
+}

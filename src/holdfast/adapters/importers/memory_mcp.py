@@ -5,8 +5,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
+from holdfast.adapters.importers import maps
 from holdfast.adapters.importers.files import Tables, database_of, insert, tables_of
-from holdfast.adapters.importers.maps import Map, Row, mapping, rest, text, when
+from holdfast.adapters.importers.maps import Row, mapping, rest, text, when
 from holdfast.model.event import Actor
 from holdfast.model.foreign import Exported, Foreign, ForeignEvent, ForeignLink, ForeignSession, Item
 from holdfast.model.kinds import KINDS
@@ -14,64 +15,16 @@ from holdfast.model.record import Link, Record
 from holdfast.model.text import headline
 
 BY = "memory-mcp"
-MEMORIES = Map(
-    key="memory:",
-    body=("content",),
-    at=("created_at",),
-    author=BY,
-    session="session_id",
-    counts=frozenset(
-        "is_hot is_pinned promotion_source access_count last_accessed_at trust_score retrieved_count used_count "
-        "last_used_at utility_score".split()
-    ),
-    dropped=frozenset({"content_hash", "project_id"}),
+MEMORIES, CANDIDATES = maps.map_of("memory-mcp memories"), maps.map_of("memory-mcp candidates")
+_BY_CATEGORY, _BY_TYPE, _BY_PATTERN = (
+    maps.words(f"memory-mcp kind by {column}") for column in ("category", "type", "pattern")
 )
-CANDIDATES = Map(
-    key="pattern:",
-    body=("pattern",),
-    author=BY,
-    counts=frozenset({"occurrence_count", "last_seen", "score"}),
-    dropped=frozenset({"pattern_hash"}),
-)
-_BY_CATEGORY = {
-    **dict.fromkeys(("antipattern", "landmine"), "anti_pattern"),
-    **dict.fromkeys(("convention", "workflow"), "pattern"),
-    **dict.fromkeys(("reference", "snippet", "command"), "reference"),
-    "decision": "decision",
-    "preference": "preference",
-    "lesson": "learning",
-    "observation": "observation",
-}
-_BY_TYPE = {
-    "project": "fact",
-    "pattern": "pattern",
-    "reference": "reference",
-    **dict.fromkeys(("conversation", "episodic"), "observation"),
-}
-_BY_PATTERN = {"fact": "fact", "command": "reference"}
 _STATES: dict[str, Literal["pending", "retired"]] = {"pending": "pending", "rejected": "retired"}
-_HOSTS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org"}
-_TRUST = {
-    **dict.fromkeys(("used_correctly", "explicitly_confirmed", "cross_validated"), "applied"),
-    **dict.fromkeys(("outdated", "partially_incorrect", "factually_wrong", "contradiction_resolved"), "contradicted"),
-    "low_utility": "ignored",
-}
-# Tables about memories, and their column with the id of the memory.
-_RELATED = {
-    "memory_tags": "memory_id",
-    "memory_relationships": "from_memory_id",
-    "mined_patterns": "memory_id",
-    "retrieval_events": "memory_id",
-}
+_HOSTS, _TRUST, _RELATED = (maps.words(f"memory-mcp {table}") for table in ("hosts", "trust", "related"))
 _READ = frozenset(
     {*_RELATED, *"memories trust_history sessions projects injection_log schema_version metadata".split()}
 )
-_LEFT_OUT = {
-    "output_log": "raw output of recent days",
-    "access_sequences": "predictions are computed again",
-    "audit_log": "it is about deleted memories",
-    "mining_runs": "logs of mining runs",
-}
+_LEFT_OUT = maps.words("memory-mcp left out")
 
 
 def read(path: Path) -> Iterator[Item]:

@@ -15,7 +15,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from holdfast.engine.database import Database, Dialect, Params, as_params, unusable
 from holdfast.engine.postgres.connection import Failures, Row, Session
-from holdfast.engine.postgres.row_security import MEMBER, is_protected, protect
+from holdfast.engine.postgres.row_security import MEMBER, noted_digest, protect
 from holdfast.model.access import who_asks
 from holdfast.model.errors import Forbidden, Invalid, StoreBusy, StoreError, StoreFull, StoreUnwritable, Unreachable
 
@@ -158,7 +158,7 @@ class Postgres(Database):
 
     def restore_policies(self) -> None:
         """Create the row policies of recreated tables again, if the database uses row policies."""
-        if is_protected(self):
+        if noted_digest(self):
             protect(self)
 
     @contextmanager

@@ -6,9 +6,10 @@ The word index of the pieces is FTS5 on SQLite and GIN on PostgreSQL; it is crea
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from holdfast.engine.database import Database, Dialect, Row, as_dict, column, insert, value
+from holdfast.engine.database import Database, Dialect, Row, as_dict, column, insert, statements, value
 from holdfast.engine.journal import Journal, counted_up
 from holdfast.engine.tokens import query_terms, tokens
 
@@ -105,16 +106,6 @@ def search(store: Journal, question: str, project: int | None, limit: int) -> li
     ]
 
 
-# The rowid is the number of the chunk.
-_CREATE: dict[Dialect, str] = {
-    "sqlite": """
-create virtual table if not exists chunk_words using fts5 (body, tokenize = 'unicode61 remove_diacritics 0', detail = none);
-""",
-    "postgres": """
-create table if not exists chunk_words (rowid integer primary key, lexemes tsvector not null);
-create index if not exists chunk_words_lexemes on chunk_words using gin (lexemes);
-""",
-}
 _INSERT: dict[Dialect, str] = {
     "sqlite": "insert into chunk_words (rowid, body) values (:rowid, :body)",
     "postgres": """
@@ -129,7 +120,7 @@ K1, B = 1.2, 0.75
 def create_index(db: Database) -> None:
     """Create the word index if it is missing; checked first, because a server's role may not create tables."""
     if not db.has_table("chunk_words"):
-        db.script(_CREATE)
+        db.script(statements(Path(__file__).with_name("chunk_words.sql")))
 
 
 def _add_words(db: Database, rows: Sequence[Any]) -> None:

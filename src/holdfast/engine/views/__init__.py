@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from holdfast.engine.database import Database, Dialect, insert
+from holdfast.engine.database import Database, Dialect, insert, statements
 from holdfast.model.event import Event
 from holdfast.model.record import Entry as Entry
 
@@ -31,31 +32,31 @@ class Batch:
         return [event for event in self.counted if event.verb in verbs]
 
 
-Schema = str | Mapping[Dialect, str]  # statements that create tables; by engine where they differ by more than types
-
-
 @dataclass(slots=True, eq=False)
 class View:
     """Tables and the function that fills them; applied again for the same records it leaves the same rows.
 
-    A higher version makes the store rebuild the tables.
+    The file `name.sql` beside its module creates the tables. A higher version makes the store rebuild them.
     """
 
     name: str
     version: int
-    schema: Schema
     apply: Callable[[Database, Batch], None]
+
+    @property
+    def schema(self) -> Mapping[Dialect, str]:
+        """The statements that create its tables, by engine."""
+        return statements(Path(__file__).with_name(f"{self.name}.sql"))
 
     @property
     def tables(self) -> tuple[str, ...]:
         """The tables it owns."""
-        schema = self.schema if isinstance(self.schema, str) else self.schema["sqlite"]
-        return tuple(re.findall(r"create (?:virtual )?table (\w+)", schema))
+        return tuple(re.findall(r"create (?:virtual )?table (\w+)", self.schema["sqlite"]))
 
 
-def view_of(version: int, schema: Schema) -> Callable[[Callable[[Database, Batch], None]], View]:
-    """Declare the tables that a function fills: a decorator that makes it a view of the same name."""
-    return lambda apply: View(apply.__name__, version, schema, apply)
+def view_of(version: int) -> Callable[[Callable[[Database, Batch], None]], View]:
+    """Declare the function that fills some tables: a decorator that makes it a view of the same name."""
+    return lambda apply: View(apply.__name__, version, apply)
 
 
 def recreate(db: Database, view: View) -> None:

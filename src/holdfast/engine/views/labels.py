@@ -8,18 +8,7 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL
 
 
-@view_of(
-    2,
-    """
-create table labels (
-    facet text not null,
-    value text not null,
-    number integer not null,
-    primary key (facet, value, number)
-);
-create index labels_number on labels (number);
-""",
-)
+@view_of(2)
 def labels(db: Database, batch: Batch) -> None:
     """Replace the labels of each record with its current ones."""
     db.many("delete from labels where number = :number", [{"number": entry.number} for entry in batch.known])
@@ -36,16 +25,7 @@ def labels(db: Database, batch: Batch) -> None:
     insert(db, "labels", rows, keeping="facet, value, number")
 
 
-@view_of(
-    2,
-    """
-create table privates (
-    number integer primary key,
-    owner text not null
-);
-create index privates_project on privates ((number >> 32));
-""",
-)
+@view_of(2)
 def privates(db: Database, batch: Batch) -> None:
     """Store the owner of each private record, starters excluded; only a team's server needs that, for its row policies."""
     if db.shared:

@@ -19,18 +19,7 @@ class Arrow:
     target: str
 
 
-@view_of(
-    1,
-    """
-create table links (
-    source text not null,
-    relation text not null,
-    target text not null,
-    primary key (source, relation, target)
-);
-create index links_target on links (target, relation);
-""",
-)
+@view_of(1)
 def links(db: Database, batch: Batch) -> None:
     """Replace the outgoing links of each record with its current ones."""
     db.many("delete from links where source = :source", [{"source": entry.record.id} for entry in batch.known])

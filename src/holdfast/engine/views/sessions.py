@@ -12,22 +12,7 @@ from holdfast.model.ids import TAIL
 from holdfast.model.session import Session, apply_event
 
 
-@view_of(
-    4,
-    """
-create table sessions (
-    id text primary key,
-    tail text not null,
-    project text not null,
-    agent text not null,
-    is_open integer not null,
-    started_at text not null,
-    doc text not null
-);
-create index sessions_tail on sessions (tail);
-create index sessions_project on sessions (project, started_at);
-""",
-)
+@view_of(4)
 def sessions(db: Database, batch: Batch) -> None:
     """Update sessions from the events that start and close them."""
     for event in batch.verbs("started", "closed"):

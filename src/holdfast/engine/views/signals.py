@@ -49,16 +49,7 @@ class Step(NamedTuple):
     last_at: str
 
 
-@view_of(
-    1,
-    """
-create table touches (
-    id text primary key,
-    touches integer not null,
-    last_at text not null
-);
-""",
-)
+@view_of(1)
 def touches(db: Database, batch: Batch) -> None:
     """Count how often each thread was worked on, and when last."""
     events = batch.verbs("touched")
@@ -81,19 +72,7 @@ def touched(store: Journal, ids: Iterable[str]) -> dict[str, Touched]:
     return {row[0]: Touched(row[1], row[2]) for row in store.db.query(sql, {"ids": list(ids)})}
 
 
-@view_of(
-    2,
-    """
-create table trusts (
-    event text primary key,
-    id text not null,
-    at text not null,
-    reason text not null,
-    delta real not null
-);
-create index trusts_id on trusts (id, event);
-""",
-)
+@view_of(2)
 def trusts(db: Database, batch: Batch) -> None:
     """Store the changes of trust, and delete those of erased records."""
     db.many("delete from trusts where id = :id", [{"id": entry.record.id} for entry in batch.erased])
@@ -116,24 +95,7 @@ def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, list[TrustCha
     return changes
 
 
-@view_of(
-    1,
-    """
-create table heat (
-    id text primary key,
-    hot integer not null,
-    pinned integer not null,
-    at text not null,
-    why text not null,
-    event text not null
-);
-create index heat_hot on heat (hot) where hot = 1;
-create table heat_counts (
-    name text primary key,
-    value integer not null
-);
-""",
-)
+@view_of(1)
 def heat(db: Database, batch: Batch) -> None:
     """Update the hot set and how often it was hit; free-text reasons of erased records are cleared."""
     reasons = ", ".join(f"'{reason}'" for reason in HEATED_BECAUSE)
@@ -187,22 +149,7 @@ def heat_counts(store: Journal) -> dict[str, int]:
     return {name: known.get(name, 0) for name in ("hits", "misses", "promotions", "demotions", "evictions")}
 
 
-@view_of(
-    1,
-    """
-create table steps (
-    source text not null,
-    target text not null,
-    times integer not null,
-    last_at text not null,
-    primary key (source, target)
-);
-create table last_steps (
-    session text primary key,
-    id text not null
-);
-""",
-)
+@view_of(1)
 def steps(db: Database, batch: Batch) -> None:
     """Count how often the top result of one recall was followed by that of the next in the same session."""
     sql = """

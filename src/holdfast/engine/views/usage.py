@@ -13,42 +13,6 @@ from holdfast.model.record import Record
 from holdfast.model.text import text_or_empty
 
 COLUMNS = ("surfaced", "injected", *OUTCOMES)
-_SCHEMA = f"""
-create table usage (
-    id text primary key,
-    {", ".join(f"{name} integer not null" for name in COLUMNS)},
-    last_used_at text not null
-);
-create table uses (
-    event text primary key,
-    id text not null,
-    session text not null,
-    at text not null,
-    outcome text not null,
-    variant text not null,
-    observed integer not null
-);
-create index uses_id on uses (id, at);
-create index uses_session on uses (session);
-create index uses_at on uses (at);
-create table shown (
-    session text not null,
-    id text not null,
-    at text not null,
-    times integer not null,
-    variant text not null,
-    primary key (session, id)
-);
-create index shown_at on shown (at);
-create table costs (
-    session text primary key,
-    at text not null,
-    recalls integer not null,
-    empty integer not null,
-    tokens integer not null
-);
-create index costs_at on costs (at);
-"""
 
 
 class Use(NamedTuple):
@@ -83,7 +47,7 @@ class Impressions(NamedTuple):
     variant: str
 
 
-@view_of(5, _SCHEMA)
+@view_of(5)
 def usage(db: Database, batch: Batch) -> None:
     """Count what was returned and its outcomes, and clear the wordings of erased records from `uses`."""
     db.many("update uses set variant = '' where id = :id", [{"id": entry.record.id} for entry in batch.erased])

@@ -6,58 +6,11 @@ It lags behind: `unembedded` is the queue for the embedder.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from holdfast.engine.database import Bits, Database, Dialect, Halves, insert, query_each, value
+from holdfast.engine.database import Bits, Database, Halves, insert, query_each, value
 from holdfast.engine.journal import Journal, counted_up
 from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import NUMBERS, fingerprint, within
 
-_UNEMBEDDED = """
-create table unembedded (
-    number integer primary key
-);
-"""
-# On PostgreSQL the index of the primary key includes the sign bits, so that a project's are read without its rows.
-_SCHEMA: dict[Dialect, str] = {
-    "sqlite": f"""
-create table vectors (
-    number integer not null,
-    passage integer not null,
-    fingerprint text not null,
-    stamp integer not null,
-    code blob not null,
-    vector blob not null,
-    primary key (number, passage)
-);
-create index vectors_stamp on vectors (stamp);
-create table token_vectors (
-    number integer not null,
-    passage integer not null,
-    tokens blob not null,
-    primary key (number, passage)
-);
-{_UNEMBEDDED}
-""",
-    "postgres": f"""
-create extension if not exists vector;
-create table vectors (
-    number integer not null,
-    passage integer not null,
-    fingerprint text not null,
-    stamp integer not null,
-    code bit varying not null,
-    vector halfvec not null,
-    primary key (number, passage) include (code)
-);
-create table token_vectors (
-    number integer not null,
-    passage integer not null,
-    tokens bytea not null,
-    primary key (number, passage)
-);
-alter table token_vectors alter column tokens set storage external;
-{_UNEMBEDDED}
-""",
-}
 # The graph (HNSW index) needs the vector size of the embedder, so it is created with the first vector. Creating it
 # over existing vectors takes minutes if it does not fit into memory.
 _GRAPH = """
@@ -84,7 +37,7 @@ class Passage:
     tokens: bytes = b""
 
 
-@view_of(2, _SCHEMA)
+@view_of(2)
 def vectors(db: Database, batch: Batch) -> None:
     """Delete the vectors of changed texts and of erased records, and queue records without vectors."""
     erased = [{"number": entry.number} for entry in batch.erased]

@@ -19,20 +19,6 @@ from holdfast.engine.views.records import PROJECT_BITS
 from holdfast.model.kinds import CODED
 from holdfast.model.record import Record
 
-# The tokenizer only has to split at spaces; positions are not used. PostgreSQL's index has `fastupdate` off, because
-# every search would have to read the list of pending entries.
-_SCHEMA: dict[Dialect, str] = {
-    "sqlite": """
-create virtual table words using fts5 (body, tokenize = 'unicode61 remove_diacritics 0', detail = none);
-""",
-    "postgres": """
-create table words (
-    rowid integer primary key,
-    body text not null,
-    lexemes tsvector not null
-);
-""",
-}
 _INSERT: dict[Dialect, str] = {
     "sqlite": "insert into words (rowid, body) values (:rowid, :body)",
     "postgres": "insert into words (rowid, body, lexemes) values (:rowid, :body, array_to_tsvector(string_to_array(:lexemes, ' ')))",
@@ -40,6 +26,7 @@ _INSERT: dict[Dialect, str] = {
 _MATCH: dict[Dialect, str] = {"sqlite": "words match one.value", "postgres": "lexemes @@ cast(one.value as tsquery)"}
 _HERE = "rowid between :low and :high"
 Span = tuple[int, int]
+# With `fastupdate` every search would have to read the list of pending entries.
 _INDEX = """
 set local maintenance_work_mem = '1GB';
 create index words_lexemes on words using gin (lexemes) with (fastupdate = off);
@@ -52,7 +39,7 @@ def index(db: Database) -> None:
         db.script(_INDEX)
 
 
-@view_of(4, _SCHEMA)
+@view_of(4)
 def words(db: Database, batch: Batch) -> None:
     """Index the current words of each record."""
     gone = [{"number": entry.number, "negated": -entry.number} for entry in batch.known]

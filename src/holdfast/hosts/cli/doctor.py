@@ -17,13 +17,11 @@ BROKEN = 5  # the exit code if something does not work
 
 
 def status_command(memory: Memory) -> Result:
-    """Show what is in the store, and its state."""
     now = status(memory)
     return now, page("status", now, most=MOST, days=f"{DAYS:.0f}")
 
 
 def doctor_command(*, as_json: bool = False) -> Result:
-    """Check that everything works, and show how to fix what does not. Exit code 5 if something is broken."""
     problem: HoldfastError | None = None
     try:
         with opened() as memory, working("checking the store"):
@@ -49,7 +47,6 @@ def doctor_command(*, as_json: bool = False) -> Result:
 
 
 def config_command(words: tuple[str, ...] = ()) -> Result:
-    """Show settings with their meaning and source, or change one for this user."""
     named = [part for word in words[words[:1] == ("set",) :] for part in word.split("=", 1)]
     if len(named) > 2 or (words[:1] == ("set",) and len(named) < 2):
         raise Invalid("A setting has a name and a value.", hint="Such as `holdfast config set recall_limit 5`.")

@@ -36,7 +36,6 @@ _PLURALS = {
 def revise_command(
     memory: Memory, id: str, *, redact: bool = False, **asked: Annotated[Any, Fields(Revision, REVISED)]
 ) -> Result:
-    """Change a memory's text, title, kind or labels. The old ones stay in its history."""
     if asked["body"] == "-":
         asked["body"] = stdin_text()
     asked["fields"] = fields_of(asked["fields"])
@@ -58,7 +57,6 @@ def forget_command(
     yes: bool = False,
     as_json: bool = False,
 ) -> Result:
-    """Retire a memory, or erase it permanently."""
     if erase:
         title = shorten(find(memory, id).record.title or "its remains", 60) if not yes else ""
         if not yes and not agreed(f"Erase “{title}” and its whole history for good?"):
@@ -100,14 +98,12 @@ def _erase(memory: Memory, reference: str, *, and_backups: bool, asks: bool) -> 
 
 
 def restore_command(memory: Memory, id: str) -> Result:
-    """Bring back a retired memory. `holdfast store restore` restores a backup."""
     if Path(id).suffix or Path(id).is_file():
         raise Invalid(f"{id} is a file.", hint=f"To replace the store by a backup: holdfast store restore {id}")
     return done("restored", restore(memory, id))
 
 
 def history_command(memory: Memory, id: str) -> Result:
-    """Show all events of a memory, oldest first."""
     events = history(memory, id)
     return [event_to_json(event) for event in events], page("history", steps_of(events))
 
@@ -120,7 +116,6 @@ def judge_command(
     evidence: str = "",
     session: str | None = None,
 ) -> Result:
-    """Report whether memories helped, or answer a scar."""
     del session  # the memory acts in it
     judged = judge(memory, [Answer(scar=id_, decision=verdict, evidence=evidence) for id_ in ids])
     lines = texts.answered(judged, PERSON)
@@ -137,7 +132,6 @@ def trust_command(
     delta: float | None = None,
     note: str = "",
 ) -> Trust:
-    """Show the trust in a memory and its reasons; with --raise or --lower, change it."""
     if raises is None and not reason:
         trust = trust_of(memory, id)
     else:
@@ -147,7 +141,6 @@ def trust_command(
 
 
 def hot_command(memory: Memory) -> Result:
-    """Show the hot set: the few memories that matter most; or add and remove memories."""
     members = hot.hot_set(memory)
     return members, page("hot", texts.clusters(members), len(members))
 

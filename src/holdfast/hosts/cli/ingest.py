@@ -33,7 +33,6 @@ def bootstrap_command(
     dry_run: bool = False,
     quiet: bool = False,
 ) -> Result:
-    """Import the project's documents, section by section, and how it is built, run and tested."""
     template = _template(kind, tags)
     return _seeded(bootstrap(memory, template, root=root, files=files, hot=promote, dry_run=dry_run), quiet=quiet)
 
@@ -47,7 +46,6 @@ def seed_command(
     promote: bool = False,
     dry_run: bool = False,
 ) -> Result:
-    """Import a file: each section as a memory, or each item and paragraph if it has no headings."""
     return _seeded(seed_file(memory, file, _template(kind, tags), hot=promote, dry_run=dry_run))
 
 
@@ -74,14 +72,12 @@ def _seeded(done: Seeded, *, quiet: bool = False) -> Result:
 
 
 def learn_command(memory: Memory, *, since: str = "", limit: int = LIMIT, dry_run: bool = False) -> Learned:
-    """Learn from git history: decisions and their reasons, reverts, changes that broke something, repeated fixes, regressions."""
     from holdfast.compose.adapters import history_of
 
     return learn(memory, history_of(Path.cwd()), since=since, limit=limit, dry_run=dry_run)
 
 
 def log_command(memory: Memory, text: tuple[str, ...] = (), *, session: str = "") -> Result:
-    """Store output for mining; without words, or with -, it is read from stdin."""
     stored = log_output(memory, text_or_stdin(text), session)
     done = f"Stored {stored:,} characters." if stored else "Nothing to store: the text is empty."
     return {"characters": stored}, done
@@ -97,7 +93,6 @@ def absorb_command(
     file: Path | None = None,
     only_candidates: bool = False,
 ) -> Result:
-    """Save what a sub-agent observed, and point out possible lessons."""
     if only_candidates:
         possible = candidates(memory)
         return possible, page("candidates", possible)
@@ -115,7 +110,6 @@ def absorb_command(
 
 
 def demo_command(folder: Path = Path("holdfast-demo"), *, until: str = "") -> Result:
-    """Load a store to look around in: three months of a made-up team, and its code, in a new FOLDER."""
     place = folder.resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise Conflict(f"{place} is not empty.", hint="Name a new folder: holdfast demo FOLDER")

@@ -153,7 +153,6 @@ def cli(ctx: click.Context, home: str | None, pairs: tuple[str, ...], plain: boo
 
 
 def help_command(words: tuple[str, ...] = (), *, all_: bool = False) -> None:
-    """Show every command, or the help of one."""
     found = click.get_current_context().find_root()
     for word in words:
         group = found.command
@@ -171,7 +170,6 @@ def help_command(words: tuple[str, ...] = (), *, all_: bool = False) -> None:
 
 
 def completion_command(shell: Literal["bash", "zsh", "fish"]) -> None:
-    """Print a script that lets a shell complete commands, options, kinds, scopes and ids."""
     from click.shell_completion import get_completion_class
 
     completion = get_completion_class(shell)

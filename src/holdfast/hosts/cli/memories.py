@@ -56,7 +56,6 @@ def remember_command(
     redact: bool = False,
     **asked: Annotated[Any, Fields(Draft, SAVED)],
 ) -> Result:
-    """Save a memory for later sessions."""
     del session  # the memory acts in it
     asked["fields"] = fields_of(asked["fields"], asked["kind"])
     draft = Draft.of(text_or_stdin(text), **asked)
@@ -79,7 +78,6 @@ def recall_command(
     why: bool = False,
     **asked: Annotated[Any, Fields(Query, f"{LABELS} as_of words_only mode related weak")],
 ) -> Result:
-    """Search memories by word and by meaning."""
     config = memory.config
     asked |= {"limit": limit or config.recall_limit, "budget": budget or config.recall_budget}
     recalled = recall(memory, Query.of(" ".join(text), **asked))
@@ -92,7 +90,6 @@ def recall_command(
 
 
 def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "full") -> Result:
-    """Show a memory in full. ID is its short id, as lists print it, or the whole one."""
     hydrated = Hydrated(shown=get(memory, id, at=as_of)) if as_of else hydrate(memory, id, level)
     shown = hydrated.shown
     links = [{"source": arrow.source, "relation": arrow.relation, "target": arrow.target} for arrow in shown.links]
@@ -114,7 +111,6 @@ def list_command(
     offset: int = 0,
     **asked: Annotated[Any, Fields(Query, LABELS)],
 ) -> Result:
-    """List memories, newest first."""
     if only_scopes:
         counts = list_scopes(memory, everywhere=asked["everywhere"])
         lines = [f"{count:6}  {scope}" for scope, count in counts.items()]
@@ -131,7 +127,6 @@ def list_command(
 
 
 def timeline_command(memory: Memory, about: tuple[str, ...], *, before: int = 5, after: int = 5) -> Result:
-    """Show the memories saved before and after a memory (an id), or the best result of a search."""
     records = timeline(memory, " ".join(about), before=before, after=after)
     return records, lambda: show_list(records, total=len(records))
 

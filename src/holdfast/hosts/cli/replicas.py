@@ -32,7 +32,6 @@ def sync_command(
     put_back: bool = False,
     rewrite: bool = False,
 ) -> Result:
-    """Sync with every replica that is turned on, both ways."""
     chosen, copied = [name for name in REPLICAS if is_on(memory, name)], refresh_copy(memory)
     if memory.config.database and not chosen:
         text = memory.apart or f"{counted(copied, 'event')} copied from the team's database to this machine."
@@ -69,7 +68,6 @@ def _sync_files(memory: Memory, name: str, agree: Agree, put_back: bool, dry_run
 
 
 def replica_command(memory: Memory) -> list[dict[str, object]]:
-    """Turn replicas on or off; without a command, show their state. All are off at first."""
     rows: list[dict[str, object]] = []
     for name, what in REPLICAS.items():
         row: dict[str, object] = {"name": name, "on": is_on(memory, name), "what": what}
@@ -78,7 +76,6 @@ def replica_command(memory: Memory) -> list[dict[str, object]]:
 
 
 def on_command(memory: Memory, name: Name, *, remote: str = "", git_config: bool | None = None) -> Result:
-    """Turn a replica on for this repository and its remote. Nothing is written before the next `holdfast sync`."""
     with closing(open_replica(name, memory)[0]) as replica:
         replica.cursor  # noqa: B018  an unusable replica is reported now, not at the next sync
     notes = open_notes(memory) if name == "notes" else None
@@ -101,18 +98,15 @@ def on_command(memory: Memory, name: Name, *, remote: str = "", git_config: bool
 
 
 def off_command(memory: Memory, name: Name) -> Result:
-    """Turn a replica off. Its content stays where it is."""
     turn(memory, name, on=False)
     return {"replica": name, "on": False}, f"{name} is off; its content stays where it is."
 
 
 def share_command(memory: Memory, ids: tuple[str, ...]) -> Result:
-    """Share memories of this project with its team, with their whole history, at the next sync."""
     return _changed("shared", share(memory, ids))
 
 
 def unshare_command(memory: Memory, ids: tuple[str, ...]) -> Result:
-    """Stop sharing memories. What was shared already stays shared."""
     return _changed("private", unshare(memory, ids))
 
 

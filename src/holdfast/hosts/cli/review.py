@@ -33,7 +33,6 @@ Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choic
 
 
 def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
-    """Decide what is pending, contradicted, repeated or out of date."""
     with opened() as memory:
         with working("looking for what needs a decision"):
             compare_now(memory)
@@ -55,7 +54,6 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
 
 
 def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = inbox.MOST) -> Result:
-    """List what needs a decision, and why."""
     compare_now(memory)
     return _listed(inbox.waiting_items(memory, sorts=sorts or None, limit=limit))
 
@@ -68,19 +66,16 @@ def approve_command(
     sorts: Sorts = (),
     force: bool = False,
 ) -> Result:
-    """Approve pending memories, or accept what others sent."""
     return _decide_all(memory, "approve", references, sorts, Given(force=force), everything=everything)
 
 
 def reject_command(
     memory: Memory, references: tuple[str, ...] = (), *, everything: bool = False, sorts: Sorts = (), reason: str = ""
 ) -> Result:
-    """Reject pending memories, or what others sent; what a rejected author sends later is rejected too."""
     return _decide_all(memory, "reject", references, sorts, Given(reason=reason), everything=everything)
 
 
 def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> Result:
-    """Show memories that contradict each other, marked or detected, with their history; or only those of one memory."""
     if id:
         record = find(memory, id).record
         clashes = conflicts(memory, record.id)
@@ -92,13 +87,11 @@ def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> 
 
 
 def duplicates_command(memory: Memory, *, limit: int = 20) -> Proposals:
-    """Show near-duplicates, each group with a proposed merged text. Changes nothing."""
     compare_now(memory)
     return proposals(memory, limit=limit)
 
 
 def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_run: bool = False) -> Result:
-    """Replace several memories by a merged one; they are retired, not lost."""
     proposal = proposal_of(memory, ids)
     if dry_run:
         return proposal, page("proposal", proposal)

@@ -28,7 +28,6 @@ Surfaces = Annotated[tuple[str, ...], Asked("Which tools to offer.", flag="--sur
 
 
 def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = DEFAULT_PORT) -> None:
-    """Serve the memory to MCP clients, over stdio or HTTP."""
     from holdfast.hosts.mcp.serving import preset_named, serving
 
     flags = click.get_current_context().find_root().obj
@@ -64,7 +63,6 @@ def mcp_command(*, names: Surfaces = ("core",), http: bool = False, port: int = 
 
 
 def web_command(*, port: int | None = None, open_: bool | None = None) -> None:
-    """Open the viewer: browse, search and correct memories in a browser."""
     from holdfast.compose.settings import load_settings, store_folder
     from holdfast.hosts.loopback import kept_token
     from holdfast.hosts.web.app import main
@@ -91,7 +89,6 @@ def watch_command(
     once: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Follow activity and new memories live: the viewer's stream in the terminal. With --json an object on each line."""
     from holdfast.hosts.web.live import SECONDS, look
     from holdfast.model.errors import Invalid
     from holdfast.verbs.records.project import project_called
@@ -141,7 +138,6 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
 
 
 def work_command(*, seconds: float = 120.0) -> Result:
-    """Process activity from hooks: derive records and prepare answers. Hooks start this themselves."""
     from holdfast.compose.settings import store_folder
     from holdfast.hosts.worker import work
     from holdfast.model.text import counted

@@ -25,7 +25,6 @@ def run_command(
     burst: float = 200.0,
     largest: int = 2000000,
 ) -> None:
-    """Serve the memory to a team over HTTP, on PostgreSQL: every request needs a user's key."""
     try:
         from holdfast.hosts.server.app import Limits
         from holdfast.hosts.server.run import serve
@@ -51,20 +50,17 @@ def _team(memory: Memory) -> Memory:
 
 @command(json=False)
 def user_add_command(memory: Memory, name: str) -> Result:
-    """Add a user."""
     access.add_user(_team(memory), name)
     return None, f"Added {name}. `holdfast server key add {name} --project …` creates a key for them."
 
 
 def user_list_command(memory: Memory) -> list[dict[str, Any]]:
-    """List the users and the number of their valid keys."""
     names = ("name", "created_at", "keys")
     return [dict(zip(names, user, strict=True)) for user in access.list_users(_team(memory))]
 
 
 @command(json=False)
 def user_remove_command(memory: Memory, name: str) -> Result:
-    """Remove a user and revoke their keys; what they wrote stays."""
     access.remove_user(_team(memory), name)
     return None, f"Removed {name}; their keys are revoked."
 
@@ -72,25 +68,21 @@ def user_remove_command(memory: Memory, name: str) -> Result:
 def key_add_command(
     memory: Memory, user: str, *, projects: tuple[str, ...], role: Role = "write", days: int = 0
 ) -> Result:
-    """Create a key for a user, and print it once."""
     return _new(*access.issue(_team(memory), user, projects, role, days))
 
 
 def key_list_command(memory: Memory, user: str = "") -> list[dict[str, Any]]:
-    """List keys: owner, projects, and last use."""
     keys, now = access.list_keys(_team(memory), user), memory.clock.now()
     known = [{name: value for name, value in asdict(key).items() if name != "hash"} for key in keys]
     return [row | {"state": access.why_not(key, now) or "works"} for row, key in zip(known, keys, strict=True)]
 
 
 def rotate_command(memory: Memory, id: str, *, grace_days: int = 0) -> Result:
-    """Replace a key by a new one with the same access."""
     return _new(*access.rotate(_team(memory), id, grace_days=grace_days))
 
 
 @command(json=False)
 def revoke_command(memory: Memory, id: str) -> Result:
-    """Revoke a key."""
     key = access.revoke(_team(memory), id)
     return None, f"Revoked {key.id} of {key.owner}."
 

@@ -23,14 +23,12 @@ from holdfast.verbs.sessions.session import Opening, contents_of, find_session, 
 def start_command(
     memory: Memory, *, title: str = "", issue: str = "", session: str = "", force: bool = False
 ) -> Result:
-    """Start a session, or resume the one a restart interrupted; shows what the last one left."""
     started, opening = start(memory, session=session, title=title, issue=issue, force=force)
     file = payload_file(started, opening.session.id)
     return opening, page("started", opening, payload_file=file)
 
 
 def refresh_command(memory: Memory, *, session: str | None = None) -> Opening:
-    """Show the opening of the session again."""
     del session  # the memory acts in it
     return refresh(memory if memory.actor.session else memory.acting_in(only_open(memory).id))
 
@@ -45,7 +43,6 @@ def close_command(
     payload: Path | None = None,
     answers: tuple[str, ...] = (),
 ) -> Result:
-    """Close a session with what it learned, decided and left open (default: a standard close)."""
     content = json_in(payload, LONGEST_PAYLOAD) if payload else {}
     if not isinstance(content, dict):
         raise Invalid(f"{payload} must contain a JSON object.")
@@ -62,14 +59,12 @@ def close_command(
 
 
 def session_list_command(memory: Memory, *, limit: int = 20, everywhere: bool = False) -> Result:
-    """List sessions, latest first."""
     sessions = list_sessions(memory, limit=limit, everywhere=everywhere)
     nothing = "No sessions yet: agents start them, or `holdfast session start`."
     return sessions, page("sessions", sessions, head=False) if sessions else nothing
 
 
 def session_show_command(memory: Memory, id: str | None = None) -> Result:
-    """Show a session with its memories and topics."""
     session = id or only_open(memory).id
     left, topics = contents_of(memory, session), topics_of(memory, session)
     return {"left": left, "topics": topics}, page("session", left, topics)
@@ -78,7 +73,6 @@ def session_show_command(memory: Memory, id: str | None = None) -> Result:
 def save_command(
     memory: Memory, file: Path, *, session: str | None = None, format_: Literal["json", "markdown"] | None = None
 ) -> Result:
-    """Save a transcript (JSON lines as clients write them, or text); credentials are masked."""
     text = stdin_text() if str(file) == "-" else text_in(file, transcripts.LONGEST)
     form = format_ or ("json" if file.suffix in (".json", ".jsonl") else "markdown")
     saved = transcripts.save_transcript(memory, text, session=session or "", form=form)
@@ -87,7 +81,6 @@ def save_command(
 
 
 def transcript_show_command(memory: Memory, id: str) -> Result:
-    """Print the transcript of a session."""
     transcript = transcripts.get_transcript(memory, id)
     return transcript, transcript.body
 
@@ -95,7 +88,6 @@ def transcript_show_command(memory: Memory, id: str) -> Result:
 def transcript_search_command(
     memory: Memory, text: tuple[str, ...], *, limit: int = 10, everywhere: bool = False
 ) -> Any:
-    """Search transcripts."""
     return transcripts.search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
 
 
@@ -109,7 +101,6 @@ def brief_command(
     branch: str = "",
     as_of: str = "",
 ) -> Result:
-    """Print the brief that a session of this project starts with; with a PLAN, what is known about it."""
     if for_:
         from holdfast.hosts.simulator import simulate
 
@@ -128,7 +119,6 @@ def brief_command(
 def thread_open_command(
     memory: Memory, text: tuple[str, ...], *, issues: tuple[str, ...] = (), force: bool = False
 ) -> Result:
-    """Open a thread, or touch the similar one that exists."""
     outcome = threads.open_thread(memory, " ".join(text), issues=issues, force=force)
     if not isinstance(outcome, threads.Opened | threads.Known):
         return refusal_of(outcome)
@@ -137,7 +127,6 @@ def thread_open_command(
 
 
 def thread_list_command(memory: Memory, *, archived: bool = False, resolved: bool = False) -> Result:
-    """List threads, most active first."""
     listed = threads.resolved_threads(memory) if resolved else threads.open_threads(memory, archived=archived)
     nothing = "No resolved threads." if resolved else 'No open threads. Open one: holdfast thread open "…"'
     return listed, page("threads", listed, nothing, head=False)

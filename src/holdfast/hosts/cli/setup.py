@@ -107,7 +107,6 @@ def init_command(
     yes: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Set up the AI clients on this machine."""
     manner = Mode(yes=yes, dry_run=dry_run, as_json=as_json, diffs=diffs)
     check_lasting(sys.prefix)
     here = look_around("project" if project else "user")
@@ -146,7 +145,6 @@ def switch_command(
     yes: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Take the place of another memory system."""
     manner = Mode(yes=yes, dry_run=dry_run, as_json=as_json, diffs=diffs)
     check_lasting(sys.prefix)
     machine = look_around().machine
@@ -202,7 +200,6 @@ def uninstall_command(
     yes: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Undo `init`: remove Holdfast from every client. Memories are kept, unless --all."""
     if names and all_:
         raise Invalid("--all and --client exclude each other.", hint="Use one of them.")
     if all_ and settings().config.database:

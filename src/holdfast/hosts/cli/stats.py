@@ -22,14 +22,12 @@ from holdfast.verbs.upkeep.health import health, quality
 
 
 def health_command(memory: Memory, *, days: int = 30, limit: int = 10) -> Result:
-    """Show the health of this project's memory, and what to do first."""
     report = health(memory, days=days)
     first = replace(report, queue=report.queue[:limit])
     return report, page("health", first, left=max(0, len(report.queue) - limit))
 
 
 def quality_command(memory: Memory, *, days: int = 30) -> Result:
-    """Show the cost and success of recent recalls."""
     report = quality(memory, days=days)
     return report, page("quality", report, days)
 
@@ -41,7 +39,6 @@ def analyze_command(
     days: int = 30,
     agent: str = "",
 ) -> Result:
-    """Report on recent sessions: activity, reflections, the effect of scars and their wordings."""
     match lens:
         case "reflections":
             replies = reflections(memory, days=days, agent=agent)
@@ -69,7 +66,6 @@ def learnings_command(
     limit: int = 20,
     **asked: Annotated[tuple[str, ...], Fields(Query, "kinds")],
 ) -> Result:
-    """List learnings and decisions, latest first."""
     since = days_before(memory.clock.now(), days) if days else ""
     query = Query.of(kinds=asked["kinds"] or (*LEARNINGS, "decision"), since=since, limit=1000)
     records = list_records(memory, query).records
@@ -78,7 +74,6 @@ def learnings_command(
 
 
 def audit_command(memory: Memory, *, days: int = 90, verb: str = "", limit: int = 50) -> Result:
-    """Show what was retired, erased or restored, by whom and why."""
     events = audit(memory, days=days, verb=verb, limit=limit)
     return [event_to_json(event) for event in events], page("audit", events)
 
@@ -92,12 +87,10 @@ def graph_command(
     depth: int = 3,
     limit: int = 50,
 ) -> Traversal:
-    """Show how memories, sessions, issues, people and documents of this project are connected."""
     return traverse(memory, lens if node else "stats", node, predicate=predicate, depth=depth, limit=limit)
 
 
 def next_command(memory: Memory, id: str, *, warming: bool = False) -> list[Prediction]:
-    """Show what sessions used after a memory."""
     predictions = predict(memory, id)
     if warming:
         warm(memory, id)

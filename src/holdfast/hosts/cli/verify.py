@@ -44,7 +44,6 @@ def verify_command(
     all_: bool = False,
     quiet: bool = False,
 ) -> Result:
-    """Mark a memory as checked, or check all of them against the code."""
     if all_ == bool(id):
         raise Invalid("Pass either an id or --all.", hint="--all checks every memory of the project.")
     if id:
@@ -66,7 +65,6 @@ def check_command(
     output: Path | None = None,
     as_json: bool = False,
 ) -> Result:
-    """Fail if the current changes make a team memory untrue: for pull requests."""
     form, base = "json" if as_json else format_, base or next(filter(None, map(os.environ.get, BASES)), "")
     if output and form == "text":
         raise Invalid("--output needs a --format.", hint="Pass --format sarif, junit, gitlab, github or json.")

@@ -23,74 +23,23 @@ from holdfast.hosts.web.api import routes as api_routes
 from holdfast.hosts.web.endpoints import COMPONENTS, ENDPOINTS, stream
 from holdfast.hosts.web.guard import OPEN, SAFE, Guard, Keys
 from holdfast.hosts.web.live import Watcher
-from holdfast.hosts.web.pages import activity, code, home, insights, memories, record, review, settings, threads
-from holdfast.hosts.web.viewer import Ask, Viewer, as_person, asked, is_our_form, viewer_of
+from holdfast.hosts.web.pages import activity, code, home, insights, memories, record, review, settings, threads  # noqa: F401  each adds its pages
+from holdfast.hosts.web.render import Answer
+from holdfast.hosts.web.viewer import Viewer, as_person, asked, is_our_form, viewer_of
 from holdfast.model.errors import Conflict, Forbidden, HoldfastError, Invalid, NotFound, StoreError
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import keeping_up
 
-Answer = Callable[[Ask], Response]
 STATUS = ((NotFound, 404), (Conflict, 409), (Invalid, 400), (Forbidden, 403), (StoreError, 503))
 FOREVER = "public, max-age=31536000, immutable"
 DEFAULT_PORT = 4654
 log = logging.getLogger(__name__)
 
-PAGES: dict[str, Answer] = {
-    "/": home.page,
-    "/home/health": home.health_part,
-    "/home/saved": home.saved_part,
-    "/activity": activity.page,
-    "/activity/older": activity.older_items,
-    "/activity/newer": activity.newer_items,
-    "/sessions": activity.session_list,
-    "/sessions/{id}": activity.session_page,
-    "/memories": memories.page,
-    "/memories/hits": memories.hits,
-    "/memories/facets": memories.facets_part,
-    "/memories/export": memories.export,
-    "/map": code.map_page,
-    "/map/drawn": code.map_part,
-    "/graph": code.graph,
-    "/timeline": activity.timeline,
-    "/file": code.file_page,
-    "/find": memories.titles,
-    "/r/{id}": record.page,
-    "/r/{id}/edit": record.edit_part,
-    "/r/{id}/history": record.history_part,
-    "/r/{id}/anchors": record.anchors_part,
-    "/r/{id}/shown": record.shown_part,
-    "/review": review.page,
-    "/review/items": review.items_part,
-    "/review/chips": review.chips_part,
-    "/review/count": review.count_part,
-    "/review/score": review.score_part,
-    "/threads": threads.page,
-    "/insights": insights.page,
-    "/insights/plots": insights.plots_part,
-    "/scars": insights.scars,
-    "/brief": insights.brief,
-    "/simulate": insights.simulator,
-    "/settings": settings.page,
-    "/settings/preview": settings.preview,
-    "/projects": home.project_page,
-    "/remember": record.remember_page,
-}
+PAGES, ACTS = render.PAGES, render.ACTS
 # Where pages of earlier versions are now.
 MOVED: dict[str, Answer] = {
     "/search": lambda ask: RedirectResponse(render.address(ask, "/memories", **ask.given), 301),
     "/health": lambda ask: RedirectResponse(render.address(ask, "/review", **ask.given), 301),
-}
-ACTS: dict[str, Answer] = {
-    "/undo": review.undo_one,
-    "/remember": record.remember,
-    "/memories/saved": memories.save_search,
-    "/r/{id}/edit": record.edit,
-    "/r/{id}/{what}": record.act_on_one,
-    "/threads/open": threads.open_one,
-    "/threads/{id}/{what}": threads.act_on_one,
-    "/review/many": review.act_on_many,
-    "/review/{id}/{what}": review.act_on_one,
-    "/settings": settings.save,
 }
 
 
@@ -132,8 +81,8 @@ def pages_and_api(watcher: Watcher) -> Starlette:
     return Starlette(
         routes=[
             Mount("/assets", _Assets(directory=render.HERE / "assets")),
-            *(Route(path, _reading(page)) for path, page in (PAGES | MOVED).items()),
-            *(Route(path, _acting(act), methods=["POST"]) for path, act in ACTS.items()),
+            *(Route(path, _endpoint(page)) for path, page in (PAGES | MOVED).items()),
+            *(Route(path, _endpoint(act, acts=True), methods=["POST"]) for path, act in ACTS.items()),
             Route("/stream", stream),
             *api_routes(ENDPOINTS, COMPONENTS),
         ],
@@ -152,21 +101,13 @@ class _Assets(StaticFiles):
         return answer
 
 
-def _reading(page: Answer) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(answer: Answer, *, acts: bool = False) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        return await to_thread.run_sync(lambda: page(asked(request)))
-
-    return endpoint
-
-
-def _acting(act: Answer) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        form = await form_of(request)
-        if not is_our_form(request, form, viewer_of(request).keys):
-            return PlainTextResponse(
-                "This form is out of date or comes from another site. Reload the page and try again.\n", 403
-            )
-        return await to_thread.run_sync(lambda: act(asked(request, form)))
+        form = await form_of(request) if acts else {}
+        if acts and not is_our_form(request, form, viewer_of(request).keys):
+            why = "This form is out of date or comes from another site. Reload the page and try again.\n"
+            return PlainTextResponse(why, 403)
+        return await to_thread.run_sync(lambda: answer(asked(request, form)))
 
     return endpoint
 
@@ -188,21 +129,21 @@ async def _presented(request: Request, problem: Exception) -> Response:
         named = request.path_params.get("id")
         if status == 400 and request.url.path in (f"/r/{named}", f"/sessions/{named}"):
             status = 404  # an address that no memory or session can have
-        code, message, hint = problem.code, problem.message, problem.hint
+        error, message, hint = problem.code, problem.message, problem.hint
     elif isinstance(problem, HTTPException):
-        status, code, message, hint, headers = problem.status_code, "http", problem.detail, "", problem.headers or {}
+        status, error, message, hint, headers = problem.status_code, "http", problem.detail, "", problem.headers or {}
     else:
         log.error("%s %s failed", request.method, request.url.path, exc_info=problem)
-        status, code, message = 500, "internal", "Something unexpected went wrong."
+        status, error, message = 500, "internal", "Something unexpected went wrong."
         hint = "See the log in the terminal."
-    answer = await _said(request, status, code, message, hint)
+    answer = await _said(request, status, error, message, hint)
     answer.headers.update(headers)
     return answer
 
 
-async def _said(request: Request, status: int, code: str, message: str, hint: str) -> Response:
+async def _said(request: Request, status: int, error: str, message: str, hint: str) -> Response:
     if request.url.path.startswith(("/api", "/stream")) and request.method in (*SAFE, "POST", "DELETE"):
-        return JSONResponse({"error": code, "message": message, "hint": hint}, status)
+        return JSONResponse({"error": error, "message": message, "hint": hint}, status)
     if request.url.path.startswith(OPEN):  # static files are served without a key
         return PlainTextResponse(f"{message}\n", status)
     try:

@@ -29,7 +29,6 @@ NAMESPACES = {name: kind.name for kind in KINDS.values() if (name := kind.names.
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="COMMAND [OPTIONS]...")
 @click.pass_context
 def compat_command(ctx: click.Context, system: str, words: tuple[str, ...]) -> None:
-    """Run a command of another system, as its documents write it."""
     from holdfast.hosts.cli.main import Lazy
 
     root = ctx.find_root()
@@ -99,7 +98,6 @@ def translated(entry: Entry, words: Sequence[str]) -> tuple[list[str], list[str]
 def gitmem_init_command(
     *, yes: bool = False, dry_run: bool = False, project: str | None = None, clients: tuple[str, ...] = ()
 ) -> None:
-    """Set up this project: server, hooks, permissions, instructions and .gitignore."""
     from holdfast.compose.settings import name_project
     from holdfast.hosts.cli.setup import look_around
     from holdfast.hosts.setup.clients import installed
@@ -115,24 +113,22 @@ def gitmem_init_command(
 
 
 def claude_mem_start_command() -> None:
-    """Report that nothing needs to be started: hooks start a worker that ends by itself."""
     click.echo("No worker is needed; `holdfast web --port 37777` serves the viewer and the HTTP interface.")
 
 
 def claude_mem_hook_command(
     client: str, what: Literal["context", "user-message", "session-init", "observation", "summarize"]
 ) -> None:
-    """Run one of its hooks: print the context of a session, or store the event on stdin."""
     if what == "user-message":  # it reported to the user, at the start of a session, that context was loaded
         return
     if what == "context":
-        from holdfast.surfaces.claude_mem import shapes
+        from holdfast.surfaces.claude_mem.tools import context_text
         from holdfast.verbs.records.read import called
         from holdfast.verbs.search.observations import recent
 
         with opened() as memory:
             observed = called(memory, recent(memory, [memory.project]))
-            click.echo(shapes.context(memory.project, observed, memory.clock.now()))
+            click.echo(context_text(memory.project, observed, memory.clock.now()))
         return
     from holdfast.hosts.hooks.hook import main
 

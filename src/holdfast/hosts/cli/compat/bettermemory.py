@@ -21,8 +21,7 @@ from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.ids import days_between
 from holdfast.model.scope import check_scopes, project_of_remote
 from holdfast.model.text import counted
-from holdfast.surfaces.bettermemory.tools import ROWS, TERMS
-from holdfast.surfaces.bettermemory.verbs import KNOWN, tombstones
+from holdfast.surfaces.bettermemory.tools import KNOWN, ROWS, TERMS, tombstones
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import move
@@ -33,14 +32,12 @@ WARNED, FAILED = 1, 2  # exit codes of `doctor`
 
 
 def bettermemory_command() -> None:
-    """Run the server over stdio."""
     run("mcp", "--surface", NAME)
 
 
 def init_command(
     *, client: str | None = None, print_only: bool = False, with_addendum: bool = False, as_json: bool = False
 ) -> Result:
-    """Set up a client, or print what to add to one by hand."""
     if client and not print_only and not as_json:
         run("init", "--client", client, "--surface", NAME, "--yes")
         return None
@@ -55,7 +52,6 @@ def init_command(
 
 
 def doctor_command(*, as_json: bool = False) -> None:
-    """Check the installation. Exit code 0: fine, 1: warnings, 2: broken."""
     try:
         run("doctor", json=as_json)
     except HoldfastError:  # `doctor` printed it
@@ -65,7 +61,6 @@ def doctor_command(*, as_json: bool = False) -> None:
 
 
 def health_command(memory: Memory, *, days: int = 30, top_k: int = 10, min_applied: int = 3) -> Result:
-    """Report what makes the memory less useful: the data of memory_health."""
     asked = {"window_days": days, "heavily_used_top_k": top_k, "min_applied": min_applied}
     report = ROWS["memory_health"].run(memory, asked, TERMS)
     return report, page("bettermemory_health", report, days)
@@ -74,7 +69,6 @@ def health_command(memory: Memory, *, days: int = 30, top_k: int = 10, min_appli
 def export_command(
     memory: Memory, *, output: Path | None = None, no_tombstones: bool = False, scopes: tuple[str, ...] = ()
 ) -> None:
-    """Write memories and tombstones as one JSON document."""
     wanted = set(check_scopes(scopes))
     known = [record for record in records_of(memory) if record.kind in KNOWN]
     records = [record for record in known if not wanted or wanted.intersection(record.scopes)]
@@ -95,14 +89,12 @@ def export_command(
 
 
 def tombstones_list_command(memory: Memory, *, scopes: tuple[str, ...] = ()) -> Result:
-    """List removed memories, and why they were removed."""
     rows = ROWS["memory_list_tombstones"].run(memory, {"auto_scope": False, "scopes": check_scopes(scopes)}, TERMS)
     lines = [f"{row['id']} removed {row['removed'][:10]}: {row['removed_reason']} | {row['summary']}" for row in rows]
     return rows, "\n".join(lines) or "No tombstones."
 
 
 def prune_command(memory: Memory, *, days: float, dry_run: bool = False) -> Result:
-    """Delete removed memories for good, history included."""
     now = memory.clock.now()
     old = [record.id for record, gone in tombstones(memory, False) if days_between(gone["at"], now) >= days]
     for id_ in [] if dry_run else old:
@@ -116,8 +108,6 @@ def prune_command(memory: Memory, *, days: float, dry_run: bool = False) -> Resu
 def origin_command(
     memory: Memory, *, repo: str | None = None, routes: tuple[str, ...] = (), dry_run: bool = False
 ) -> None:
-    """Move memories without a repository to one: by scope, else all of them with --repo; without either nothing."""
-
     def remote(url: str) -> str:
         if project := project_of_remote(url):
             return project

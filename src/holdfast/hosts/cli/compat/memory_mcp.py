@@ -20,7 +20,6 @@ from holdfast.verbs.search.embed import start_over
 
 @command(json=True)
 def memory_mcp_command() -> None:
-    """Have --json before the name of any of its commands."""
     raise click.exceptions.NoArgsIsHelpError(click.get_current_context())
 
 
@@ -34,7 +33,6 @@ def bootstrap_command(
     promote: bool = True,
     quiet: bool = False,
 ) -> Result:
-    """Import the documents of a project."""
     if not Path(root).is_dir():
         raise Invalid(f"There is no folder {root}.")
     os.chdir(root)  # the documents of a project belong to that project
@@ -52,7 +50,6 @@ def bootstrap_command(
 
 @command(json=False)
 def log_output_command(memory: Memory, *, content: str | None = None, file: Path | None = None) -> Result:
-    """Store output for mining."""
     if content is None:
         with open_regular(file) if file else sys.stdin.buffer as source:
             content = source.read(LONGEST_STDIN).decode(errors="replace")
@@ -63,7 +60,6 @@ def log_output_command(memory: Memory, *, content: str | None = None, file: Path
 
 @command(json=False)
 def run_mining_command(memory: Memory, *, hours: int = 24) -> Result:  # noqa: ARG001
-    """Find patterns in logged output."""
     done = ROWS["run_mining"].run(memory, {}, TERMS)
     names = ("outputs_processed", "patterns_found", "new_patterns", "updated_patterns", "auto_approved")
     return done, "\n".join(f"{name.replace('_', ' ').capitalize()}: {done[name]}" for name in names)
@@ -71,14 +67,12 @@ def run_mining_command(memory: Memory, *, hours: int = 24) -> Result:  # noqa: A
 
 @command(json=False)
 def status_command(memory: Memory) -> Result:
-    """Count memories, and list the hot cache."""
     counts, cache = (ROWS[name].run(memory, {}, TERMS) for name in ("memory_stats", "hot_cache_status"))
     return {**counts, "hot_cache": cache}, page("memory_mcp_status", counts, cache)
 
 
 @command(json=False)
 def db_rebuild_vectors_command(memory: Memory, *, batch_size: int = 100, clear_only: bool = False) -> Result:  # noqa: ARG001
-    """Make all vectors again."""
     has_vectors = memory.embedder is not None
     if has_vectors and not clear_only:
         run("store", "rebuild", "vectors")

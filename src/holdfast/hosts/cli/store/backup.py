@@ -23,7 +23,6 @@ SHOWN = 10
 
 
 def backup_command(file: Path | None = None, *, keep: int | None = None) -> Result:
-    """Copy the store to a private file, while others keep reading and writing."""
     if file and keep:
         raise Invalid("--keep is for backups next to the store.", hint="Omit FILE.")
     store = _store(exists=True)
@@ -37,7 +36,6 @@ def backup_command(file: Path | None = None, *, keep: int | None = None) -> Resu
 
 
 def restore_command(file: Path, *, yes: bool = False) -> Result:
-    """Replace the store by a backup. The current store is backed up first."""
     store, file = _store(), file.expanduser()
     if file.exists() and store.exists() and file.samefile(store):
         raise Invalid("That file is the store itself.")
@@ -52,7 +50,6 @@ def restore_command(file: Path, *, yes: bool = False) -> Result:
 
 
 def recover_command(file: Path | None = None, *, output: Path | None = None, yes: bool = False) -> Result:
-    """Recover every intact event from a damaged store."""
     if (file is None) != (output is None):
         raise Invalid("FILE and --output are needed together.", hint="holdfast store recover DAMAGED.db -o NEW.db")
     if file and output:
@@ -102,7 +99,6 @@ def _exclusive(home: Path, label: str) -> Iterator[None]:
 def migrate_command(
     *, to: str | None = None, from_: str | None = None, grant_: str | None = None, as_json: bool = False
 ) -> Result:
-    """Move a whole store: journal, vectors, transcripts and all other tables."""
     if grant_ and not (to or from_):
         with open_memory(settings()) as memory:
             grant(memory, grant_)

@@ -33,7 +33,6 @@ def rebuild_command(
     from_markdown: Path | None = None,
     as_json: bool = False,
 ) -> Result:
-    """Rebuild views from the journal (the default), or vectors with the current embedder."""
     if from_markdown:
         return _filled(memory, from_markdown)
     if what == "views":
@@ -64,19 +63,16 @@ def _filled(memory: Memory, folder: Path) -> Result:
 
 
 def rename_scope_command(memory: Memory, old: str, new: str) -> Result:
-    """Rename a scope, and scopes nested in it, in all memories."""
     renamed = [record.id for record in rename_scope(memory, old, new)]
     return {"renamed": renamed}, f"{counted(len(renamed), 'memory')} moved from {old} to {new}."
 
 
 def project_command(memory: Memory) -> Result:
-    """List the projects of the store, or move memories to another one."""
     known = projects(memory)
     return known, page("projects", known, here=memory.project)
 
 
 def move_command(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: bool = False) -> Result:
-    """Move the memories and sessions of a project to another."""
     moved = move(memory, source, target, scope=scope, dry_run=dry_run)
     what = f"{counted(len(moved.records), 'memory')} and {counted(moved.sessions, 'session')}"
     ids = [record.id for record in moved.records]
@@ -87,14 +83,12 @@ def move_command(memory: Memory, source: str, target: str, *, scope: str = "", d
 
 
 def separate_command(folder: Path = Path(), *, at: Path | None = None) -> Result:
-    """Use a separate store for a folder and everything in it."""
     store, place = make_store(folder, at), folder.resolve()
     text = f"{place} and everything in it uses the store in {store} from now on."
     return {"folder": str(place), "store": str(store)}, text
 
 
 def detach_command(folder: Path = Path()) -> Result:
-    """Use the usual store for a folder again. Its separate store stays where it is."""
     store = listed_stores().get(str(folder.resolve()))
     if store is None:
         raise NotFound(f"{folder} has no store of its own.", hint="`holdfast status` shows which one is used.")
@@ -104,7 +98,6 @@ def detach_command(folder: Path = Path()) -> Result:
 
 
 def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool = False) -> Result:
-    """Search the whole store for secrets: memories and their history, sessions, the trail, transcripts, logs, the spool."""
     if path:
         if masking:
             raise Invalid("Your own files are not changed.", hint="--redact is for the store; edit the files yourself.")

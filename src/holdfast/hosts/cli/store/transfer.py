@@ -37,7 +37,6 @@ def export_command(
     as_: Literal["events", "json", "gitmem", "memory-mcp", "bettermemory", "claude-mem", "git-notes"] = "events",
     output: Path | None = None,
 ) -> Result:
-    """Export the store as JSON lines: a header, then an event on each line, nothing left out."""
     target = place or output
     if as_ in ("gitmem", "memory-mcp", "bettermemory", "claude-mem"):
         if target is None:
@@ -90,7 +89,6 @@ def import_command(
     quarantine: bool = False,
     as_json: bool = False,
 ) -> Result:
-    """Import an export of Holdfast (- reads stdin), or with --from the data of another system."""
     quarantine_as = f"import of {path.name}" if quarantine else ""
     if from_ is None:
         if dry_run or project or pairs:

@@ -67,6 +67,7 @@ def wanted_of(ask: Ask) -> Wanted:
     return Wanted(project=None if session else ask.project, whats=whats, session=session, client=ask.text("client"))
 
 
+@render.page_at("/activity", "activity.html", "Activity", rows=lambda ask: _rows(ask, wanted_of(ask)))
 def _stream(ask: Ask) -> dict[str, Any]:
     place, problem = look(ask.memory), ""
     try:
@@ -85,12 +86,14 @@ def _stream(ask: Ask) -> dict[str, Any]:
     }
 
 
+@render.page_at("/activity/older", "activity_items.html", "Activity", back="/activity")
 def _older(ask: Ask) -> dict[str, Any]:
     wanted = wanted_of(ask)
     stream = older(ask.memory, wanted, before=place_of(ask.text("before")), limit=LIMIT)
     return _items(ask, wanted, stream, last=(ask.text("day"), ask.text("last")))
 
 
+@render.answer_at("/activity/newer", render.PAGES)
 def newer_items(ask: Ask) -> Response:
     """Return newer entries, as a part of the page; a header has the place to continue from."""
     wanted, after = wanted_of(ask), place_of(ask.text("after"))
@@ -101,6 +104,7 @@ def newer_items(ask: Ask) -> Response:
     return answer
 
 
+@render.page_at("/timeline", "timeline.html", "Timeline", rows=lambda ask: _rows(ask, _changed(ask)))
 def _changes(ask: Ask) -> dict[str, Any]:
     """Return the digest of a range of time, and what changed in it, latest first."""
     now = ask.memory.clock.now()
@@ -204,6 +208,13 @@ def _listed(ask: Ask, limit: int) -> list[Session]:
     )
 
 
+def _session_rows(ask: Ask) -> list[render.Row]:
+    found = _listed(ask, render.MOST_ROWS + 1)
+    saved = saved_in(ask.memory, [one.id for one in found])
+    return [{**row, "memories": saved.get(str(row["id"]), 0)} for row in render.table(found, SESSION_COLUMNS)]
+
+
+@render.page_at("/sessions", "sessions.html", "Sessions", rows=_session_rows)
 def _sessions(ask: Ask) -> dict[str, Any]:
     found = _listed(ask, SESSIONS + 1)
     offset, shown = ask.number("offset", 0, 0, 10_000_000), found[:SESSIONS]
@@ -218,12 +229,7 @@ def _sessions(ask: Ask) -> dict[str, Any]:
     }
 
 
-def _session_rows(ask: Ask) -> list[render.Row]:
-    found = _listed(ask, render.MOST_ROWS + 1)
-    saved = saved_in(ask.memory, [one.id for one in found])
-    return [{**row, "memories": saved.get(str(row["id"]), 0)} for row in render.table(found, SESSION_COLUMNS)]
-
-
+@render.page_at("/sessions/{id}", "session.html", "Session")
 def _session(ask: Ask) -> dict[str, Any]:
     """Return one session: prompts, actions, the memories it got and why, saved records and its end, in order of time."""
     look(ask.memory)
@@ -275,10 +281,3 @@ def _lanes(items: list[Item]) -> dict[str, Any]:
             share = (at - start) / took if took else number / max(1, len(items) - 1)
             marks.append({"number": number, "x": 100 * share, "y": (lane + 0.5) * LANE, "item": item})
     return {"lanes": list(used), "marks": marks, "lane_height": LANE}
-
-
-page = render.Page("activity.html", "Activity", _stream, rows=lambda ask: _rows(ask, wanted_of(ask)))
-older_items = render.Page("activity_items.html", "Activity", _older, back="/activity")
-timeline = render.Page("timeline.html", "Timeline", _changes, rows=lambda ask: _rows(ask, _changed(ask)))
-session_list = render.Page("sessions.html", "Sessions", _sessions, rows=_session_rows)
-session_page = render.Page("session.html", "Session", _session)

@@ -163,6 +163,7 @@ def _rows(ask: Ask) -> list[render.Row]:
     return render.table(cited, "anchor state id=record.id title=record.title")
 
 
+@render.page_at("/map/drawn", "map_drawn.html", "Map", back="/map")
 def _map(ask: Ask) -> dict[str, Any]:
     at, known = ask.text("folder").strip("/"), _known(ask)
     size = ask.text("size") if ask.text("size") in SIZES else "files" if known.files is not None else "memories"
@@ -193,6 +194,11 @@ def _map(ask: Ask) -> dict[str, Any]:
         "not_listed": max(0, len(folders) - MOST_LISTED),
         "cited": here.cited[:MOST_LISTED],
     }
+
+
+@render.page_at("/map", "map.html", "Map", parts=(_map,), rows=_rows)
+def _map_page(ask: Ask) -> dict[str, Any]:
+    return {"date": ask.text("as_of")[:10]}
 
 
 def folders_in(known: Knowledge, at: str) -> list[Folder]:
@@ -257,6 +263,7 @@ def treemap(folders: Sequence[Folder], size: str, x: float, y: float, width: flo
     yield from placed(row) if row else ()
 
 
+@render.page_at("/file", "file.html", "File")
 def _file(ask: Ask) -> dict[str, Any]:
     path = ask.text("path").strip("/")
     cited = citations_of(ask.memory, path)
@@ -316,6 +323,11 @@ def parts_of(lines: Sequence[str], cited: list[Citation]) -> list[tuple[Line, ..
     return [tuple(lines) for _, lines in groupby(numbered, key=lambda line: line.near)]
 
 
+def _links(ask: Ask) -> list[render.Row]:
+    return render.table(links_here(ask.memory), "source relation target")
+
+
+@render.page_at("/graph", "graph.html", "Graph", rows=_links)
 def _near(ask: Ask) -> dict[str, Any]:
     """Return what is around a memory (by id or title) or a file; without one, the most linked and the most cited."""
     node, known = ask.text("node"), _known(ask)
@@ -351,11 +363,3 @@ def _around_file(known: Knowledge, path: str) -> list[Branch]:
         *(Branch(label=label, records=tuple(some)) for label, some in by_kind.items()),
         Branch(label="cited together with", files=files),
     ]
-
-
-graph = render.Page(
-    "graph.html", "Graph", _near, rows=lambda ask: render.table(links_here(ask.memory), "source relation target")
-)
-map_part = render.Page("map_drawn.html", "Map", _map, back="/map")
-map_page = render.Page("map.html", "Map", lambda ask: {"date": ask.text("as_of")[:10]}, parts=(map_part,), rows=_rows)
-file_page = render.Page("file.html", "File", _file)

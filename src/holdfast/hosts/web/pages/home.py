@@ -22,6 +22,23 @@ SAME_VISIT = timedelta(minutes=30)
 LOOKED = "holdfast-looked"
 
 
+@render.page_at("/home/health", "home_health.html", "Health", back="/")
+def _health(ask: Ask) -> dict[str, Any]:
+    report = cached_until_event(ask, "health", lambda: health(ask.memory))
+    counts = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory, report))
+    needs = [
+        (name, sort.title, sort.about, counts[name]) for name, sort in SORTS.items() if sort.urgent and counts[name]
+    ]
+    return {"health": report, "word": word_for(report.score), "needs": needs, "waiting": urgent(counts)}
+
+
+@render.page_at("/home/saved", "home_saved.html", "Memories saved", back="/")
+def _saved(ask: Ask) -> dict[str, Any]:
+    by_day = saved_by_day(ask.memory, days=DAYS, everywhere=ask.everywhere, zone=ask.zone)
+    return {"by_day": by_day, "days": DAYS}
+
+
+@render.page_at("/", "home.html", "Home", parts=(_health, _saved))
 def _home(ask: Ask) -> dict[str, Any]:
     place, sizes = look(ask.memory), ask.memory.store.projects()
     since, cookie = _visits(ask, place)
@@ -52,24 +69,6 @@ def _visits(ask: Ask, now: Place) -> tuple[Place | None, str]:
         return None, f"|{now}|{at}"
 
 
-def _health(ask: Ask) -> dict[str, Any]:
-    report = cached_until_event(ask, "health", lambda: health(ask.memory))
-    counts = cached_until_event(ask, "waiting", lambda: waiting_counts(ask.memory, report))
-    needs = [
-        (name, sort.title, sort.about, counts[name]) for name, sort in SORTS.items() if sort.urgent and counts[name]
-    ]
-    return {"health": report, "word": word_for(report.score), "needs": needs, "waiting": urgent(counts)}
-
-
-health_part = render.Page("home_health.html", "Health", _health, back="/")
-saved_part = render.Page(
-    *("home_saved.html", "Memories saved"),
-    lambda ask: {"by_day": saved_by_day(ask.memory, days=DAYS, everywhere=ask.everywhere, zone=ask.zone), "days": DAYS},
-    back="/",
-)
-page = render.Page("home.html", "Home", _home, parts=(health_part, saved_part))
-project_page = render.Page(
-    "projects.html",
-    "Projects",
-    lambda ask: {"found": cached_until_event(ask, "projects", lambda: projects(ask.memory))},
-)
+@render.page_at("/projects", "projects.html", "Projects")
+def _projects(ask: Ask) -> dict[str, Any]:
+    return {"found": cached_until_event(ask, "projects", lambda: projects(ask.memory))}

@@ -126,6 +126,7 @@ def _rows(ask: Ask) -> list[render.Row]:
     ]
 
 
+@render.page_at("/insights/plots", "insights_plots.html", "Insights", back="/insights")
 def _figures(ask: Ask) -> dict[str, Any]:
     daily = _daily(ask)
     families = {
@@ -158,6 +159,11 @@ def _figures(ask: Ask) -> dict[str, Any]:
     }
 
 
+@render.page_at("/insights", "insights.html", "Insights", parts=(_figures,), rows=_rows)
+def _insights(ask: Ask) -> dict[str, Any]:
+    return {"days": days_of(ask), "choices": CHOICES}
+
+
 def _total(counts: Counts) -> Counter[str]:
     return sum(counts.values(), Counter[str]())
 
@@ -167,6 +173,21 @@ def _effects(ask: Ask) -> list[Effect]:
     return cached_until_event(ask, "scars", lambda: effects(ask.memory, days=days), days)
 
 
+def _scar_rows(ask: Ask) -> list[render.Row]:
+    return [
+        {
+            "id": effect.scar.id,
+            "title": effect.scar.title,
+            "severity": effect.scar.fields.get("severity", ""),
+            "shown": effect.shown,
+            **{name: effect.outcomes[name] for name in EFFECTS},
+            "weight_left": round(effect.multiplier, 2),
+        }
+        for effect in _effects(ask)
+    ]
+
+
+@render.page_at("/scars", "scars.html", "Scars", rows=_scar_rows)
 def _scars(ask: Ask) -> dict[str, Any]:
     days, shown_scars = ask.number("days", 90, 1, 3_650), _effects(ask)
     seen = {one.scar.id for one in shown_scars}
@@ -187,20 +208,7 @@ def _scars(ask: Ask) -> dict[str, Any]:
     }
 
 
-def _scar_rows(ask: Ask) -> list[render.Row]:
-    return [
-        {
-            "id": effect.scar.id,
-            "title": effect.scar.title,
-            "severity": effect.scar.fields.get("severity", ""),
-            "shown": effect.shown,
-            **{name: effect.outcomes[name] for name in EFFECTS},
-            "weight_left": round(effect.multiplier, 2),
-        }
-        for effect in _effects(ask)
-    ]
-
-
+@render.page_at("/brief", "brief.html", "Brief")
 def _brief(ask: Ask) -> dict[str, Any]:
     """Return what a session would get now, what sessions got on two dates, and what changed between them."""
     made = brief_of(ask.memory)
@@ -214,6 +222,7 @@ def _brief(ask: Ask) -> dict[str, Any]:
     return {"made": made, "dates": dates, "earlier": earlier, "later": later, "change": change}
 
 
+@render.page_at("/simulate", "simulate.html", "Simulator")
 def _simulated(ask: Ask) -> dict[str, Any]:
     """Return what hooks would inject into a session for a text, and why; on another branch or date if one is given."""
     text, occasion, branch = ask.text("q"), ask.text("as"), ask.text("branch")[:200]
@@ -229,12 +238,3 @@ def _simulated(ask: Ask) -> dict[str, Any]:
         "as_of": date,
         "steps": simulate(ask.memory, text, occasions, branch=branch, at=at),
     }
-
-
-plots_part = render.Page("insights_plots.html", "Insights", _figures, back="/insights")
-page = render.Page(
-    "insights.html", "Insights", lambda ask: {"days": days_of(ask), "choices": CHOICES}, parts=(plots_part,), rows=_rows
-)
-scars = render.Page("scars.html", "Scars", _scars, rows=_scar_rows)
-brief = render.Page("brief.html", "Brief", _brief)
-simulator = render.Page("simulate.html", "Simulator", _simulated)

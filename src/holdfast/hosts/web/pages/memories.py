@@ -58,6 +58,7 @@ MEANINGS = {  # what a score is made of; the rest are factors near 1
 }
 
 
+@render.answer_at("/memories/export", render.PAGES)
 def export(ask: Ask) -> Response:
     """Return what the list shows as a file, as CSV or JSON, in its order; a list that is too long is refused, never cut."""
     query, state, sort = query_of(ask), _state(ask), ask.text("sort")
@@ -73,6 +74,7 @@ def export(ask: Ask) -> Response:
     return render.download(ask, "memories", rows, [record_to_json(record) for record in records])
 
 
+@render.answer_at("/memories/saved", render.ACTS)
 def save_search(ask: Ask) -> Response:
     """Save a search under a name in the browser, or remove one."""
     name, search = ask.field("name")[:LONGEST_NAME], ask.field("search").lstrip("?")
@@ -128,6 +130,13 @@ def _adder(ask: Ask) -> Callable[[str, str], str]:
     return add
 
 
+@render.page_at("/memories/facets", "memories_facets.html", "Filters", back="/memories")
+def _whole(ask: Ask) -> dict[str, Any]:
+    """Return what the project consists of, by kind, scope and tag."""
+    counts = {} if ask.everywhere else cached_until_event(ask, "facets", lambda: facets(ask.memory))
+    return {"counts": counts, "add": _adder(ask)}
+
+
 def _answer(ask: Ask) -> dict[str, Any]:
     query, sort = query_of(ask), ask.text("sort") if ask.text("sort") in SORTS else ""
     shared: dict[str, Any] = {
@@ -151,6 +160,10 @@ def _answer(ask: Ask) -> dict[str, Any]:
         "searches": saved_searches(ask),
     }
     return shared | (_recalled(ask, query) if query.text else _listed(ask, query, shared["state"], sort))
+
+
+render.page_at("/memories/hits", "memories_hits.html", "Memories", back="/memories")(_answer)
+render.page_at("/memories", "memories.html", "Memories", parts=(_whole,))(_answer)
 
 
 def _recalled(ask: Ask, query: Query) -> dict[str, Any]:
@@ -218,6 +231,7 @@ def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list
     return entries[place : place + PAGE], place + PAGE, place + PAGE >= len(entries), note
 
 
+@render.answer_at("/find", render.PAGES)
 def titles(ask: Ask) -> Response:
     """Return what fits some words best, of each sort that is asked for: name, title and address."""
     text = ask.text("q")[:200]
@@ -238,11 +252,6 @@ def titles(ask: Ask) -> Response:
     return JSONResponse({"found": found})
 
 
-def _sessions(ask: Ask, _: str) -> list[tuple[str, str]]:
-    sessions = list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
-    return [(one.id, one.title) for one in sessions if one.title]
-
-
 # What can be found by name: where it leads, and the names, or ids with titles.
 PLACES: dict[str, tuple[str, Callable[[Ask, str], Iterable[Any]]]] = {
     "file": ("/file?path=", lambda ask, _: tracked(ask)),
@@ -251,17 +260,14 @@ PLACES: dict[str, tuple[str, Callable[[Ask, str], Iterable[Any]]]] = {
         lambda ask, _: {str(part) for file in tracked(ask) for part in PurePosixPath(file).parents} - {"."},
     ),
     "anchor": ("/file?path=", anchors),
-    "session": ("/sessions/", _sessions),
+    "session": (
+        "/sessions/",
+        lambda ask, _: [
+            (one.id, one.title)
+            for one in list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
+            if one.title
+        ],
+    ),
     "agent": ("/sessions?client=", lambda ask, _: session_agents(ask.memory, everywhere=ask.everywhere)),
     "person": ("/memories?author=", lambda ask, _: people(ask.memory, everywhere=ask.everywhere)),
 }
-facets_part = render.Page(  # what the project consists of, by kind, scope and tag
-    *("memories_facets.html", "Filters"),
-    lambda ask: {
-        "counts": {} if ask.everywhere else cached_until_event(ask, "facets", lambda: facets(ask.memory)),
-        "add": _adder(ask),
-    },
-    back="/memories",
-)
-hits = render.Page("memories_hits.html", "Memories", _answer, back="/memories")
-page = render.Page("memories.html", "Memories", _answer, parts=(facets_part,))

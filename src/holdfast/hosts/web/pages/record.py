@@ -55,6 +55,7 @@ def _record(ask: Ask) -> Record:
     return get(ask.memory, ask.parts["id"]).record
 
 
+@render.answer_at("/r/{id}", render.PAGES)
 def page(ask: Ask, *, problem: HoldfastError | None = None, form: str = "", refused: bool = False) -> Response:
     """Return the page of a memory; after a refused action with the reason, and with what was typed in the open form."""
     shown = get(ask.memory, ask.parts["id"])
@@ -107,29 +108,23 @@ def _edited(ask: Ask, record: Record, *, refused: bool = False, typed: bool = Fa
     }
 
 
-def _part(name: str, title: str, values: Callable[[Ask, Record], dict[str, Any]]) -> render.Page:
-    def shown(ask: Ask) -> dict[str, Any]:
+def _part(name: str, title: str, values: Callable[[Ask, Record], dict[str, Any]]) -> None:
+    """Add a part of the page of a memory."""
+
+    @render.page_at(f"/r/{{id}}/{name}", f"record_{name}.html", title)
+    def _(ask: Ask) -> dict[str, Any]:
         record = _record(ask)
         own = {"title": f"{title} {record.title}", "back": f"/r/{record.id}", "record": record}
         return own | values(ask, record)
 
-    return render.Page(f"record_{name}.html", title, shown)
+
+_part("edit", "Edit", _edited)
+_part("history", "History of", lambda ask, record: {"versions": versions_of(history(ask.memory, record.id))[::-1]})
+_part("anchors", "Code cited by", lambda ask, record: {"cited": cited_by(home_of(ask, record), record)})
+_part("shown", "When agents got", lambda ask, record: {"deliveries": deliveries_of(home_of(ask, record), record)})
 
 
-edit_part = _part("edit", "Edit", _edited)
-history_part = _part(
-    "history",
-    "History of",
-    lambda ask, record: {"versions": list(reversed(versions_of(history(ask.memory, record.id))))},
-)
-anchors_part = _part("anchors", "Code cited by", lambda ask, record: {"cited": cited_by(home_of(ask, record), record)})
-
-
-shown_part = _part(
-    "shown", "When agents got", lambda ask, record: {"deliveries": deliveries_of(home_of(ask, record), record)}
-)
-
-
+@render.answer_at("/r/{id}/edit", render.ACTS)
 def edit(ask: Ask) -> Response:
     """Save a new text of a memory; a refusal is explained next to the form and can be overruled."""
     record = _record(ask)
@@ -165,6 +160,7 @@ def _saved(
     return again(problem, not isinstance(refused, SecretFound))
 
 
+@render.answer_at("/r/{id}/{what}", render.ACTS)
 def act_on_one(ask: Ask) -> Response:
     """Run one action on a memory; if it is refused, the page says why."""
     record, what = _record(ask), ask.parts["what"]
@@ -177,6 +173,7 @@ def act_on_one(ask: Ask) -> Response:
     return render.moved(ask, "/memories" if what == "erase" else f"/r/{record.id}", done)
 
 
+@render.answer_at("/remember", render.PAGES)
 def remember_page(
     ask: Ask, problem: HoldfastError | None = None, refused: bool = False, preview: Record | None = None
 ) -> Response:
@@ -214,6 +211,7 @@ def _would_warn(ask: Ask, record: Record) -> list[Item]:
     return [item for item in tools if warns(item)]
 
 
+@render.answer_at("/remember", render.ACTS)
 def remember(ask: Ask) -> Response:
     """Save a memory, or preview where it would warn; a refusal is explained next to the form and can be overruled."""
     values = _values(ask) | {"kind": ask.field("kind") or "fact"}

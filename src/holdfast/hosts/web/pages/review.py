@@ -36,10 +36,11 @@ class Row:
     until: str = ""  # when it is no longer offered
 
 
-def _inbox(ask: Ask) -> dict[str, Any]:
+def _shown(ask: Ask) -> dict[str, Any]:
     return {"show": _show(ask), "sorts": SORTS}
 
 
+@render.page_at("/review/items", "review_items.html", "Review", back="/review")
 def _items(ask: Ask) -> dict[str, Any]:
     """Return a page of the inbox, the address of the next one, and how many older memories were not checked."""
     show, start, left_out = _show(ask), ask.number("from", 0, 0, 10**6), 0
@@ -52,7 +53,23 @@ def _items(ask: Ask) -> dict[str, Any]:
     after = start + PAGE
     more = render.address(ask, "/review/items", show=show, **{"from": after}) if total > after else ""
     shown = {"rows": [_row(ask, item) for item in items], "more": more, "left_out": left_out, "continues": start}
-    return _inbox(ask) | shown
+    return _shown(ask) | shown
+
+
+@render.page_at("/review/chips", "review_chips.html", "Review", back="/review")
+def _chips(ask: Ask) -> dict[str, Any]:
+    return _shown(ask) | {"counts": _counts(ask)}
+
+
+@render.page_at("/review/count", "review_count.html", "Review", back="/review")
+def _count(ask: Ask) -> dict[str, Any]:
+    return {"waiting": urgent(_counts(ask))}
+
+
+@render.page_at("/review/score", "review_score.html", "The health score", back="/review")
+def _score(ask: Ask) -> dict[str, Any]:
+    report = cached_until_event(ask, "health", lambda: health(ask.memory))
+    return {"health": report, "word": word_for(report.score)}
 
 
 def _rows(ask: Ask) -> list[render.Row]:
@@ -65,9 +82,7 @@ def _rows(ask: Ask) -> list[render.Row]:
     return [{"reason": SORTS[item.sort].title, **row, "others": item.ids[1:]} for item, row in pairs]
 
 
-def _score(ask: Ask) -> dict[str, Any]:
-    report = cached_until_event(ask, "health", lambda: health(ask.memory))
-    return {"health": report, "word": word_for(report.score)}
+render.page_at("/review", "review.html", "Review", parts=(_chips, _items), rows=_rows)(_shown)
 
 
 def urgent(counts: Mapping[str, int | None]) -> int:
@@ -113,6 +128,7 @@ def _row(ask: Ask, item: Item) -> Row:
     return Row(item=item, cited=shown, gone=tuple(dict.fromkeys(word for word in removed if word in stands)))
 
 
+@render.answer_at("/review/{id}/{what}", render.ACTS)
 def act_on_one(ask: Ask) -> Response:
     """Carry out one decision of the inbox."""
     memory, record = ask.memory, find(ask.memory, ask.parts["id"]).record
@@ -126,6 +142,7 @@ def act_on_one(ask: Ask) -> Response:
     return _finished(ask, decide(memory, item, ask.parts["what"], Given(reason=ask.field("reason"))))
 
 
+@render.answer_at("/review/many", render.ACTS)
 def act_on_many(ask: Ask) -> Response:
     """Approve or reject everything that is selected; what refuses it stays, with the reason."""
     what, ids = ask.field("what"), list(dict.fromkeys(ask.form.get("id", [])))
@@ -150,6 +167,7 @@ def _reason(record: Record) -> str:
     return "stale" if record.state == "active" and not record.waiting else awaited(record)
 
 
+@render.answer_at("/undo", render.ACTS)
 def undo_one(ask: Ask) -> Response:
     """Take the last action back; the message says what stands again."""
     message = ask.viewer.run_undo(ask.field("undo"), ask.memory)
@@ -172,12 +190,3 @@ def _finished(ask: Ask, done: Done, *, everything: bool = False) -> Response:
     if everything:
         answer.headers["hx-trigger"] = "inbox"
     return answer
-
-
-items_part = render.Page("review_items.html", "Review", _items, back="/review")
-chips_part = render.Page(
-    "review_chips.html", "Review", lambda ask: _inbox(ask) | {"counts": _counts(ask)}, back="/review"
-)
-count_part = render.Page("review_count.html", "Review", lambda ask: {"waiting": urgent(_counts(ask))}, back="/review")
-score_part = render.Page("review_score.html", "The health score", _score, back="/review")
-page = render.Page("review.html", "Review", _inbox, parts=(chips_part, items_part), rows=_rows)

@@ -29,6 +29,7 @@ CHANGEABLE = frozenset(name for _, names in GROUPS for name in names)
 HIDDEN = ("embedder_key", "observer_key", "http_token", "database")
 
 
+@render.page_at("/settings", "settings.html", "Settings")
 def _page(ask: Ask) -> dict[str, Any]:
     config, sources = ask.viewer.settings.config, ask.viewer.settings.sources
     every = {
@@ -54,6 +55,7 @@ def _page(ask: Ask) -> dict[str, Any]:
     }
 
 
+@render.page_at("/settings/preview", "settings_preview.html", "Settings")
 def _preview(ask: Ask) -> dict[str, Any]:
     """Return the brief a session would get with other settings; nothing is saved."""
     now = ask.memory.config
@@ -72,6 +74,7 @@ def _previewed(ask: Ask, config: Config) -> dict[str, Any]:
     return {"made": made, "budget": budget_for(size, fixed=config.brief_budget)}
 
 
+@render.answer_at("/settings", render.ACTS)
 def save(ask: Ask) -> Response:
     """Save changed settings in the user's own file; the viewer uses them at once."""
     now = ask.viewer.memory.config
@@ -107,7 +110,3 @@ def _use_again(viewer: Viewer) -> None:
     viewer.settings = viewer.reload()
     config = replace(viewer.settings.config, project=viewer.memory.config.project, session="")
     viewer.memory = replace(viewer.memory, config=config)
-
-
-page = render.Page("settings.html", "Settings", _page)
-preview = render.Page("settings_preview.html", "Settings", _preview)

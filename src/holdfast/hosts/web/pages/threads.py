@@ -25,16 +25,6 @@ LANES = (
 MOST_SHOWN = 6  # in a lane; the others are folded
 
 
-def _board(ask: Ask) -> dict[str, Any]:
-    return {
-        "lanes": LANES,
-        "stages": thread.triage(ask.memory),
-        "most": MOST_SHOWN,
-        "resolved": thread.resolved_threads(ask.memory, limit=20),
-        "suggested": thread.suggestions(ask.memory),
-    }
-
-
 def _rows(ask: Ask) -> list[render.Row]:
     stages = thread.triage(ask.memory)
     every = [
@@ -45,9 +35,18 @@ def _rows(ask: Ask) -> list[render.Row]:
     return render.table(every, columns)
 
 
-page = render.Page("threads.html", "Threads", _board, rows=_rows)
+@render.page_at("/threads", "threads.html", "Threads", rows=_rows)
+def _board(ask: Ask) -> dict[str, Any]:
+    return {
+        "lanes": LANES,
+        "stages": thread.triage(ask.memory),
+        "most": MOST_SHOWN,
+        "resolved": thread.resolved_threads(ask.memory, limit=20),
+        "suggested": thread.suggestions(ask.memory),
+    }
 
 
+@render.answer_at("/threads/open", render.ACTS)
 def open_one(ask: Ask) -> Response:
     """Open a thread by hand."""
     done = act(ask.memory, lambda acting: ("Opened.", thread.open_thread(acting, ask.field("text"))))
@@ -57,6 +56,7 @@ def open_one(ask: Ask) -> Response:
     return render.moved(ask, "/threads", done if isinstance(done.result, thread.Opened) else str(explain(done.result)))
 
 
+@render.answer_at("/threads/{id}/{what}", render.ACTS)
 def act_on_one(ask: Ask) -> Response:
     """Run one action on a thread or a suggested thread."""
     what, id_ = ask.parts["what"], ask.parts["id"]
