@@ -20,7 +20,7 @@ from holdfast.policy.activity.observer_reply import (
 )
 from holdfast.policy.activity.turns import turns
 from tests.policy.trails import Trail, session
-from tests.rows import each
+from tests.rows import each, examples
 
 CODE = load_mode("code", None)
 WHOLE = """<observation turn="1">
@@ -73,16 +73,7 @@ def test_several_observations_and_a_summary_are_read_in_one_answer() -> None:
     assert told.summary == {"request": "R"}
 
 
-@each(
-    "text",
-    [
-        "",
-        "  \n",
-        '<skip_summary reason="nothing"/>',
-        "<observation></observation>",
-        "<observation><type>x</type></observation>",
-    ],
-)
+@examples
 def test_nothing_is_an_answer(text: str) -> None:
     assert read_reply(text, CODE) == ParsedReply()
 
