@@ -91,7 +91,7 @@ def rewrite(file: Path, change: Callable[[Store], object]) -> JournalMark:
             _copied(source, fresh)
         with closing(open_store(SQLite(fresh))) as store:
             change(store)
-            store.forget_pages()
+            store.forget_deleted(free_pages=True)
         as_of_now(fresh)
         mark = look_at(fresh)
         with fresh.open("rb") as written:

@@ -85,7 +85,7 @@ def status(memory: Memory) -> Status:
         pending=records.counted(store, Filter(states=("pending",))),
         retired=records.counted(store, Filter(states=("retired",))),
         projects=len([name for name, count in store.projects().items() if name and count]),
-        events=store.event_count(),
+        events=store.counted(),
         bytes=store.db.size,
         embedder=memory.embedder.name if memory.embedder else "none",
         lagging=vectors.lag(store),
