@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from holdfast.adapters import history
 from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git, git_lines, git_text, is_object, objects, run_git
-from holdfast.adapters.source import GONE, UNKNOWN, Absent, Content, File, Unreadable, defined, look, only
+from holdfast.adapters.source import GONE, UNKNOWN, File, Unreadable, defined, look, only
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
 from holdfast.model.files import read_inside, read_regular, state_of, write_whole
 from holdfast.model.foreign_json import parse_json
@@ -276,15 +276,15 @@ class GitCheckout:
             file = self._read(path, "")
             if time.monotonic() > until:
                 return {}  # a definition that was not looked at could be the one that is meant
-            if isinstance(file, Content) and b"\0" not in file.raw[:8_000]:
-                text = file.raw.decode(errors="replace").replace("\r\n", "\n")
+            if isinstance(file, bytes) and b"\0" not in file[:8_000]:
+                text = file.decode(errors="replace").replace("\r\n", "\n")
                 for name, anchors in found.items():
                     anchors += [f"{path}::{qualified}" for qualified in defined(path, text, name)]
         return found
 
     def files_named(self, names: Sequence[str]) -> dict[str, str]:
         """Return the path of each file that is there by this name, or is the only one whose path ends with it."""
-        paths = {name: name for name in names if isinstance(self._read(name, ""), Content)}
+        paths = {name: name for name in names if isinstance(self._read(name, ""), bytes)}
         other = [name for name in names if name not in paths]
         patterns = [f":(glob)**/{name}" for name in other if not set(name) & set("*?[")]
         listing = self._ask_git("ls-files", "--", *patterns, seconds=RESOLVE_SECONDS) if patterns else ""
@@ -374,11 +374,10 @@ class GitCheckout:
         """Read the current file, or the file at a commit; files outside the worktree are not read."""
         try:
             if at and (self.top() / path).resolve().is_relative_to(self.top().resolve()):
-                raw = self.content(f"{at}:{path}")
-                return Absent() if raw is None else Content(raw)
-            return Content(read_inside(self.top(), Path(path).expanduser(), LARGEST))
+                return self.content(f"{at}:{path}")
+            return read_inside(self.top(), Path(path).expanduser(), LARGEST)
         except (FileNotFoundError, NotADirectoryError):
-            return Absent()
+            return None
         except (OSError, RuntimeError, ValueError):
             return Unreadable()
 
