@@ -407,16 +407,13 @@ def _make_private(path: Path) -> None:
             _make_new(path)
         elif not path.stat().st_size:
             hint = (
-                "`holdfast store restore FILE` puts a backup back. To start with an empty store, remove the file first."
+                "`holdfast store restore FILE` puts a backup back. To start with an empty one, remove the file first."
             )
             raise NotAStore(f"{path} is empty: what was in it is lost.", hint=hint)
-    except FileExistsError as problem:
-        raise StoreUnwritable(
-            f"{path.parent} is a file, not a folder.", hint="Set HOLDFAST_HOME to a folder."
-        ) from problem
     except OSError as problem:
-        hint = "Set HOLDFAST_HOME to a folder you can write to."
-        raise StoreUnwritable(f"{path.parent} cannot be written ({problem.strerror}).", hint=hint) from problem
+        is_file, hint = isinstance(problem, FileExistsError), "Set HOLDFAST_HOME to a folder you can write to."
+        why = "is a file, not a folder" if is_file else f"cannot be written ({problem.strerror})"
+        raise StoreUnwritable(f"{path.parent} {why}.", hint=hint) from problem
 
 
 def _make_new(path: Path) -> None:
