@@ -138,12 +138,11 @@ class GitCheckout:
         if not self._facts:
             return Origin()
         try:  # the times of HEAD and its reflog tell when HEAD last moved
-            folder = self._folder / self._git_folder
-            moved = tuple((folder / name).stat().st_mtime_ns for name in ("HEAD", "logs/HEAD"))
+            moved = tuple((self._facts[2] / name).stat().st_mtime_ns for name in ("HEAD", "logs/HEAD"))
         except OSError:
             moved = ()
         if not moved or moved != self._asked_at:
-            (top, common), self._asked_at = self._facts, moved
+            (top, common, _), self._asked_at = self._facts, moved
             self._origin = Origin(
                 branch=self._ask("symbolic-ref", "--quiet", "--short", "HEAD"),
                 worktree=top.name if common.name == ".git" and common.parent != top else "",
@@ -382,23 +381,18 @@ class GitCheckout:
             return Unreadable()
 
     @cached_property
-    def _facts(self) -> tuple[Path, Path] | None:
-        """The top folder of this worktree and the git folder that all worktrees share; None outside git."""
-        lines = self._ask("rev-parse", "--show-toplevel", "--git-common-dir").splitlines()
-        if len(lines) != 2:
+    def _facts(self) -> tuple[Path, Path, Path] | None:
+        """The top folder of this worktree, the git folder that all worktrees share, and its own; None outside git."""
+        lines = self._ask("rev-parse", "--show-toplevel", "--git-common-dir", "--git-dir").splitlines()
+        if len(lines) != 3:
             return None
-        top = Path(lines[0])
-        return top, (self._folder / lines[1]).resolve()
-
-    @cached_property
-    def _git_folder(self) -> str:
-        return self._ask("rev-parse", "--git-dir")
+        return Path(lines[0]), (self._folder / lines[1]).resolve(), self._folder / lines[2]
 
     @cached_property
     def _root(self) -> Path:
         if not self._facts:
             return self._folder.resolve()
-        top, common = self._facts
+        top, common, _ = self._facts
         return common.parent if common.name == ".git" else top
 
     @cached_property

@@ -61,8 +61,15 @@ class MemoryTool(BetaAbstractMemoryTool):
         self._running = threading.Lock()  # one command at a time: two threads must not create the same file
 
     def execute(self, command: beta.BetaMemoryTool20250818Command) -> str:
-        """Run a command; raise ToolError if it cannot be done."""
-        _check(command)
+        """Run a command; raise ToolError if it cannot be done, or an argument is missing or of another type."""
+        name = getattr(command, "command", None)  # the SDK does not check what the model sent
+        if name not in NEEDED:
+            raise ToolError(f"Unknown command: {name}. Use one of {', '.join(NEEDED)}.")
+        for argument in NEEDED[name]:
+            if not isinstance(getattr(command, argument, None), str):
+                raise ToolError(f"The command {name} needs `{argument}`, a text.")
+        if name == "insert" and not isinstance(getattr(command, "insert_line", None), int):
+            raise ToolError("The command insert needs `insert_line`, a whole number.")
         try:
             with self._running:
                 return str(super().execute(command))
@@ -239,18 +246,6 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     async def clear_all_memory(self) -> str:
         """Retire every file."""
         return await asyncio.to_thread(self._tool.clear_all_memory)
-
-
-def _check(command: beta.BetaMemoryTool20250818Command) -> None:
-    """Raise ToolError if the model left out an argument or sent one of another type; the SDK does not check."""
-    name = getattr(command, "command", None)
-    if name not in NEEDED:
-        raise ToolError(f"Unknown command: {name}. Use one of {', '.join(NEEDED)}.")
-    for argument in NEEDED[name]:
-        if not isinstance(getattr(command, argument, None), str):
-            raise ToolError(f"The command {name} needs `{argument}`, a text.")
-    if name == "insert" and not isinstance(getattr(command, "insert_line", None), int):
-        raise ToolError("The command insert needs `insert_line`, a whole number.")
 
 
 def _parts(path: str) -> Parts:

@@ -76,10 +76,16 @@ class HoldfastStore(base.BaseStore):
             case base.GetOp():
                 record = keyed.at(self._memory, SYSTEM, (*op.namespace, op.key))
                 return _item(record) if record and record.state == "active" else None
+            case base.SearchOp() if op.query and op.query.strip():
+                return self._ranked(op, op.query)
             case base.SearchOp():
-                return self._search(op)
+                found = (record for record in self._under(op.namespace_prefix) if _matches(record, op.filter))
+                return [_found(record) for record in islice(found, op.offset, op.offset + op.limit)]
             case base.ListNamespacesOp():
-                return self._namespaces(op)
+                conditions = op.match_conditions or ()
+                every = {keyed.key_of(record, SYSTEM)[:-1] for record in self._under(())}
+                fitting = (name for name in every if all(_fits(condition, name) for condition in conditions))
+                return sorted({name[: op.max_depth] for name in fitting})[op.offset : op.offset + op.limit]
         raise ValueError(f"Unknown operation: {op!r}")
 
     def _put(self, op: base.PutOp) -> None:
@@ -99,12 +105,6 @@ class HoldfastStore(base.BaseStore):
         outcome = keyed.put(self._memory, SYSTEM, key, draft)
         if isinstance(outcome, SecretFound):
             raise refused_as(outcome)
-
-    def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
-        if op.query and op.query.strip():
-            return self._ranked(op, op.query)
-        found = (record for record in self._under(op.namespace_prefix) if _matches(record, op.filter))
-        return [_found(record) for record in islice(found, op.offset, op.offset + op.limit)]
 
     def _ranked(self, op: base.SearchOp, query: str) -> list[base.SearchItem]:
         """Return the best items for a query, however weak they are: the caller decides by their scores."""
@@ -126,15 +126,6 @@ class HoldfastStore(base.BaseStore):
             if len(found) >= wanted or len(hits) < asked:
                 return found[op.offset : wanted]
             asked *= WIDER
-
-    def _namespaces(self, op: base.ListNamespacesOp) -> list[Namespace]:
-        every = {keyed.key_of(record, SYSTEM)[:-1] for record in self._under(())}
-        matched = {
-            namespace[: op.max_depth]
-            for namespace in every
-            if all(_fits(condition, namespace) for condition in op.match_conditions or ())
-        }
-        return sorted(matched)[op.offset : op.offset + op.limit]
 
     def _under(self, prefix: Namespace) -> Iterator[Record]:
         """Yield the active items of a namespace and of those below it, newest first."""
