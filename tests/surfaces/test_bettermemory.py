@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.model.event import Actor
 from holdfast.surfaces.bettermemory import surface
-from holdfast.surfaces.bettermemory import verbs as listing
+from holdfast.surfaces.bettermemory import tools as listing
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.upkeep.health import quality

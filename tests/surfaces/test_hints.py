@@ -8,8 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.hosts.mcp.serving import surface_named
-from holdfast.surfaces.hints import TOOLS, for_agents
-from holdfast.surfaces.tool import Call
+from holdfast.surfaces.tool import HINTS, Call, for_agents
 from holdfast.verbs.memory import Memory
 from tests.rows import each
 
@@ -43,13 +42,13 @@ def test_an_error_names_the_tool_that_helps(
     assert "holdfast " not in answer.text
 
 
-@each("surface", TOOLS)
+@each("surface", HINTS)
 def test_every_tool_that_is_named_exists(surface: str) -> None:
-    words = {word for hint in TOOLS[surface].values() for word in re.findall(r"^\w+|(?<=and )\w+", hint)}
+    words = {word for hint in HINTS[surface].values() for word in re.findall(r"^\w+|(?<=and )\w+", hint)}
     assert words <= set(surface_named(surface).tools), json.dumps(sorted(words))
 
 
-@each("command", sorted({name for table in TOOLS.values() for name in table}))
+@each("command", sorted({name for table in HINTS.values() for name in table}))
 def test_every_command_that_is_replaced_is_named_by_a_hint(command: str) -> None:
     assert re.search(rf"holdfast {re.escape(command)}(?![\w-])", SOURCE)
 

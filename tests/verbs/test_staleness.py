@@ -10,7 +10,7 @@ from holdfast.model.errors import Conflict
 from holdfast.model.ids import instant
 from holdfast.model.record import Record
 from holdfast.policy.admission.admit import Duplicate, Transient, Waivers
-from holdfast.surfaces.bettermemory import verbs
+from holdfast.surfaces.bettermemory import tools as verbs
 from holdfast.surfaces.bettermemory.staleness import staleness_of, staleness_of_many
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, amend, retire
@@ -90,7 +90,7 @@ def test_use_nobody_spoke_of_is_observed_and_earns_nothing(memory: Memory) -> No
 def test_a_word_or_time_settles_a_showing(memory: Memory, time: Time) -> None:
     record = keep(memory, "The app listens on port 80.")
     verbs.shown(memory, record.id)
-    verbs.drop_answered(memory, [record.id])
+    verbs.feedback_of(memory).impressions.pop(record.id)
     first = verbs.shown(memory, record.id)
     assert verbs.shown(memory, record.id) != first
     assert len(verbs.feedback_of(memory).impressions) == 1

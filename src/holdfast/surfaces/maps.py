@@ -22,7 +22,7 @@ from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import counted, shorten
 from holdfast.surfaces.contract import Contract, arguments_of, parameter_name
 from holdfast.surfaces.phrases import RELEVANCE, content, kind_of
-from holdfast.surfaces.tool import Call, Surface, Tool
+from holdfast.surfaces.tool import Call, Surface
 
 if TYPE_CHECKING:
     from holdfast.verbs.memory import Memory
@@ -117,17 +117,12 @@ def problem_text(problem: HoldfastError) -> str:
     return f"{'; '.join(problem.problems) + '.' if problem.problems else problem.message} {problem.hint}".strip()
 
 
-def call_memory(call: Call, _: dict[str, Any]) -> "Memory":
-    """Return the memory of a call, whatever its arguments are."""
-    return call.memory
-
-
 def surface_of(
     contract: Contract,
     rows: Mapping[str, Row],
     *,
     terms: Terms | None = None,
-    memory_for: Callable[[Call, dict[str, Any]], "Memory"] = call_memory,
+    memory_for: Callable[[Call, dict[str, Any]], "Memory"] = lambda call, _: call.memory,
     present: Callable[[Any], str] = text_or_json,
     present_error: Callable[[HoldfastError], str] = problem_text,
 ) -> Surface:
@@ -136,10 +131,12 @@ def surface_of(
     def runs(name: str) -> Callable[..., Any]:
         given = contract.tools[name].schema["properties"] if name in contract.tools else ()
         promised = tuple(map(parameter_name, given))
-        return partial(_run, row=rows[name], promised=promised, terms=terms or Terms(), memory_for=memory_for)
 
-    def take(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return arguments_of(tool, arguments, contract.missing)
+        def run(call: Call, **arguments: Any) -> Any:
+            known = dict.fromkeys(promised) | arguments
+            return rows[name].run(memory_for(call, known), known, terms or Terms(), call)
+
+        return run
 
     return Surface(
         name=contract.name,
@@ -147,23 +144,10 @@ def surface_of(
         aliases=contract.aliases,
         tools={name: replace(tool, run=runs(name)) for name, tool in contract.tools.items()},
         resources={uri: replace(one, run=runs(one.name)) for uri, one in contract.resources.items()},
-        take=take,
+        take=partial(arguments_of, missing=contract.missing),
         present=present,
         present_error=present_error,
     )
-
-
-def _run(
-    call: Call,
-    *,
-    row: Row,
-    promised: tuple[str, ...],
-    terms: Terms,
-    memory_for: Callable[[Call, dict[str, Any]], "Memory"],
-    **arguments: Any,
-) -> Any:
-    given = dict.fromkeys(promised) | arguments
-    return row.run(memory_for(call, given), given, terms, call)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, NotFound
 from holdfast.model.fence import defused, defused_value
+from holdfast.model.patterns import tables
 from holdfast.model.text import check_keepable
-from holdfast.surfaces.hints import for_agents
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 Report = Callable[[float, float | None, str], None]
 _VARIABLE = re.compile(r"\{(\w+)\}")
+# What agents read instead of commands of the terminal: the tools that their surface has for the same.
+HINTS = {surface: dict(rows) for surface, rows in tables(str(Path(__file__).with_name("hints.py"))).items()}
+_COMMAND = re.compile(r"\bholdfast (?=[a-z])")
 
 
 def discard_progress(_done: float, _total: float | None, _message: str) -> None:
@@ -173,10 +177,11 @@ class Surface:
         return add
 
     def resource(self, uri: str, title: str, *, mime: str = "text/plain") -> Callable[[Function], Function]:
-        """Add a function that returns the text at a URI; the {variable} of the URI is its parameter."""
+        """Add a function that returns the text at a URI, whose first part is its name; the {variable} of the URI is its parameter."""
 
         def add(function: Function) -> Function:
-            added = Resource(**_told(function, title), uri=uri, mime=mime)
+            name = uri.partition("//")[2].partition("/")[0]
+            added = Resource(**_told(function, title) | {"name": name}, uri=uri, mime=mime)
             assert list(inspect.signature(function).parameters)[1:] == ([added.variable] if added.variable else []), uri
             self.resources[uri] = added
             return function
@@ -229,3 +234,15 @@ def _told(function: Function, title: str) -> dict[str, Any]:
 def description_of(function: Function) -> str:
     """Return a function's docstring on one line."""
     return " ".join((function.__doc__ or "").split())
+
+
+def for_agents(hint: str, surface: str) -> str:
+    """Return a hint with the surface's tools; one for which it has no tool is left for the user to act on."""
+    named = _COMMAND.search(hint)
+    if not named:
+        return hint
+    command, table = hint[named.end() :], HINTS.get(surface, {})
+    for name in sorted(table, key=len, reverse=True):
+        if re.match(rf"{re.escape(name)}(?![\w-])", command):
+            return table[name]
+    return f"For the user: {hint}"

@@ -145,14 +145,13 @@ def _explained(parameter: Parameter, entry: Entry) -> Parameter:
 
 def present(result: Any, *, as_json: bool) -> None:
     """Print a result as JSON for a program, or for a person; exit with its code."""
-    from holdfast.hosts.cli.render import print_json, show
-    from holdfast.hosts.to_json import plain
+    from holdfast.hosts.cli.render import print_json, say
 
     value, text, *code = result
-    if isinstance(text, str):
-        show(value, text, as_json=as_json)
-    elif as_json:
-        print_json(plain(value))
+    if as_json:
+        print_json(value)
+    elif isinstance(text, str):
+        say(text)
     else:
         text()
     if code and code[0]:

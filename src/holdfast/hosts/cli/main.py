@@ -88,22 +88,18 @@ class Lazy(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the right command for one that does not exist."""
-        if args and args[0] not in self.entries and not args[0].startswith("-"):
-            ctx.fail(_no_such_command(ctx, args[0], self.entries))
-        return super().resolve_command(ctx, args)
-
-
-def _no_such_command(ctx: click.Context, word: str, entries: Mapping[str, Entry]) -> str:
-    path = ctx.command_path.partition(" ")[2]
-    known = word.lower()
-    if near := nearest(known, entries) if path else "":
-        return f"There is no command `holdfast {path} {word}`. Did you mean `holdfast {path} {near}`?"
-    if known in COMMANDS:
-        return f"There is no command `holdfast {path} {word}`. Did you mean `holdfast {known}`?"
-    if known in MOVED:
-        return f"`{word}` is `holdfast {MOVED[known]}` now."
-    meant = suggestion(word)
-    return f"There is no command {word!r}." + (f" Did you mean `holdfast {meant}`?" if meant else "")
+        word = args[0] if args else "-"
+        if word in self.entries or word.startswith("-"):
+            return super().resolve_command(ctx, args)
+        path, known = ctx.command_path.partition(" ")[2], word.lower()
+        if path and ((near := nearest(known, self.entries)) or known in COMMANDS):
+            meant = f"{path} {near}" if near else known
+            ctx.fail(f"There is no command `holdfast {path} {word}`. Did you mean `holdfast {meant}`?")
+        if known in MOVED:
+            ctx.fail(f"`{word}` is `holdfast {MOVED[known]}` now.")
+        meant = suggestion(word)
+        hint = f" Did you mean `holdfast {meant}`?" if meant else ""
+        raise click.UsageError(f"There is no command {word!r}.{hint}", ctx)
 
 
 @click.group(

@@ -135,31 +135,28 @@ def outcome_of(outcome: Outcome) -> Result:
     """Return what a write came to, as JSON and printed; a rejection exits with code 4."""
     match outcome:
         case Written(record=record, related=related, doubts=doubts):
-            value: dict[str, Any] = {"status": "written", "record": record, "related": _similar(related)}
-            value |= {"doubts": doubts} if doubts else {}
-            return value, lambda: _show_saved("saved: ", record, related, doubts)
-        case WrittenPending(record=record, why=why, related=related):
-            value = {"status": "pending", "record": record, "related": _similar(related), "why": why}
-            return value, lambda: _show_saved("pending approval: ", record, related, why=why)
+            status, word, why = "written", "saved: ", ""
+        case WrittenPending(record=record, related=related, why=why):
+            status, word, doubts = "pending", "pending approval: ", ()
         case refused:
             return refusal_of(refused)
 
+    def draw() -> None:
+        out, id_ = console(), short(record.id)
+        hanging(out, headed(record, word), BELOW)
+        if why:
+            indented(out, f"because {why}", 2, style="yellow")
+            indented(out, f"to approve: holdfast review approve {id_}", 4, style="dim")
+            indented(out, f"to reject:  holdfast review reject {id_}", 4, style="dim")
+        if places := warns_at(record):
+            indented(out, f"warns at {places}", 2, style="dim")
+        for doubt in doubts:
+            indented(out, f"warning: {doubt}", 2, style="yellow")
+        for near in related:
+            indented(out, f"{how_near(near)}: {short(near.record.id)}  {near.record.title}", 2, style="dim")
 
-def _show_saved(
-    word: str, record: Record, related: tuple[Similar, ...], doubts: tuple[str, ...] = (), *, why: str = ""
-) -> None:
-    out, id_ = console(), short(record.id)
-    hanging(out, headed(record, word), BELOW)
-    if why:
-        indented(out, f"because {why}", 2, style="yellow")
-        indented(out, f"to approve: holdfast review approve {id_}", 4, style="dim")
-        indented(out, f"to reject:  holdfast review reject {id_}", 4, style="dim")
-    if places := warns_at(record):
-        indented(out, f"warns at {places}", 2, style="dim")
-    for doubt in doubts:
-        indented(out, f"warning: {doubt}", 2, style="yellow")
-    for near in related:
-        indented(out, f"{how_near(near)}: {short(near.record.id)}  {near.record.title}", 2, style="dim")
+    more = {name: value for name, value in (("doubts", doubts), ("why", why)) if value}
+    return {"status": status, "record": record, "related": _similar(related), **more}, draw
 
 
 def refusal_of(refused: Refused) -> Result:

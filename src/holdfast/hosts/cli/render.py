@@ -95,15 +95,7 @@ def print_error(message: str, hint: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    print(escaped(json.dumps(value, ensure_ascii=False, indent=2)))
-
-
-def show(value: Any, text: str, *, as_json: bool) -> None:
-    """Print a value as JSON for a program, or a text for a person."""
-    if as_json:
-        print_json(plain(value))
-    else:
-        print(visible(wrapped(text)))
+    print(escaped(json.dumps(plain(value), ensure_ascii=False, indent=2)))
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -134,14 +126,9 @@ def ago(at: str) -> str:
     return ids.ago(at, datetime.now(UTC).isoformat())
 
 
-def local(at: str) -> str:
-    """Return an instant as local date and time, to the minute."""
-    return f"{datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M}" if at else ""
-
-
-def clock(at: str) -> str:
-    """Return the local time of day of an instant, to the second."""
-    return f"{datetime.fromisoformat(at).astimezone():%H:%M:%S}"
+def local(at: str, form: str = "%Y-%m-%d %H:%M") -> str:
+    """Return an instant as local date and time, to the minute, or in another form."""
+    return f"{datetime.fromisoformat(at).astimezone():{form}}" if at else ""
 
 
 def icon(record: Record) -> str:

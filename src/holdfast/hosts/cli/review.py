@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 from rich.text import Text
@@ -122,7 +122,14 @@ def _decide_all(
 
 
 def _listed(items: Sequence[Item]) -> Result:
-    return [_item_to_json(item) for item in items], page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING)
+    value = [
+        {"sort": item.sort, "id": item.record.id, "why": item.why}
+        | {name: more for name in ("others", "text", "author") if (more := getattr(item, name))}
+        | {"choices": {name: choice.words_for(item) for name, choice in inbox.choices(item).items()}}
+        | {"record": item.record}
+        for item in items
+    ]
+    return value, page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING)
 
 
 def _ask(items: Sequence[Item]) -> list[Answer]:
@@ -210,15 +217,3 @@ def _given(item: Item, choice: Choice) -> Given | None:
         click.echo("Unchanged.")
         return None
     return Given(text=text)
-
-
-def _item_to_json(item: Item) -> dict[str, Any]:
-    more = {"others": item.others, "text": item.text, "author": item.author}
-    return {
-        "sort": item.sort,
-        "id": item.record.id,
-        "why": item.why,
-        **{name: value for name, value in more.items() if value},
-        "choices": {name: choice.words_for(item) for name, choice in inbox.choices(item).items()},
-        "record": item.record,
-    }

@@ -125,14 +125,21 @@ def _print(item: "Item", *, as_json: bool, everywhere: bool) -> None:
         return
     from rich.text import Text
 
-    from holdfast.hosts.cli.render import clock, console, hanging
+    from holdfast.hosts.cli.render import console, hanging, local
     from holdfast.model.event import VERB_WORDS
 
     project = f" {item.project.rpartition('/')[2]}" if everywhere and item.project else ""
     style = "bold red" if item.failed or item.what == "warning" else _STYLES.get(item.what, "")
     verb = "in hot set" if item.verb == "heated" else VERB_WORDS.get(item.verb, item.verb)  # short: it has a column
     word = (item.outcome or verb) if item.what in ("use", "change") else {"record": "saved"}.get(item.what, item.what)
-    parts = ((clock(item.at), "dim"), " ", (f"{word:<12}", style), " ", item.text, (f"  {item.client}{project}", "dim"))
+    parts = (
+        (local(item.at, "%H:%M:%S"), "dim"),
+        " ",
+        (f"{word:<12}", style),
+        " ",
+        item.text,
+        (f"  {item.client}{project}", "dim"),
+    )
     hanging(console(), Text.assemble(*parts), WATCH_INDENT)
     sys.stdout.flush()
 

@@ -234,7 +234,12 @@ def _set_up(
 
     `then` runs after the changes; True if it said what the next session gets.
     """
-    here = _without_hooks(choices, here, manner)
+    leaving = {name for name in choices.names if not choices.wants_hooks(name)}
+    if unhooked := removals(here.manifest, leaving, only_hooks=True):
+        if not manner.as_json:
+            _show_plan(unhooked, here.machine, diffs=manner.diffs)
+        if manner.proceeds("Remove these hooks?", unhooked):
+            here = replace(here, manifest=apply(unhooked, here.manifest, here.store))
     wants = [*replaced, *wanted(choices, here.machine, here.made)]
     plan = planned(wants, choices, here.manifest, here.machine.project)
     if not manner.as_json:
@@ -267,19 +272,6 @@ def say_next(home: Path) -> None:
             f"{count}{left}: `holdfast brief` prints it" if brief.memories.ids or left else "that nothing is known yet"
         )
         say(f"It will begin with {known}.")
-
-
-def _without_hooks(choices: Choices, here: Here, manner: Mode) -> Here:
-    """Remove the hooks of clients that should have none any more."""
-    leaving = {name for name in choices.names if not choices.wants_hooks(name)}
-    plan = removals(here.manifest, leaving, only_hooks=True)
-    if not plan:
-        return here
-    if not manner.as_json:
-        _show_plan(plan, here.machine, diffs=manner.diffs)
-    if not manner.proceeds("Remove these hooks?", plan):
-        return here
-    return replace(here, manifest=apply(plan, here.manifest, here.store))
 
 
 def _clients(names: tuple[str, ...], machine: Machine, manner: Mode) -> tuple[Client, ...]:

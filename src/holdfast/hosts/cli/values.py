@@ -50,25 +50,40 @@ class Date(Offering):
         return moment_of(str(super().convert(value, param, ctx)), datetime.now(UTC).isoformat())
 
 
-def _memories(ctx: click.Context) -> Iterator[tuple[str, str]]:
+def _stored(find: "Callable[[Memory], Iterable[tuple[str, str | None]]]") -> Offers:
+    """Return what is found in the memory, if there is one: completion creates no store and prints no error."""
+
+    def offers(ctx: click.Context) -> Iterable[tuple[str, str | None]]:
+        from holdfast.compose import open_memory
+        from holdfast.compose.settings import load_settings, store_folder
+        from holdfast.model.files import FILE
+
+        try:
+            current = load_settings(flags={"home": ctx.find_root().params.get("home")})
+            if not current.config.database and not (store_folder(current.config, Path.cwd()) / FILE).exists():
+                return ()
+            with open_memory(current) as memory:
+                return list(find(memory))
+        except HoldfastError:
+            return ()
+
+    return offers
+
+
+def _memories(memory: "Memory") -> Iterator[tuple[str, str]]:
     """Yield the latest memories of this project by id, with their titles."""
     from holdfast.model.ids import short
     from holdfast.model.query import Query
     from holdfast.verbs.records.read import browse
 
-    if memory := _quietly_opened(ctx):
-        with memory:
-            page = browse(memory, Query.of(limit=1000), states=("active", "pending", "retired"))
-        yield from ((short(entry.record.id), entry.record.title) for entry in page.entries)
+    page = browse(memory, Query.of(limit=1000), states=("active", "pending", "retired"))
+    return ((short(entry.record.id), entry.record.title) for entry in page.entries)
 
 
-def _scopes(ctx: click.Context) -> Iterator[tuple[str, None]]:
-    """Yield the scopes in use."""
+def _scopes(memory: "Memory") -> Iterable[tuple[str, None]]:
     from holdfast.verbs.records.read import list_scopes
 
-    if memory := _quietly_opened(ctx):
-        with memory:
-            yield from ((scope, None) for scope in list_scopes(memory))
+    return dict.fromkeys(list_scopes(memory)).items()
 
 
 def _named(module: str, name: str) -> Offers:
@@ -76,33 +91,15 @@ def _named(module: str, name: str) -> Offers:
     return lambda _: dict.fromkeys(getattr(import_module(module), name)).items()
 
 
-def _clients(_: click.Context) -> Iterator[tuple[str, str]]:
-    from holdfast.hosts.setup.clients import CLIENTS
-
-    return ((client.name, client.title) for client in CLIENTS)
-
-
-def _quietly_opened(ctx: click.Context) -> "Memory | None":
-    """Open the memory if there is one: completion creates no store and prints no error."""
-    from holdfast.compose import open_memory
-    from holdfast.compose.settings import load_settings, store_folder
-    from holdfast.model.files import FILE
-
-    try:
-        current = load_settings(flags={"home": ctx.find_root().params.get("home")})
-        exists = bool(current.config.database) or (store_folder(current.config, Path.cwd()) / FILE).exists()
-        return open_memory(current) if exists else None
-    except HoldfastError:
-        return None
-
-
 DATE = Date("date")
 FORMS: dict[str, Any] = {
-    "memory": Offering("id", _memories),
+    "memory": Offering("id", _stored(_memories)),
     "kind": Offering("kind", _named("holdfast.model.kinds", "KINDS")),
-    "scope": Offering("scope", _scopes),
+    "scope": Offering("scope", _stored(_scopes)),
     "relation": Offering("relation", _named("holdfast.model.record", "RELATIONS")),
-    "client": Offering("name", _clients),
+    "client": Offering(
+        "name", lambda _: ((one.name, one.title) for one in import_module("holdfast.hosts.setup.clients").CLIENTS)
+    ),
     "date": DATE,
     "path": click.Path(path_type=Path, allow_dash=True),
     "file": click.Path(dir_okay=False, path_type=Path),

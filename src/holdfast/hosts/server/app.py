@@ -10,30 +10,34 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from time import monotonic as now
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 from anyio import to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, QueryParams
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.hosts.loopback import with_body
 from holdfast.hosts.mcp.http import PATH, transport
 from holdfast.hosts.mcp.protocol import Server
-from holdfast.hosts.server import login
-from holdfast.hosts.server.login import Passes
 from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Site, Visit
+from holdfast.hosts.web import render
+from holdfast.hosts.web.app import form_of
 from holdfast.hosts.web.guard import OPEN as ASSETS
-from holdfast.hosts.web.guard import SAFE, protected
+from holdfast.hosts.web.guard import SAFE, cookie_in, protected
 from holdfast.model.access import EVERYWHERE, NO_ACCESS, Access, Key, asking
 from holdfast.model.errors import HoldfastError, StoreError
-from holdfast.verbs.upkeep.access import authenticate
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.upkeep.access import PASS_DAYS, authenticate, authenticate_pass, pass_for
 
 PROJECT, VISIBILITY, SESSION = "holdfast-project", "holdfast-visibility", "mcp-session-id"
 OPEN = ("/healthz", "/readyz")
+LOGIN, LEAVE = "/login", "/logout"
+COOKIE, MOST_LEFT = "holdfast-pass", 10_000
 MOST_BUCKETS = 10_000
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
@@ -157,7 +161,7 @@ def app(server: Server, members: Members, limits: Limits | None = None, *, site:
         Route("/healthz", lambda _: PlainTextResponse("ok\n")),
         Route("/readyz", ready),
         Route("/metrics", show_metrics),
-        Route(login.PATH, passes.enter, methods=["GET", "POST"]),
+        Route(LOGIN, passes.enter, methods=["GET", "POST"]),
         *inner.routes,
         *([Mount("/", site)] if site else []),
     ]
@@ -178,6 +182,82 @@ def _home(named: str, access: Access) -> str:
     """Return the project a user begins in: the first of their key, unless they name one or the key opens all."""
     first = named or access.projects[0]
     return "" if first == EVERYWHERE else first
+
+
+@dataclass(slots=True)
+class Passes:
+    """Login for browsers: a user enters a key in a form, and gets a pass as a cookie that no other site can send.
+
+    The pass is signed with the hash of its key: nothing is stored for it, and any server on the same database accepts it.
+    It expires with the key, after half a day, or when its user logs out; this process remembers those. A key is never
+    part of a URL.
+    """
+
+    keys: Memory
+    _left: OrderedDict[str, None] = field(default_factory=OrderedDict)
+
+    def known(self, headers: Headers) -> tuple[Key, Access] | None:
+        """Return the key behind a browser's pass, and its access; this asks the database."""
+        shown = cookie_in(headers, COOKIE)
+        return authenticate_pass(self.keys, shown) if shown and shown not in self._left else None
+
+    def end(self, shown: str) -> None:
+        """Revoke a pass."""
+        self._left[shown] = None
+        while len(self._left) > MOST_LEFT:
+            self._left.popitem(last=False)
+
+    async def enter(self, request: Request) -> Response:
+        """Return the login form, or accept it: a valid key is exchanged for a pass."""
+        if request.method != "POST":
+            return _form(request.query_params.get("next", ""))
+        form = await form_of(request)
+        shown, wanted = (form.get(name, [""])[0].strip() for name in ("key", "next"))
+        found = await to_thread.run_sync(authenticate, self.keys, shown)
+        if found is None:
+            return _form(wanted, "This key is wrong, expired or revoked.", 401)
+        answer = RedirectResponse(inside(wanted), 303)
+        answer.set_cookie(
+            COOKIE,
+            await to_thread.run_sync(pass_for, self.keys, found[0]),
+            max_age=int(PASS_DAYS * 86_400),
+            httponly=True,
+            samesite="strict",
+            # Only the browser knows whether it uses TLS: a proxy talks plain HTTP to us.
+            secure=request.headers.get("origin", "").startswith("https:"),
+            path="/",
+        )
+        return answer
+
+
+def leave() -> Response:
+    """Log out: delete the pass in the browser."""
+    answer = RedirectResponse(LOGIN, 303)
+    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    return answer
+
+
+def sent_to_login(path: str, query: str) -> Response:
+    """Redirect a browser to the login form, and remember the requested page."""
+    wanted = f"{path}?{query}" if query else path
+    return RedirectResponse(LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}", 303)
+
+
+def is_foreign(headers: Headers) -> bool:
+    """True if a request that changes something comes from another site, by its Origin header."""
+    origin = headers.get("origin", "")
+    return not origin or urlsplit(origin).netloc != headers.get("host")
+
+
+def inside(wanted: str) -> str:
+    """Return the page to go to next: always one of ours."""
+    own = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and wanted.isprintable()
+    return wanted if own and not wanted.startswith((LOGIN, LEAVE)) else "/"
+
+
+def _form(wanted: str, said: str = "", status: int = 200) -> Response:
+    text = render.environment().get_template("login.html").render(next=inside(wanted), said=said)
+    return HTMLResponse(text, status)
 
 
 @dataclass(slots=True)
@@ -240,7 +320,7 @@ class Door:
             return None
         if int(headers.get("content-length") or 0) > self.limits.largest:
             return self._refused("large", f"A request may have {self.limits.largest:,} bytes.", 413)
-        if path == login.PATH:
+        if path == LOGIN:
             return self._at_the_form(scope, headers)
         try:
             known = await to_thread.run_sync(self._known, path, headers)
@@ -265,7 +345,7 @@ class Door:
     def _unknown(self, scope: Scope, headers: Headers) -> Response:
         if scope["method"] in SAFE and "text/html" in headers.get("accept", "") and "authorization" not in headers:
             self.metrics.count("holdfast_refused_total", reason="key")
-            return login.sent_to_login(scope["path"], scope.get("query_string", b"").decode("latin-1"))
+            return sent_to_login(scope["path"], scope.get("query_string", b"").decode("latin-1"))
         challenge = {"www-authenticate": "Bearer"}
         return self._refused("key", "The key is missing, wrong, expired or revoked.", 401, **challenge)
 
@@ -274,7 +354,7 @@ class Door:
         address = (scope.get("client") or ("",))[0]
         if wait := self.buckets.wait(f"login {address}", now()):
             return self._refused("rate", "Too many requests.", 429, **{"retry-after": str(math.ceil(wait))})
-        if scope["method"] not in SAFE and login.is_foreign(headers):
+        if scope["method"] not in SAFE and is_foreign(headers):
             return self._refused("origin", "Other sites may not use this.", 403)
         return None
 
@@ -297,12 +377,12 @@ class Door:
 
     def _by_pass(self, scope: Scope, headers: Headers, key: Key, access: Access) -> Visit | Response:
         """Admit a browser with a pass; requests that change something must come from our own pages."""
-        if scope["method"] not in SAFE and login.is_foreign(headers):
+        if scope["method"] not in SAFE and is_foreign(headers):
             return self._refused("origin", "Other sites may not use this.", 403)
-        shown = login.pass_in(headers)
-        if scope["path"] == login.LEAVE and scope["method"] == "POST":
+        shown = cookie_in(headers, COOKIE)
+        if scope["path"] == LEAVE and scope["method"] == "POST":
             self.passes.end(shown)
-            return login.leave()
+            return leave()
         visit = Visit(access=access, key=key.id, project=_home("", access), trusted=False, shown=shown)
         visit.allowed = lambda: self._known(scope["path"], headers) is not None
         return visit

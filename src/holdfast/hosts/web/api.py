@@ -3,7 +3,7 @@
 import re
 import types
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -73,7 +73,7 @@ class Endpoint:
         checked = check_arguments(self.schema, given, self.path)
         return {name: value for name, value in checked.items() if name != "project" or not self.selects_project}
 
-    async def __call__(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         """Answer a request."""
         form = await _body(request) if self.method == "POST" else {}
         if self.method == "POST" and not is_our_form(request, form, viewer_of(request).keys):
@@ -133,13 +133,7 @@ def routes(endpoints: Sequence[Endpoint], components: Mapping[str, Any]) -> list
     async def document(_: Request) -> Response:
         return JSONResponse(openapi(endpoints, components))
 
-    def route(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
-            return await endpoint(request)
-
-        return answer
-
-    listed = [Route(endpoint.path, route(endpoint), methods=[endpoint.method]) for endpoint in endpoints]
+    listed = [Route(endpoint.path, endpoint.respond, methods=[endpoint.method]) for endpoint in endpoints]
     return [Route("/api/openapi.json", document), *listed]
 
 

@@ -81,8 +81,8 @@ def pages_and_api(watcher: Watcher) -> Starlette:
     return Starlette(
         routes=[
             Mount("/assets", _Assets(directory=render.HERE / "assets")),
-            *(Route(path, _reading(page)) for path, page in (PAGES | MOVED).items()),
-            *(Route(path, _acting(act), methods=["POST"]) for path, act in ACTS.items()),
+            *(Route(path, _endpoint(page)) for path, page in (PAGES | MOVED).items()),
+            *(Route(path, _endpoint(act, acts=True), methods=["POST"]) for path, act in ACTS.items()),
             Route("/stream", stream),
             *api_routes(ENDPOINTS, COMPONENTS),
         ],
@@ -101,21 +101,13 @@ class _Assets(StaticFiles):
         return answer
 
 
-def _reading(page: Answer) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(answer: Answer, *, acts: bool = False) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        return await to_thread.run_sync(lambda: page(asked(request)))
-
-    return endpoint
-
-
-def _acting(act: Answer) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        form = await form_of(request)
-        if not is_our_form(request, form, viewer_of(request).keys):
-            return PlainTextResponse(
-                "This form is out of date or comes from another site. Reload the page and try again.\n", 403
-            )
-        return await to_thread.run_sync(lambda: act(asked(request, form)))
+        form = await form_of(request) if acts else {}
+        if acts and not is_our_form(request, form, viewer_of(request).keys):
+            why = "This form is out of date or comes from another site. Reload the page and try again.\n"
+            return PlainTextResponse(why, 403)
+        return await to_thread.run_sync(lambda: answer(asked(request, form)))
 
     return endpoint
 

@@ -24,17 +24,15 @@ from holdfast.model.record import Entry, Record, record_to_json
 from holdfast.model.session import Session
 from holdfast.model.text import whole_number
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION
-from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.ranking.health import Measure
 from holdfast.policy.sessions.session_brief import Prepared
-from holdfast.surfaces.claude_mem import shapes
-from holdfast.verbs.memory import Memory, find
+from holdfast.surfaces.claude_mem import tools as claude_mem
+from holdfast.verbs.memory import find
 from holdfast.verbs.records.actions import ACTIONS, act_on
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.project import in_project, project_called
 from holdfast.verbs.records.read import browse, called, get, history
-from holdfast.verbs.records.write import write
-from holdfast.verbs.search.observations import ORDERS, fetched, observation, recent, search_observations, timeline_of
+from holdfast.verbs.search.observations import ORDERS, fetched, observation, timeline_of
 from holdfast.verbs.search.observations import prompts as prompts_of
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
@@ -158,22 +156,15 @@ def activity(
     limit: Limit = 20,
 ) -> Json:
     """List activity, latest first."""
-    page = older(
-        ask.memory,
-        Wanted(project=ask.project, session=session),
-        before=place_of(before) if before else None,
-        limit=limit,
-    )
+    wanted, place = Wanted(project=ask.project, session=session), place_of(before) if before else None
+    page = older(ask.memory, wanted, before=place, limit=limit)
     return {"items": [item_json(item) for item in page.items], "before": str(page.place) if page.place else ""}
 
 
 def item_json(item: Any) -> Json:
     """Return an item of the stream, its records as links."""
-    links = [
-        {"id": record.id, "kind": record.kind, "title": record.title, "url": f"/r/{record.id}"}
-        for record in item.records
-    ]
-    return {**plain(replace(item, records=())), "records": links}
+    rows = table(item.records, "id kind title")
+    return {**plain(replace(item, records=())), "records": [{**row, "url": f"/r/{row['id']}"} for row in rows]}
 
 
 @API.endpoint("/api/sessions", {"sessions": ["Session"]}, selects_project=True)
@@ -240,7 +231,7 @@ def every_project(ask: Ask) -> Json:
 
 
 def _row(entry: Entry) -> Json:
-    return {**shapes.row(entry), "url": f"/r/{entry.record.id}"}
+    return {**claude_mem.row(entry), "url": f"/r/{entry.record.id}"}
 
 
 @API.endpoint("/api/search", _FOUND)
@@ -264,12 +255,9 @@ def search(
     page = {"query": query, "limit": limit, "offset": offset, "order_by": orderBy}
     about = {"type_": type, "obs_type": obs_type, "concepts": concepts, "files": files}
     when = {"platform_source": platformSource, "date_start": dateStart, "date_end": dateEnd}
-    wanted = shapes.wanted(page | about | when, everywhere=not project)
-    hits = search_observations(_memory(ask, project), wanted)
-    hits = replace(hits, entries=called(ask.viewer.memory, hits.entries))
-    rows = shapes.index_rows(hits, wanted)
-    text = shapes.index(hits, wanted)
-    return {**rows, "content": [{"type": "text", "text": text}]} if format == "index" else rows
+    found = claude_mem.found(ask.viewer.memory, project, page | about | when)
+    content = {"content": [{"type": "text", "text": claude_mem.index(*found)}]} if format == "index" else {}
+    return claude_mem.index_rows(*found) | content
 
 
 @API.endpoint("/api/timeline", {"items": _ROWS, "content": _ROWS})
@@ -284,20 +272,16 @@ def timeline(
     """Return what was saved around an observation, a moment or the best answer to a question."""
     if not anchor and not query:
         raise Invalid("A timeline needs an anchor or a query.")
-    around = timeline_of(
-        ask.viewer.memory,
-        anchor=anchor,
-        question=query,
-        before=depth_before,
-        after=depth_after,
-        project=project_called(ask.viewer.memory, project) if project else None,
-    )
-    return {**shapes.timeline_rows(around), "content": [{"type": "text", "text": shapes.timeline(around)}]}
+    memory, only = ask.viewer.memory, project_called(ask.viewer.memory, project) if project else None
+    depths = {"before": depth_before, "after": depth_after}
+    around = timeline_of(memory, anchor=anchor, question=query, project=only, **depths)
+    text = claude_mem.timeline_text(around)
+    return {**claude_mem.timeline_rows(around), "content": [{"type": "text", "text": text}]}
 
 
 def _listed(ask: Ask, kinds: Sequence[str], project: str, limit: int, offset: int) -> Json:
     query = Query.of(everywhere=not project, kinds=kinds, limit=limit)
-    page = browse(_memory(ask, project), query, offset=offset)
+    page = browse(in_project(ask.viewer.memory, project), query, offset=offset)
     return _items([_row(entry) for entry in called(ask.viewer.memory, page.entries)], page.total, limit, offset)
 
 
@@ -322,7 +306,7 @@ def summaries(ask: Ask, project: OnlyProject = "", limit: Limit = 20, offset: Of
 def prompts(ask: Ask, limit: Limit = 20, offset: Offset = 0) -> Json:
     """List what users asked, latest first: in sessions with hooks, and in imported ones."""
     page, total = prompts_of(ask.viewer.memory, limit=limit, offset=offset)
-    return _items([shapes.prompt_row(prompt) for prompt in page], total, limit, offset)
+    return _items([claude_mem.prompt_row(prompt) for prompt in page], total, limit, offset)
 
 
 @API.endpoint("/api/observations/batch", {"observations": _ROWS}, method="POST")
@@ -371,11 +355,7 @@ def save_memory(
     project: Annotated[str, "Its project; empty: the current one."] = "",
 ) -> Json:
     """Save one observation manually."""
-    memory = _memory(ask, project)
-    draft = shapes.draft({"content": text, "title": title}, "")
-    outcome = write(memory, draft, waivers=Waivers(transient=True, scope=True))
-    shown = get(memory, shapes.kept(outcome).id)
-    return shapes.added(called(memory, [Entry(number=shown.number, record=shown.record)])[0], outcome)
+    return claude_mem.add(ask.viewer.memory, "", project, content=text, title=title)
 
 
 @API.endpoint("/api/version", {"version": str})
@@ -407,15 +387,7 @@ def context(
     platformSource: OnlyAgent = "",
 ) -> str:
     """Return the index a session begins with, as text."""
-    memory = ask.viewer.memory
-    names = [name for name in projects.split(",") if name.strip()] or [project]
-    chosen = [project_called(memory, name) for name in names]
-    entries = called(memory, recent(memory, chosen, agent=platformSource))
-    return shapes.context(chosen[-1], entries, memory.clock.now())
-
-
-def _memory(ask: Ask, project: str) -> Memory:
-    return in_project(ask.viewer.memory, project) if project else ask.viewer.memory
+    return claude_mem.context(ask.viewer.memory, False, project, projects, platformSource)
 
 
 async def stream(request: Request) -> Response:

@@ -112,7 +112,8 @@ class Guard:
             return None
         if scope["path"] == "/" and (link := self._link(scope)):
             return link
-        if bearer or self._has_cookie(headers):
+        shown = cookie_in(headers, self.cookie)
+        if bearer or hmac.compare_digest(shown.encode(), self._keys.cookie.encode()):
             scope.setdefault("state", {})["trusted"] = bearer
             return None
         if "text/html" in headers.get("accept", ""):
@@ -130,9 +131,11 @@ class Guard:
         answer.set_cookie(self.cookie, self._keys.cookie, httponly=True, samesite="strict", path="/")
         return answer
 
-    def _has_cookie(self, headers: Headers) -> bool:
-        try:
-            shown = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
-        except CookieError:
-            return False
-        return shown is not None and hmac.compare_digest(shown.value.encode(), self._keys.cookie.encode())
+
+def cookie_in(headers: Headers, name: str) -> str:
+    """Return the value of a cookie that a browser sent; "" if there is none."""
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return found.value if found else ""

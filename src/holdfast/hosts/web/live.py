@@ -23,15 +23,10 @@ class Watcher:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._waiting = 0
+        self.waiting = 0  # pages
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._closed = False
-
-    @property
-    def waiting(self) -> int:
-        """How many pages wait."""
-        return self._waiting
 
     def close(self) -> None:
         """End every open stream."""
@@ -44,7 +39,7 @@ class Watcher:
         """Yield new activity of a memory as it happens; None now and then, so that a broken connection is noticed."""
         now = await to_thread.run_sync(head, memory)
         place = after or now
-        self._waiting += 1
+        self.waiting += 1
         try:
             if self._task is None or self._task.done():
                 self._task = asyncio.create_task(self._watch())
@@ -61,11 +56,11 @@ class Watcher:
                 except TimeoutError:
                     yield None
         finally:
-            self._waiting -= 1
+            self.waiting -= 1
 
     async def _watch(self) -> None:
         known = await to_thread.run_sync(head, self._memory)
-        while self._waiting and not self._closed:
+        while self.waiting and not self._closed:
             try:
                 now = await to_thread.run_sync(look, self._memory)
             except HoldfastError as problem:

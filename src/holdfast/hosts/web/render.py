@@ -52,6 +52,10 @@ NAV = (
 )
 # Pages that keep their address when another project is chosen.
 OF_PROJECT = (*(path for path, *_ in NAV), *"/sessions /map /graph /timeline /scars /brief /simulate /settings".split())
+_STAMP, _SENTENCE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"), re.compile(r"(?<=[.!?])\s+|\n+")
+_WORDS, _PARTS = re.compile(r"\s+|\S+"), re.compile(r"\n|[^\n]+")
+_COLOURED = {"html": False, "linkify": False, "highlight": lambda text, name, _: "\n".join(coloured(text, name))}
+_MARKDOWN = MarkdownIt("commonmark", _COLOURED).enable("table").disable("image")
 Row = Mapping[str, object]
 Answer = Callable[[Ask], Response]
 Answering = TypeVar("Answering", bound=Answer)
@@ -110,8 +114,32 @@ def answer_at(path: str, table: dict[str, Answer]) -> Callable[[Answering], Answ
 def page(
     ask: Ask, template: str, *, status: int = 200, cookies: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
-    """Return a filled template."""
-    answer: Response = HTMLResponse(environment().get_template(template).render(**_around(ask), **values), status)
+    """Return a filled template, with the values that every page needs."""
+    projects = sorted(name for name, count in ask.memory.store.projects().items() if name and count)
+    now = ask.memory.clock.now()
+    around: dict[str, Any] = {
+        "ask": ask,
+        "nav": NAV,
+        "of_project": OF_PROJECT,
+        "projects": projects if ask.memory.project in projects else [ask.memory.project, *projects],
+        "everywhere": EVERYWHERE,
+        "kinds": KINDS,
+        "csrf": ask.viewer.keys.form,
+        "url": lambda path, /, **given: address(ask, path, **given),
+        "here": lambda **changed: here(ask, **changed),
+        "ago": lambda at: ago(at, now, ask.zone),
+        "clock": lambda at: local(ask, at).strftime("%H:%M") if at else "",
+        "short_date": lambda day: calendar_date.fromisoformat(day).strftime("%-d %b"),
+        "date_of": lambda at: local(ask, at).date().isoformat(),
+        "day": lambda at: local(ask, at).strftime("%A, %-d %B %Y") if at else "",
+        "stamp": lambda at: local(ask, at).strftime("%-d %b %Y, %H:%M") if at else "",
+        "now": now,
+        "today": local(ask, now).date().isoformat(),
+        "waiting_in": lambda counts: sum(counts.get(name) or 0 for name, sort in SORTS.items() if sort.urgent),
+        "choices_of": choices,
+        "can_write": ask.viewer.role != "read",
+    }
+    answer: Response = HTMLResponse(environment().get_template(template).render(**around, **values), status)
     if ask.flash and not ask.fragment:
         answer.delete_cookie(FLASH, path="/", httponly=True, samesite="strict")
     return with_cookies(answer, cookies or {})
@@ -181,34 +209,6 @@ def here(ask: Ask, **changed: Any) -> str:
     return address(ask, ask.path, **given | changed)
 
 
-def _around(ask: Ask) -> dict[str, Any]:
-    """Return the values every page needs."""
-    projects = sorted(name for name, count in ask.memory.store.projects().items() if name and count)
-    now = ask.memory.clock.now()
-    return {
-        "ask": ask,
-        "nav": NAV,
-        "of_project": OF_PROJECT,
-        "projects": projects if ask.memory.project in projects else [ask.memory.project, *projects],
-        "everywhere": EVERYWHERE,
-        "kinds": KINDS,
-        "csrf": ask.viewer.keys.form,
-        "url": lambda path, /, **given: address(ask, path, **given),
-        "here": lambda **changed: here(ask, **changed),
-        "ago": lambda at: ago(at, now, ask.zone),
-        "clock": lambda at: local(ask, at).strftime("%H:%M") if at else "",
-        "short_date": lambda day: calendar_date.fromisoformat(day).strftime("%-d %b"),
-        "date_of": lambda at: local(ask, at).date().isoformat(),
-        "day": lambda at: local(ask, at).strftime("%A, %-d %B %Y") if at else "",
-        "stamp": lambda at: local(ask, at).strftime("%-d %b %Y, %H:%M") if at else "",
-        "now": now,
-        "today": local(ask, now).date().isoformat(),
-        "waiting_in": lambda counts: sum(counts.get(name) or 0 for name, sort in SORTS.items() if sort.urgent),
-        "choices_of": choices,
-        "can_write": ask.viewer.role != "read",
-    }
-
-
 def local(ask: Ask, at: str) -> datetime:
     """Return an instant in the time zone of the reader."""
     return datetime.fromisoformat(at).astimezone(ask.zone)
@@ -243,8 +243,8 @@ def environment() -> Environment:
     )
     made.filters |= {
         "markdown": markdown,
-        "project": project_name,
-        "dated": dated,
+        "project": lambda name: "every project" if name == GLOBAL else name.rstrip("/").rpartition("/")[2] or name,
+        "dated": lambda text, stamp: _STAMP.sub(lambda found: stamp(found[0]), text),
         "first_part": lambda path: "/" + path.split("/")[1],
         "short": short,
         "shorten": shorten,
@@ -261,7 +261,7 @@ def environment() -> Environment:
         "only_in": only_in,
         "counted": counted,
         "bar": bar,
-        "icon": icon,
+        "icon": lambda kind: KINDS[kind].icon if kind in KINDS else "•",
     }
     return made
 
@@ -273,37 +273,13 @@ def asset(name: str) -> str:
     return f"/assets/{name}?v={digest}"
 
 
-@cache
-def _markdown() -> MarkdownIt:
-    options = {"html": False, "linkify": False, "highlight": lambda text, name, _: "\n".join(coloured(text, name))}
-    return MarkdownIt("commonmark", options).enable("table").disable("image")
-
-
 def markdown(text: str) -> Markup:
     """Render a stored text as Markdown: HTML is escaped, images are dropped, links send no referrer."""
     shown = text[:LONGEST_SHOWN]
-    html = _markdown().render(shown).replace("<a href=", '<a rel="noopener noreferrer nofollow" target="_blank" href=')
+    html = _MARKDOWN.render(shown).replace("<a href=", '<a rel="noopener noreferrer nofollow" target="_blank" href=')
     left = len(text) - len(shown)
     more = f'<p class="muted">{left:,} more characters: <code>holdfast show</code> prints them.</p>' if left else ""
     return Markup(html + more)  # noqa: S704  markdown-it escapes whatever is no markdown
-
-
-def dated(text: str, stamp: Callable[[str], str]) -> str:
-    """Return a text with its timestamps as dates that people read."""
-    return _STAMP.sub(lambda found: stamp(found[0]), text)
-
-
-_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
-
-
-def project_name(name: str) -> str:
-    """Return a project's short name."""
-    return "every project" if name == GLOBAL else name.rstrip("/").rpartition("/")[2] or name
-
-
-def icon(kind: str) -> str:
-    """Return the icon of a kind."""
-    return KINDS[kind].icon if kind in KINDS else "•"
 
 
 def bar(share: float, label: str = "", kind: str = "") -> Markup:
@@ -332,9 +308,6 @@ def _pieces(text: str, name: str = "") -> list[tuple[str, str]]:
             html = f'<span class="h-{css}">{escape(part)}</span>' if css.startswith(COLOURED) else str(escape(part))
             pieces.append((part, html if part.strip() else part))
     return pieces
-
-
-_WORDS, _PARTS = re.compile(r"\s+|\S+"), re.compile(r"\n|[^\n]+")
 
 
 @lru_cache(maxsize=64)
@@ -370,9 +343,6 @@ def only_in(text: str, other: str) -> str:
     """Return the sentences of a text that another one does not have."""
     known = set(_SENTENCE.split(other))
     return " ".join(sentence for sentence in _SENTENCE.split(text) if sentence.strip() and sentence not in known)
-
-
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def _shared(one: Sequence[object], other: Sequence[object]) -> int:

@@ -168,12 +168,16 @@ def asked(request: Request, form: Mapping[str, list[str]] | None = None) -> Ask:
         given.setdefault(name, []).append(value)
     check_keepable({"given": given, "form": dict(form or {}), "path": dict(request.path_params)})
     named = (given.get("project") or [""])[0].strip()
-    everywhere = named == EVERYWHERE
-    project = project_called(viewer.memory, named) if named and not everywhere else default_project(viewer.memory)
+    everywhere, memory = named == EVERYWHERE, viewer.memory
+    if named and not everywhere:
+        project = project_called(memory, named)
+    else:  # the current one if it has memories, else the one with the most
+        sizes = {name: count for name, count in memory.store.projects().items() if name and count}
+        project = memory.project if memory.project in sizes or not sizes else max(sizes, key=sizes.__getitem__)
     theme = request.cookies.get("holdfast-theme", "")
     return Ask(
         viewer=viewer,
-        memory=viewer.memory if project == viewer.memory.project else viewer.memory.acting_on(project),
+        memory=memory if project == memory.project else memory.acting_on(project),
         path=request.url.path,
         given=given,
         form=form or {},
@@ -195,14 +199,6 @@ def _zone(name: str) -> tzinfo | None:
         return ZoneInfo(name) if 0 < len(name) < 64 else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return None
-
-
-def default_project(memory: Memory) -> str:
-    """Return the current project if it has memories, else the one with the most."""
-    projects = {name: count for name, count in memory.store.projects().items() if name and count}
-    if memory.project in projects or not projects:
-        return memory.project
-    return max(projects, key=lambda name: projects[name])
 
 
 def is_our_form(request: Request, form: Mapping[str, list[str]], keys: Keys) -> bool:

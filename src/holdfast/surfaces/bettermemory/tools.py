@@ -1,23 +1,63 @@
-"""bettermemory's tools, as rows.txt maps them to verbs: what its maps can name. Every write has a status."""
+"""bettermemory's tools, as rows.txt maps them to verbs: feedback in a session, arguments as drafts, and the report for curators.
 
+Every write has a status.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from holdfast.model.errors import Invalid
-from holdfast.model.record import Record
+from holdfast.engine.views import queries, records, usage
+from holdfast.engine.views.records import Filter
+from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.event import Actor
+from holdfast.model.ids import days_before
+from holdfast.model.kinds import KINDS
+from holdfast.model.query import Query, Usage
+from holdfast.model.record import GLOBAL, Draft, Record, Source
+from holdfast.model.scope import check_scopes
 from holdfast.model.text import shorten
-from holdfast.policy.admission.admit import SAME, Duplicate, PreviouslyRemoved, ScopeMismatch, SecretFound, Transient
+from holdfast.policy.admission.admit import SAME, Duplicate, PreviouslyRemoved, ScopeMismatch, Transient, Waivers
 from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
-from holdfast.surfaces.bettermemory import verbs
-from holdfast.surfaces.bettermemory.staleness import STALE_DAYS, verified_parts
+from holdfast.policy.language.overlap import words
+from holdfast.policy.ranking.gate import APPLIES
+from holdfast.policy.sessions.feedback import SessionFeedback
+from holdfast.surfaces.bettermemory import staleness
+from holdfast.surfaces.bettermemory.staleness import Staleness, checked, staleness_of, staleness_of_many, verified_parts
 from holdfast.surfaces.contract import read_contract
-from holdfast.surfaces.maps import Terms, mapped, read_rows, shapes_in
+from holdfast.surfaces.maps import Terms, mapped, read_rows, shapes_in, surface_of
 from holdfast.surfaces.phrases import content
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.write import Outcome, Written, WrittenPending
+from holdfast.surfaces.tool import Call
+from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records.lifecycle import Revision, amend
+from holdfast.verbs.records.read import browse, in_use, list_scopes, note_reading
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending, cancel, write
+from holdfast.verbs.search.recall import recall
+from holdfast.verbs.truth import verify as truth
+from holdfast.verbs.upkeep.erasing import erase
+from holdfast.verbs.upkeep.health import health
 
 HERE = Path(__file__).parent
 CONTRACT, SHAPES = read_contract(HERE), shapes_in(HERE)
+SYSTEM = "bettermemory"
+# Kinds that are memories in bettermemory; threads and summaries belong to sessions.
+KNOWN = tuple(kind.name for kind in KINDS.values() if SYSTEM in kind.names)
+MOST_RESULTS, MOST_LISTED, MOST, MOST_ROWS = 50, 1_000, 10_000, 20
+ASKING = frozenset("how what when where which who whose why me my mine i us there here tell show please".split())
+PENDING = "pending_"
+_WORD = re.compile(r"\w[\w-]*")
+RULE = Actor(kind="rule", name="unspoken use")
+_KINDS = {"fact": "fact", "user-inference": "preference", "ambient": "observation"}
+_SOURCES: Mapping[str, Source] = {
+    "explicit-statement": "explicit",
+    "inferred": "inferred",
+    "user-correction": "correction",
+}
+Plain = dict[str, Any]
 SNIPPET, AROUND = 200, 20
 LONG_WORDS = 500  # words from which an ambient memory is too long for background
 REMEDIES = Remedies(
@@ -31,20 +71,129 @@ REMEDIES = Remedies(
 )
 
 
-def listed(memory: Memory, with_bodies: bool, **where: Any) -> list[dict[str, Any]]:
-    """List memories, newest first, in full or as rows."""
-    shape = SHAPES["FULL" if with_bodies else "LISTED"]
-    return [mapped(shape, row, memory, TERMS) for row in verbs.listed(memory, with_bodies, **where)]
+def memory_for(call: Call, arguments: Mapping[str, Any]) -> Memory:
+    """Begin a call; results that receive feedback in it are dropped first: nothing has to be inferred for them."""
+    memory = call.memory
+    for id_ in arguments.get("memory_ids") or ():
+        feedback_of(memory).impressions.pop(find(memory, id_).record.id, None)
+    return next_turn(memory)
 
 
-def save(memory: Memory, **args: Any) -> dict[str, Any]:
-    """Save a memory, or return why it was refused."""
-    return written(memory, verbs.save(memory, **args), args["content"])
+def feedback_of(memory: Memory) -> SessionFeedback:
+    """Return the feedback state of the session this memory acts in."""
+    return memory.feedback.setdefault(memory.actor.session, SessionFeedback())
 
 
-def update(memory: Memory, id_: str, **args: Any) -> dict[str, Any]:
-    """Change a memory in place, or return why that was refused."""
-    return written(memory, verbs.update(memory, id_, **args), args.get("content", ""))
+def next_turn(memory: Memory) -> Memory:
+    """Begin a call: results of some calls ago without feedback are recorded as observed use. Return the memory."""
+    session, due = memory.actor.session, feedback_of(memory).next_turn(memory.clock.now())
+    data = {"outcome": "applied", "observed": "shown, and nothing said against it", "session": session}
+    events = [memory.event("used", shown_.id, data={**data, "token": shown_.token}) for shown_ in due]
+    if events:
+        memory.note([replace(event, by=RULE) for event in events])
+    return memory
+
+
+def shown(memory: Memory, record_id: str) -> str:
+    """Record that a record was returned; return the token of that result."""
+    return feedback_of(memory).show(record_id, memory.clock.tick(), memory.clock.now())
+
+
+def mute(memory: Memory, scope: str) -> list[str]:
+    """Exclude a scope from the results of this session; return all excluded scopes."""
+    muted = feedback_of(memory).muted
+    muted |= dict.fromkeys(check_scopes((scope,)))
+    return list(muted)
+
+
+def unmute(memory: Memory, scope: str) -> list[str]:
+    """Include a scope again; return the scopes still excluded."""
+    muted = feedback_of(memory).muted
+    muted.pop(check_scopes((scope,))[0], None)
+    return list(muted)
+
+
+def category_of(record: Record) -> str:
+    """Return the bettermemory category of a record."""
+    return KINDS[record.kind].names.get(SYSTEM, "fact") if record.kind in KINDS else "fact"
+
+
+def source_of(record: Record) -> str:
+    """Return the bettermemory source of a record."""
+    stored = record.extra.get("source")
+    if isinstance(stored, str) and stored in _SOURCES:
+        return stored
+    return next((name for name, source in _SOURCES.items() if source == record.source), "inferred")
+
+
+def record_id_of(pending_id: str) -> str:
+    """Return the id of the record behind a pending id."""
+    if not pending_id.startswith(PENDING):
+        raise Invalid(f"{pending_id[:40]!r} is not a pending id.", hint="memory_write returns it with status pending.")
+    return pending_id.removeprefix(PENDING)
+
+
+def search(
+    memory: Memory,
+    query: str,
+    expand_top: bool,
+    auto_scope: bool,
+    scopes: Sequence[str] = (),
+    max_results: int | None = None,
+) -> list[tuple[Any, ...]]:
+    """Find memories that answer a question, with their staleness; none for a question of words that every text has."""
+    if not words(query) - ASKING:
+        return []
+    limit = memory.config.recall_limit if max_results is None else max_results
+    request = replace(_query(memory, auto_scope, scopes), text=query, limit=min(MOST_RESULTS, max(1, limit)))
+    hits = recall(memory, replace(request, without_scopes=tuple(feedback_of(memory).muted))).hits
+    # A question about something else is answered by nothing: what shares no word with it has to mean the same.
+    hits = tuple(hit for hit in hits if hit.fit >= APPLIES or _terms(query, hit.record))
+    stale = staleness_of_many(memory, [hit.record for hit in hits])
+    rows: list[tuple[Any, ...]] = []
+    for hit in hits:
+        more: Plain = {}
+        if expand_top and not rows and hit.confidence == "strong":
+            now = staleness_of(memory, hit.record)
+            more = {"body": content(hit.record), "path_drift": now.path_drift, "commit_drift": now.commit_drift}
+            more["staleness_verdict"] = now.verdict
+        about = {"hit": hit, "terms": _terms(query, hit.record), "token": shown(memory, hit.record.id), "more": more}
+        rows.append((hit.record, stale[hit.record.id], about))
+    return rows
+
+
+def show(memory: Memory, id_: str) -> tuple[Any, ...]:
+    """Return one memory and its staleness."""
+    record = in_use(memory, id_)
+    note_reading(memory, [record.id])
+    return record, staleness_of(memory, record), {"token": shown(memory, record.id)}
+
+
+def save(memory: Memory, **args: Any) -> Plain:
+    """Save a memory, or return why it was refused; statements about the user count as inferred, so they need confirmation."""
+    about_user, source = args["category"] == "user-inference", _SOURCES[args["source"]]
+    stated = {"source": args["source"]} if about_user and source != "inferred" else {}
+    draft = Draft(
+        body=args["content"],
+        kind=_KINDS[args["category"]],
+        scopes=tuple(args["scopes"]),
+        project=GLOBAL if _is_anywhere(memory) else None,
+        confidence=args["confidence"],
+        source="inferred" if about_user else source,
+        extra={"cwd": str(memory.checkout.top()), **stated},
+    )
+    return written(memory, write(memory, draft, waivers=_waivers(args)), draft.body)
+
+
+def update(memory: Memory, id_: str, **args: Any) -> Plain:
+    """Change a memory in place, or return why that was refused; its kind changes only if its category does."""
+    record, category = find(memory, id_).record, args.get("category", "")
+    scopes = tuple(args["scopes"]) if "scopes" in args else None
+    revision = Revision(body=args.get("content"), scopes=scopes, confidence=args.get("confidence"))
+    if category:
+        same = category == category_of(record)
+        revision = replace(revision, kind=record.kind) if same else replace(revision, kind=_KINDS[category], fields={})
+    return written(memory, amend(memory, record.id, revision, waivers=_waivers(args)), args.get("content", ""))
 
 
 def written(memory: Memory, outcome: Outcome | Record, text: str = "") -> dict[str, Any]:
@@ -71,7 +220,7 @@ def written(memory: Memory, outcome: Outcome | Record, text: str = "") -> dict[s
             details = mapped(f"matches=matches[{SHAPES['SIMILAR']}]", outcome, memory, TERMS)
         case PreviouslyRemoved():
             details = mapped(f"removed_matches=matches[{SHAPES['REMOVED']}]", outcome, memory, TERMS)
-        case SecretFound():
+        case _:  # a secret
             raise Invalid(refusal.reason, hint=refusal.hint)
     return {"status": refusal.code, **details, "hint": refusal.hint}
 
@@ -83,36 +232,193 @@ def _around(text: str, marker: str) -> dict[str, str]:
     return {"marker": marker, "snippet": snippet} if text else {"marker": marker}
 
 
+def verify(memory: Memory, id_: str, note: str = "", **verified: Any) -> Record:
+    """Record that a memory was checked and is still true.
+
+    A list that is passed replaces the stored one, an empty list clears it. Stored paths that are missing by now are
+    dropped: the caller checked the memory, not where it used to be true.
+    """
+    record = in_use(memory, id_)
+    missing, stored = staleness_of(memory, record).missing, dict(verified_parts(record.anchors))
+    stored["verified_paths"] = [path for path in stored["verified_paths"] if path not in missing]
+    anchors = staleness.anchors_of({**stored, **verified}) if verified or missing else None
+    return truth.verify(memory, record.id, note=note, anchors=anchors)
+
+
+def listed(memory: Memory, with_bodies: bool, auto_scope: bool, scopes: Sequence[str] = ()) -> list[Plain]:
+    """List memories, newest first, in full or as rows; without bodies staleness is judged by age alone."""
+    found = [entry.record for entry in browse(memory, _query(memory, auto_scope, scopes)).entries]
+    stale = staleness_of_many(memory, found) if with_bodies else {}
+    now, shape = memory.clock.now(), SHAPES["FULL" if with_bodies else "LISTED"]
+    rows = [(record, stale.get(record.id) or Staleness(checked=checked(record, now))) for record in found]
+    return [mapped(shape, row, memory, TERMS) for row in rows]
+
+
+def drop(memory: Memory, reference: str) -> bool:
+    """Drop a pending memory, text and all: what a user vetoed is kept nowhere. Return whether it was pending."""
+    try:
+        erase(memory, cancel(memory, reference).id)
+    except (NotFound, Conflict):
+        return False
+    return True
+
+
+def tombstones(memory: Memory, auto_scope: bool, scopes: Sequence[str] = ()) -> list[tuple[Record, Plain]]:
+    """Return the retired records, latest first: when and in which session each was retired."""
+    rows = []
+    for entry in browse(memory, _query(memory, auto_scope, scopes), states=("retired",)).entries:
+        event = [event for event in memory.store.events_about(entry.record.id) if event.verb == "retired"][-1]
+        rows.append(
+            (
+                entry.record,
+                {"at": event.at, "session": event.by.session or entry.record.extra.get("removed_session", "")},
+            )
+        )
+    return sorted(rows, key=lambda row: (row[1]["at"], row[0].id), reverse=True)
+
+
+def overview(memory: Memory, auto_scope: bool) -> Plain:
+    """Count memories by scope, and what there is to curate."""
+    request = _query(memory, auto_scope)
+    counts = {
+        "scopes": list_scopes(memory, everywhere=request.everywhere),
+        "total": browse(memory, replace(request, limit=1)).total,
+    }
+    return {**counts, "muted": list(feedback_of(memory).muted), "todo": chores(memory)}
+
+
+def chores(memory: Memory, kinds: Sequence[str] = KNOWN, *, days: int = 30) -> Plain:
+    """Count what there is to curate in this project and everywhere; `drifted` is None if git could not be asked."""
+    found = _collected(memory, kinds, days, (memory.project, GLOBAL))
+    drifted, counts = found["drifted"], found["checks"]
+    sizes = {"cold": len(found["cold"]), "dead": len(found["dead"])}
+    return {**counts, **sizes, "drifted": None if drifted is None else len(drifted)}
+
+
+def curated(memory: Memory, kinds: Sequence[str] = KNOWN, *, days: int = 30, top: int = 10, least: int = 3) -> Plain:
+    """Collect everything that makes a memory less useful, of all projects, as rows: record, usage, and disputes."""
+    store, found = memory.store, _collected(memory, kinds, days, None)
+    active, wrong = found["active"], found["wrong"]
+    used = usage.of(store, active)
+    disputes = [use for use in (usage.since(store, wrong, "") if wrong else ()) if use.outcome == "contradicted"]
+
+    def row(id_: str, **more: Any) -> tuple[Any, ...]:
+        record = active[id_]
+        moments = [("contradicted", use.at) for use in disputes if use.id == id_]
+        moments += [("updated", record.updated_at)] if record.updated_at > record.created_at else []
+        moments += [("verified", record.verified_at)] if record.verified_at else []
+        timeline = [{"kind": kind, "ts": at} for kind, at in sorted(moments, key=lambda moment: moment[1])]
+        return record, used.get(id_, Usage()), {"wrong": id_ in wrong, "timeline": timeline, **more}
+
+    members: dict[str, list[str]] = {}
+    for id_, record in active.items():
+        for scope in record.scopes:
+            members.setdefault(scope, []).append(id_)
+    sets = {"dead": set(found["dead"]), "cold": set(found["cold"]), "contradicted": set(wrong)}
+    scopes = [
+        {
+            "scope": scope,
+            "active": len(ids),
+            **{name: len(chosen & set(ids)) for name, chosen in sets.items()},
+            "applied_total": sum(used.get(id_, Usage()).applied for id_ in ids),
+        }
+        for scope, ids in sorted(members.items())
+    ]
+    unchecked = [id_ for id_, status in found["status"].items() if status != "fresh"][:MOST_ROWS]
+    heavy = [id_ for id_, _ in queries.heavy(store, None, least, top) if id_ in active]
+    drifted = found["drifted"]
+    ranked = None if drifted is None else sorted(drifted.items(), key=lambda pair: -pair[1])
+    return {
+        "health": health(memory, days=days),
+        "total": len(active),
+        "events": store.counted(),
+        "sessions": len(usage.costs_since(store, days_before(memory.clock.now(), days))),
+        "heavy": [row(id_) for id_ in heavy],
+        "dead": [row(id_) for id_ in found["dead"]],
+        "cold": [row(id_) for id_ in found["cold"]],
+        "contradicted": [row(id_) for id_ in wrong],
+        "scopes": scopes,
+        "checks": found["checks"],
+        "debt": [row(id_) for id_ in unchecked],
+        "drifted": None
+        if ranked is None
+        else {"total": len(ranked), "rows": [row(id_, commits=commits) for id_, commits in ranked[:MOST_ROWS]]},
+    }
+
+
+def _collected(memory: Memory, kinds: Sequence[str], days: int, names: Sequence[str] | None) -> Plain:
+    """Return the active records of some projects, or of all of them, and the ids in each category."""
+    store, now = memory.store, memory.clock.now()
+    filter_ = Filter(projects=None if names is None else tuple(store.sizes(names)), kinds=tuple(kinds))
+    active = {entry.record.id: entry.record for entry in records.page(store, filter_, limit=MOST)}
+    before = days_before(now, days)
+    wanted: tuple[tuple[Literal["dead", "cold", "contradicted"], str], ...]
+    wanted = (("dead", before), ("cold", before), ("contradicted", ""))
+    dead, cold, wrong = (
+        [id_ for id_ in queries.ids_of(store, name, None, since, MOST) if id_ in active] for name, since in wanted
+    )
+    status = {id_: checked(record, now).status for id_, record in active.items()}
+    states = list(status.values())
+    drifted = None
+    if memory.checkout.commits_since(now) is not None:
+        measured = staleness_of_many(memory, [record for record in active.values() if record.verified_at])
+        drifted = {id_: stale.commits for id_, stale in measured.items() if stale.commits}
+    checks = {name: states.count(name) for name in ("never", "stale", "fresh")}
+    sets = {"dead": dead, "cold": cold, "wrong": wrong}
+    return {"active": active, **sets, "status": status, "checks": checks, "drifted": drifted}
+
+
+def _terms(question: str, record: Record) -> list[str]:
+    """Return the words of a question that occur in a memory or its scopes."""
+    stored = set(_WORD.findall(f"{record.text} {' '.join(record.scopes)}".lower()))
+    parts = stored | {part for word in stored for part in re.split(r"[-_]", word)}
+    return [word for word in dict.fromkeys(_WORD.findall(question.lower())) if word in parts & words(question)]
+
+
+def _is_anywhere(memory: Memory) -> bool:
+    """True outside any repository: what is written there is global, and everything is read."""
+    return not (memory.context.project or memory.config.project) and not memory.checkout.in_git()
+
+
+def _query(memory: Memory, auto_scope: bool, scopes: Sequence[str] = ()) -> Query:
+    everywhere = not auto_scope or _is_anywhere(memory)
+    return Query(text="", kinds=KNOWN, any_scopes=tuple(scopes), everywhere=everywhere, limit=MOST_LISTED)
+
+
+def _waivers(args: Mapping[str, Any]) -> Waivers:
+    transient, scope = args["acknowledge_transient"], args["acknowledge_scope_mismatch"]
+    return Waivers(duplicate=args["force"], transient=transient, strict=True, scope=scope)
+
+
 def _marker(name: str, fired: int, insisted: int) -> dict[str, Any]:
     rate = round(insisted / (fired + insisted), 3) if fired + insisted else 0.0
     return {"marker": name, "fire_count": fired, "override_count": insisted, "override_rate": rate}
 
 
-def _warnings(record: Record) -> list[str]:
-    is_long = verbs.category_of(record) == "ambient" and len(record.body.split()) > LONG_WORDS
-    return ["ambient_body_long"] if is_long else []
-
-
 TERMS = Terms(
     filters={
         "active": lambda records: [record.id for record in records if record.state != "retired"],
-        "category": verbs.category_of,
+        "category": category_of,
         "cwd": lambda extra: extra.get("cwd") or (extra.get("origin") or {}).get("cwd"),
         "evidence": lambda scope: scope.split(":")[1],
         "folder": lambda memory: str(memory.checkout.top()),
         "likeness": lambda match: "high" if match.similarity >= SAME else "medium",
         "markers": lambda markers: [_marker(name, *counts) for name, counts in markers.items()],
         "now": lambda memory: memory.clock.now(),
-        "pending": verbs.record_id_of,
+        "pending": record_id_of,
         "removed": lambda records: [record.id for record in records if record.state == "retired"],
         "snippet": lambda hit: shorten(hit.snippet or content(hit.record), SNIPPET),
-        "source": verbs.source_of,
+        "source": source_of,
         "verified": verified_parts,
-        "warnings": _warnings,
+        "warnings": lambda record: (
+            ["ambient_body_long"] * (category_of(record) == "ambient" and len(record.body.split()) > LONG_WORDS)
+        ),
         "whole": lambda days: None if days is None else int(days),
     },
     lookups={"written": written},
-    constants={"stale_days": STALE_DAYS},
+    constants={"stale_days": staleness.STALE_DAYS},
 )
 
-ROWS = read_rows(HERE, {**vars(verbs), **globals()})
+ROWS = read_rows(HERE, globals())
+present = partial(json.dumps, ensure_ascii=False, indent=2)
+surface = surface_of(CONTRACT, ROWS, terms=TERMS, memory_for=memory_for, present=present)

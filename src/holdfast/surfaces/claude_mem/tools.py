@@ -1,27 +1,183 @@
-"""claude-mem's tools, as rows.txt maps them to verbs."""
+"""claude-mem's tools, as rows.txt maps them to verbs: index tables with integer ids and reading costs, JSON rows, session context.
 
+The rows are also those of its HTTP interface: /api/search, /api/timeline and /api/observation/:id.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-from holdfast.model.record import Entry
-from holdfast.policy.admission.admit import Waivers
-from holdfast.surfaces.claude_mem import shapes
+from holdfast.model.ids import epoch_ms
+from holdfast.model.record import Draft, Entry, Record
+from holdfast.model.text import shorten, tokens_of
+from holdfast.policy.activity import claude_mem_types as types
+from holdfast.policy.activity.claude_mem_types import SESSION, TYPES
+from holdfast.policy.admission.admit import Duplicate, Waivers
+from holdfast.policy.admission.refusals import Remedies
 from holdfast.surfaces.contract import read_contract
-from holdfast.surfaces.maps import read_rows
+from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, shapes_in, surface_of
+from holdfast.surfaces.pages import pages_of
+from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import in_project, project_called
 from holdfast.verbs.records.read import called, get
-from holdfast.verbs.records.write import write
-from holdfast.verbs.search.observations import fetched, recent, search_observations, timeline_of
+from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
+from holdfast.verbs.search import observations
+from holdfast.verbs.search.observations import Around, Found, Prompt, Wanted, fetched, recent, search_observations
 from holdfast.verbs.sessions.session import find_session
 
-CONTRACT = read_contract(shapes.HERE)
+HERE = Path(__file__).parent
+CONTRACT, SHAPES = read_contract(HERE), shapes_in(HERE)
+REMEDIES = Remedies(restore="`holdfast restore {id}`, which the user runs")
+SUMMARIZED = ("investigated", "learned", "completed", "next_steps")
+TERMS = Terms(
+    filters={
+        "concepts": types.concepts_of,
+        "epoch": lambda at: epoch_ms(at) if at else None,
+        "facts": types.facts_of,
+        "files_modified": types.files_modified,
+        "files_read": types.files_read,
+        "narrative": types.narrative_of,
+        "request": lambda record: record.fields.get("request") or record.title,
+        "type": types.type_of,
+    }
+)
 FURTHER = 4  # factor on how far back a full context goes
 WORKFLOW = """How to look something up, from cheap to expensive:
 1. search(query="…", limit=20, project="…"): a table of ids, times, types, titles and what each costs to read.
 2. timeline(anchor=ID, depth_before=3, depth_after=3): what happened around one of them.
 3. get_observations(ids=[…]): full texts, several in one call, only of what steps 1 and 2 showed to matter.
 A row of the table costs about 30 tokens, a full text often ten times that or more: pick before you fetch."""
+
+
+def wanted(args: dict[str, Any], *, everywhere: bool) -> Wanted:
+    """Return the filters of a search; a type that is not a category is an observation type."""
+    type_ = args.get("type_", "")
+    category = type_ if type_ in observations.CATEGORIES else "observations" if type_ else ""
+    types = (*_split(args.get("obs_type", "")), *(_split(type_) if type_ not in observations.CATEGORIES else ()))
+    return Wanted(
+        question=args.get("query", ""),
+        category=category or ("observations" if types else ""),
+        types=types,
+        concepts=_split(args.get("concepts", "")),
+        files=_split(args.get("files", "")),
+        since=args.get("date_start", ""),
+        until=args.get("date_end", ""),
+        agent=args.get("platform_source", ""),
+        everywhere=everywhere,
+        limit=args["limit"],
+        offset=args["offset"],
+        order=args.get("order_by", ""),
+    )
+
+
+def index(results: Found, wanted: Wanted) -> str:
+    """Format search results as one table per day, or as one table if the best come first."""
+    best_first = bool(wanted.question) and wanted.order in ("", "relevance")
+    return page("index", results, wanted, best_first=best_first)
+
+
+def index_rows(results: Found, wanted: Wanted) -> dict[str, Any]:
+    """Return search results as rows."""
+    return {
+        "query": wanted.question,
+        "totalResults": results.total,
+        "observations": [row(entry) for entry in results.entries if entry.record.kind != SESSION],
+        "sessions": [row(entry) for entry in results.entries if entry.record.kind == SESSION],
+        "prompts": [],
+    }
+
+
+def timeline_text(around: Around) -> str:
+    """Format what happened around a record or time, with its row marked."""
+    return page("timeline", around)
+
+
+def timeline_rows(around: Around) -> dict[str, Any]:
+    """Return what happened around a record or time as rows, oldest first."""
+    items = [
+        {
+            "type": "session" if entry.record.kind == SESSION else "observation",
+            "epoch": epoch_ms(entry.record.created_at),
+            "data": row(entry),
+        }
+        for entry in around.entries
+    ]
+    return {"anchor": around.center.number if around.center else around.at, "items": items}
+
+
+def row(entry: Entry) -> dict[str, Any]:
+    """Return an observation (the shape of /api/observation/:id) or the summary of a session."""
+    return mapped(SHAPES["SUMMARY" if entry.record.kind == SESSION else "OBSERVATION"], entry, None, TERMS)
+
+
+def prompt_row(prompt: Prompt) -> dict[str, Any]:
+    """Return a prompt as a row."""
+    return mapped(SHAPES["PROMPT"], prompt, None, TERMS)
+
+
+def context_text(project: str, entries: Sequence[Entry], now: str) -> str:
+    """Format the context a session receives when it starts; with the last summary if nothing was observed after it."""
+    last = entries[-1].record.fields if entries and entries[-1].record.kind == SESSION else {}
+    summary = {name: str(last[name]) for name in SUMMARIZED if last.get(name)}
+    return page("context", project, entries, now, types=TYPES, summary=summary)
+
+
+def draft(args: dict[str, Any], kind: str) -> Draft:
+    """Return the draft of a manual observation: with a known type an observation, otherwise a fact."""
+    observed = kind.lower() in TYPES
+    return Draft(
+        body=args["content"],
+        title=args.get("title", ""),
+        kind="observation" if observed else "fact",
+        fields={"type": kind.lower()} if observed else {},
+        extra={"metadata": args["metadata"]} if args.get("metadata") else {},
+    )
+
+
+def kept(outcome: Outcome) -> Record:
+    """Return the saved record, or the existing one it duplicates; raise if it was refused."""
+    match outcome:
+        case Written(record=record) | WrittenPending(record=record):
+            return record
+        case Duplicate(matches=matches):
+            return matches[0].record
+    raise refusal(outcome, REMEDIES)
+
+
+def added(shown: Entry, outcome: Outcome) -> dict[str, Any]:
+    """Return a manual observation, with the number it is fetched by."""
+    record, known = shown.record, isinstance(outcome, Duplicate)
+    result = {"success": True, "id": shown.number, "title": record.title, "project": record.project, "ref": record.id}
+    return result | ({"deduplicated": True} if known else {})
+
+
+def _by_day(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
+    def day(entry: Entry) -> str:
+        moment = datetime.fromisoformat(entry.record.created_at)
+        return f"{moment:%b} {moment.day}, {moment.year}"
+
+    return [(name, list(group)) for name, group in groupby(entries, key=day)]
+
+
+page = pages_of(
+    HERE,
+    {
+        "by_day": _by_day,
+        "cost": lambda entry: tokens_of(entry.record.text),
+        "heading": lambda entry: shorten(entry.record.title, 100).replace("|", "/"),
+        "name": lambda entry: f"#{'S' if entry.record.kind == SESSION else ''}{entry.number}",
+        "sign": lambda entry: "🎯" if entry.record.kind == SESSION else TYPES[types.type_of(entry.record)],
+    },
+    blank=True,
+)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part for item in text.strip("[]").split(",") if (part := item.strip().strip("\"'")))
 
 
 def workflow(_: Memory) -> str:
@@ -31,16 +187,20 @@ def workflow(_: Memory) -> str:
 
 def search(memory: Memory, format_: str, project: str = "", **args: Any) -> str | dict[str, Any]:
     """Return an index of observations; of all projects unless one is named."""
-    wanted = shapes.wanted(args, everywhere=not project)
-    results = search_observations(in_project(memory, project), wanted)
-    results = replace(results, entries=called(memory, results.entries))
-    return shapes.index(results, wanted) if format_ == "index" else shapes.index_rows(results, wanted)
+    return (index if format_ == "index" else index_rows)(*found(memory, project, args))
+
+
+def found(memory: Memory, project: str, args: dict[str, Any]) -> tuple[Found, Wanted]:
+    """Return the observations that were asked for, and the filters."""
+    asked = wanted(args, everywhere=not project)
+    results = search_observations(in_project(memory, project), asked)
+    return replace(results, entries=called(memory, results.entries)), asked
 
 
 def timeline(memory: Memory, format_: str, project: str = "", **around: Any) -> str | dict[str, Any]:
     """Return what happened around a record or time."""
-    moment = timeline_of(memory, project=project_called(memory, project) if project else None, **around)
-    return shapes.timeline(moment) if format_ == "index" else shapes.timeline_rows(moment)
+    moment = observations.timeline_of(memory, project=project_called(memory, project) if project else None, **around)
+    return timeline_text(moment) if format_ == "index" else timeline_rows(moment)
 
 
 def get_observations(
@@ -49,7 +209,7 @@ def get_observations(
     """Return observations in full; only of one project if it is named."""
     entries = fetched(memory, ids, order=order_by, limit=limit)
     only = project_called(memory, project) if project else ""
-    return [shapes.row(entry) for entry in called(memory, entries) if only in ("", entry.record.project)]
+    return [row(entry) for entry in called(memory, entries) if only in ("", entry.record.project)]
 
 
 def context(memory: Memory, full: bool, project: str = "", projects: str = "", platform_source: str = "") -> str:
@@ -57,7 +217,7 @@ def context(memory: Memory, full: bool, project: str = "", projects: str = "", p
     named = [name for name in projects.split(",") if name.strip()]
     targets = [project_called(memory, name) for name in named or [project]]
     entries = recent(memory, targets, agent=platform_source, times=FURTHER if full else 1)
-    return shapes.context(targets[-1], called(memory, entries), memory.clock.now())
+    return context_text(targets[-1], called(memory, entries), memory.clock.now())
 
 
 def add(memory: Memory, kind: str, project_id: str = "", server_session_id: str = "", **args: Any) -> dict[str, Any]:
@@ -65,9 +225,10 @@ def add(memory: Memory, kind: str, project_id: str = "", server_session_id: str 
     there = in_project(memory, project_id)
     if server_session_id:
         there = there.acting_in(find_session(there, server_session_id).id)
-    outcome = write(there, shapes.draft(args, kind), waivers=Waivers(transient=True, scope=True))
-    shown = get(there, shapes.kept(outcome).id)
-    return shapes.added(called(memory, [Entry(number=shown.number, record=shown.record)])[0], outcome)
+    outcome = write(there, draft(args, kind), waivers=Waivers(transient=True, scope=True))
+    shown = get(there, kept(outcome).id)
+    return added(called(memory, [Entry(number=shown.number, record=shown.record)])[0], outcome)
 
 
-ROWS = read_rows(shapes.HERE, globals())
+ROWS = read_rows(HERE, globals())
+surface = surface_of(CONTRACT, ROWS, present_error=lambda problem: f"Error: {problem_text(problem)}")

@@ -1,6 +1,5 @@
 """The native surface: a small set of tools, with resources and prompts."""
 
-from holdfast.surfaces.core import resources, tools
 from holdfast.surfaces.core.tools import surface
 
-__all__ = ["resources", "surface", "tools"]
+__all__ = ["surface"]

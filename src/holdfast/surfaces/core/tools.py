@@ -13,20 +13,24 @@ from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.plan_brief import clipped
 from holdfast.surfaces import phrases
+from holdfast.surfaces.core import actions
 from holdfast.surfaces.core import text as texts
 from holdfast.surfaces.core.actions import act, actions_of
-from holdfast.surfaces.core.text import page
+from holdfast.surfaces.core.text import full, page
 from holdfast.surfaces.tool import Call, Surface
 from holdfast.verbs.records import lifecycle
 from holdfast.verbs.records.lifecycle import Revision, link, restore, retire
-from holdfast.verbs.records.read import history, hydrate, note_reading
+from holdfast.verbs.records.read import get, history, hydrate, note_reading, waiting_records
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search import brief as briefs
 from holdfast.verbs.search.recall import recall as find
+from holdfast.verbs.sessions.analyze import topics_of
 from holdfast.verbs.sessions.close import LEARNINGS
-from holdfast.verbs.sessions.scars import VERDICTS, Answer, unanswered
+from holdfast.verbs.sessions.scars import VERDICTS, Answer, candidates, unanswered
 from holdfast.verbs.sessions.scars import absorb as absorb_all
 from holdfast.verbs.sessions.scars import judge as judge_each
+from holdfast.verbs.sessions.session import contents_of, context
+from holdfast.verbs.sessions.thread import suggestions
 
 INSTRUCTIONS = Path(__file__).with_name("instructions.txt").read_text(encoding="utf-8").strip()
 surface = Surface(name="core", instructions=INSTRUCTIONS, fences=True)
@@ -252,3 +256,47 @@ TOPICS = {
     "closing": lambda: page("closing_help", questions=QUESTIONS),
     "writing": lambda: page("writing"),
 }
+
+
+@surface.resource("holdfast://hot", "Hot set")
+def hot(call: Call) -> str:
+    """The memories of this project that matter most now: used recently and often, trusted, important."""
+    return page("hot", **actions.hot(call.memory))
+
+
+@surface.resource("holdfast://project", "Project context")
+def project(call: Call) -> str:
+    """The state of the project: last session, threads, decisions, how the human likes to work."""
+    return page("project", opened=context(call.memory))
+
+
+@surface.resource("holdfast://record/{id}", "A memory")
+def record(call: Call, id: str) -> str:  # noqa: A002
+    """One memory in full, by its id."""
+    return full(get(call.memory, id), start=0, room=4_000)
+
+
+@surface.resource("holdfast://session/{id}", "A session")
+def one_session(call: Call, id: str) -> str:  # noqa: A002
+    """One session with what it left, by its id."""
+    return page("session", left=contents_of(call.memory, id), topics=topics_of(call.memory, id))
+
+
+@surface.prompt("Start of work")
+def start_work(call: Call, task: Annotated[str, "What you are about to work on."] = "") -> str:
+    """Begin with what is known: the state of the project and what recall says about the task."""
+    return page("start_work", task=task, opened=context(call.memory))
+
+
+@surface.prompt("Closing ceremony")
+def close_work(call: Call) -> str:
+    """Close the session well: nine questions, the human's corrections, what was learned, decided and left open."""
+    return page("close_work", questions=QUESTIONS, scars=unanswered(call.memory))
+
+
+@surface.prompt("Review of candidates")
+def review_candidates(call: Call) -> str:
+    """Go through what needs a decision: lessons from observations, pending memories, suggested threads."""
+    memory = call.memory
+    lessons = page("candidates", candidates=candidates(memory))
+    return page("review_candidates", lessons=lessons, pending=waiting_records(memory), topics=suggestions(memory))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import __version__
-from holdfast.model.errors import Invalid
+from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.ids import days_between, short
 from holdfast.model.query import Query
 from holdfast.model.record import Record
@@ -20,7 +20,7 @@ from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import is_blocking
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.gitmem import verbs
-from holdfast.surfaces.maps import Terms, read_rows
+from holdfast.surfaces.maps import Terms, read_rows, surface_of, text_or_json
 from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import refusal, tallies
 from holdfast.surfaces.tool import Call
@@ -59,16 +59,10 @@ def tagged(record: Record) -> str:
     return f"{tag}{short(record.id)}"
 
 
-def days_ago(at: str, now: str) -> str:
-    """Return how many days ago something was, in the words of GitMem's documents."""
-    days = int(days_between(at, now))
-    return f"{days}d ago" if days else "today"
-
-
 page = pages_of(
     HERE,
     {
-        "ago": days_ago,
+        "ago": lambda at, now: f"{days}d ago" if (days := int(days_between(at, now))) else "today",
         "blocks": is_blocking,
         "cell": lambda text: shorten(text, 55).replace("|", "/"),
         "left_off": lambda work: plain(work, LEFT_OFF),
@@ -322,22 +316,17 @@ def gitmem_help(memory: Memory) -> dict[str, Any]:
     return {"version": __version__, "tools": tools, "status": doctor.status(memory), "width": width}
 
 
-def _answers(items: Sequence[Mapping[str, Any]]) -> list[Answer]:
-    """Return the answers to scars, or the reflections on them."""
-    return [
-        Answer(
-            scar=item["scar_id"],
-            decision=item.get("decision") or item["outcome"],
-            evidence=item["evidence"],
-            relevance=item.get("relevance", ""),
-        )
-        for item in items
-    ]
+def _answer(item: Mapping[str, Any]) -> Answer:
+    """Return the answer to a scar, or the reflection on it."""
+    decision = item.get("decision") or item["outcome"]
+    return Answer(
+        scar=item["scar_id"], decision=decision, evidence=item["evidence"], relevance=item.get("relevance", "")
+    )
 
 
 TERMS = Terms(
     filters={
-        "answers": _answers,
+        "answers": lambda items: [_answer(item) for item in items],
         "bytes": lambda text: len(text.encode()),
         "kinds": lambda kind: (kind,) if kind else None,
         "now": lambda memory: memory.clock.now(),
@@ -350,3 +339,13 @@ TERMS = Terms(
     lookups={"session": lambda memory, reference: verbs.session_id(memory, reference or "")},
 )
 ROWS = read_rows(HERE, {**vars(verbs), **globals()})
+
+
+def present_error(problem: HoldfastError) -> str:
+    """Format an error as GitMem documents it."""
+    message = str(problem) if problem.problems else problem.hint or problem.message
+    errors = list(problem.problems) or [problem.message]
+    return text_or_json({"success": False, "errors": errors, "message": message})
+
+
+surface = surface_of(CONTRACT, ROWS, terms=TERMS, memory_for=memory_for, present_error=present_error)

@@ -13,7 +13,7 @@ from holdfast.model.session import Session
 from holdfast.model.text import counted, shorten
 from holdfast.policy.ranking.hot_set import helpfulness, uses_of
 from holdfast.surfaces.contract import read_contract
-from holdfast.surfaces.maps import Terms, mapped, read_rows, shapes_in
+from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, shapes_in, surface_of, text_or_json
 from holdfast.surfaces.memory_mcp import memory_types, verbs
 from holdfast.surfaces.phrases import content
 from holdfast.verbs.exchange.bootstrap import confined
@@ -167,3 +167,9 @@ TERMS = Terms(
 
 
 ROWS = read_rows(HERE, {**vars(verbs), **globals()})
+surface = surface_of(
+    CONTRACT,
+    ROWS,
+    terms=TERMS,
+    present_error=lambda problem: text_or_json({"success": False, "error": problem_text(problem)}),
+)

@@ -122,13 +122,13 @@ def claude_mem_hook_command(
     if what == "user-message":  # it reported to the user, at the start of a session, that context was loaded
         return
     if what == "context":
-        from holdfast.surfaces.claude_mem import shapes
+        from holdfast.surfaces.claude_mem.tools import context_text
         from holdfast.verbs.records.read import called
         from holdfast.verbs.search.observations import recent
 
         with opened() as memory:
             observed = called(memory, recent(memory, [memory.project]))
-            click.echo(shapes.context(memory.project, observed, memory.clock.now()))
+            click.echo(context_text(memory.project, observed, memory.clock.now()))
         return
     from holdfast.hosts.hooks.hook import main
 

@@ -21,8 +21,7 @@ from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.ids import days_between
 from holdfast.model.scope import check_scopes, project_of_remote
 from holdfast.model.text import counted
-from holdfast.surfaces.bettermemory.tools import ROWS, TERMS
-from holdfast.surfaces.bettermemory.verbs import KNOWN, tombstones
+from holdfast.surfaces.bettermemory.tools import KNOWN, ROWS, TERMS, tombstones
 from holdfast.verbs.exchange.jsonl import records_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import move

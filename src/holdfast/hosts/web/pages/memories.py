@@ -252,11 +252,6 @@ def titles(ask: Ask) -> Response:
     return JSONResponse({"found": found})
 
 
-def _sessions(ask: Ask, _: str) -> list[tuple[str, str]]:
-    sessions = list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
-    return [(one.id, one.title) for one in sessions if one.title]
-
-
 # What can be found by name: where it leads, and the names, or ids with titles.
 PLACES: dict[str, tuple[str, Callable[[Ask, str], Iterable[Any]]]] = {
     "file": ("/file?path=", lambda ask, _: tracked(ask)),
@@ -265,7 +260,14 @@ PLACES: dict[str, tuple[str, Callable[[Ask, str], Iterable[Any]]]] = {
         lambda ask, _: {str(part) for file in tracked(ask) for part in PurePosixPath(file).parents} - {"."},
     ),
     "anchor": ("/file?path=", anchors),
-    "session": ("/sessions/", _sessions),
+    "session": (
+        "/sessions/",
+        lambda ask, _: [
+            (one.id, one.title)
+            for one in list_sessions(ask.memory, limit=MOST_SESSIONS, everywhere=ask.everywhere)
+            if one.title
+        ],
+    ),
     "agent": ("/sessions?client=", lambda ask, _: session_agents(ask.memory, everywhere=ask.everywhere)),
     "person": ("/memories?author=", lambda ask, _: people(ask.memory, everywhere=ask.everywhere)),
 }

@@ -1,0 +1,369 @@
+"""Commands of `holdfast store`: back up, export, import, move, tidy and repair it."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import click
+
+from holdfast.compose import open_memory
+from holdfast.compose.adapters import IMPORTERS, checkout_of, foreign_items, markdown_folder, write_foreign
+from holdfast.compose.locks import worker_lock
+from holdfast.compose.settings import keep_out_of_git, make_store, store_folder
+from holdfast.compose.team import grant, move_store
+from holdfast.hosts.cli.command import Result, declined, opened, settings
+from holdfast.hosts.cli.render import agreed, local, page, progress, say, working
+from holdfast.hosts.to_json import plain
+from holdfast.model.errors import Conflict, Invalid, NotFound, StoreBusy
+from holdfast.model.fence import escaped, visible
+from holdfast.model.files import FILE, lines_in, list_store, listed_stores, open_regular
+from holdfast.model.request import Asked
+from holdfast.model.text import counted
+from holdfast.verbs.exchange.import_foreign import Report, import_items
+from holdfast.verbs.exchange.jsonl import export, export_records, import_lines, records_of
+from holdfast.verbs.exchange.sync import take_from
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.lifecycle import rename_scope
+from holdfast.verbs.records.project import identity_of, move
+from holdfast.verbs.search.embed import catch_up
+from holdfast.verbs.upkeep import doctor
+from holdfast.verbs.upkeep.doctor import rebuild_vectors, rebuild_views, status
+from holdfast.verbs.upkeep.health import projects
+from holdfast.verbs.upkeep.scan import Leak, look_through, redact, scan
+
+SHOWN, EXAMPLES = 10, 5  # rows of a list, and examples for each reason
+FOUND = 1  # the exit code of a check that found something
+_EVENTS = {"started": "session", "used": "use", "surfaced": "impression", "touched": "touch", "linked": "link"}
+
+
+def backup_command(file: Path | None = None, *, keep: int | None = None) -> Result:
+    if file and keep:
+        raise Invalid("--keep is for backups next to the store.", hint="Omit FILE.")
+    store = _store(exists=True)
+    keep_out_of_git(store.parent)
+    with working("copying the store"):
+        made = doctor.back_up_store(store, file, keep=keep, now=_now())
+    text = f"{counted(made.mark.events, 'event')} copied to {made.file}, and checked."
+    older = f"\n{counted(len(made.removed), 'older backup')} removed." if made.removed else ""
+    value = {"backup": str(made.file), **asdict(made.mark), "removed": [str(path) for path in made.removed]}
+    return value, text + older
+
+
+def restore_command(file: Path, *, yes: bool = False) -> Result:
+    store, file = _store(), file.expanduser()
+    if file.exists() and store.exists() and file.samefile(store):
+        raise Invalid("That file is the store itself.")
+    mark = doctor.look_at(file)
+    last = f"the last of {local(mark.last_at)}"
+    _agree(f"{file} has {counted(mark.events, 'event')}, {last}. Replace {store} by it?", yes=yes)
+    with _exclusive(store.parent, "restoring the store"):
+        mark, former = doctor.restore(file, store, now=_now())
+    before = f"\nWhat was there before is in {former}." if former else ""
+    value = {"restored": str(file), "former": str(former) if former else None, **asdict(mark)}
+    return value, f"{counted(mark.events, 'event')} restored and checked.{before}"
+
+
+def recover_command(file: Path | None = None, *, output: Path | None = None, yes: bool = False) -> Result:
+    if (file is None) != (output is None):
+        raise Invalid("FILE and --output are needed together.", hint="holdfast store recover DAMAGED.db -o NEW.db")
+    if file and output:
+        with working("reading the damaged store"):
+            saved, damaged = doctor.recover_file(file, output), file
+    else:
+        store = _store(exists=True)
+        _agree(f"Create a new store from what can be read of {store}? The damaged one is kept.", yes=yes)
+        with _exclusive(store.parent, "reading the damaged store"):
+            keep_out_of_git(store.parent)
+            saved, damaged = doctor.recover_store(store, now=_now())
+    return {"damaged": str(damaged), **asdict(saved)}, page("recovered", saved, damaged, most=SHOWN)
+
+
+def _store(*, exists: bool = False) -> Path:
+    config = settings().config
+    if config.database:
+        raise Invalid("The store is in PostgreSQL.", hint="Use pg_dump and pg_restore, or `holdfast store export`.")
+    store = store_folder(config, Path.cwd()) / FILE
+    if exists and not store.exists():
+        hint = "Pass its folder with --home, or save a memory first."
+        raise NotFound(f"There is no store in {store.parent}.", hint=hint)
+    return store
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}"
+
+
+def _agree(question: str, *, yes: bool) -> None:
+    if not yes and not sys.stdin.isatty():
+        raise Invalid("Nothing was done.", hint="Use --yes to do it without asking.")
+    if not yes and not agreed(question):
+        declined()
+
+
+@contextmanager
+def _exclusive(home: Path, label: str) -> Iterator[None]:
+    """Keep the worker out; afterwards the next sync reads replicas from the beginning: they may contain what the store no longer does."""
+    with worker_lock(home) as is_ours, working(label):
+        if not is_ours:
+            raise StoreBusy("The worker is using the store; nothing was changed.", hint="Try again when it has ended.")
+        yield
+        shutil.rmtree(home / "replicas", ignore_errors=True)
+
+
+def migrate_command(
+    *, to: str | None = None, from_: str | None = None, grant_: str | None = None, as_json: bool = False
+) -> Result:
+    if grant_ and not (to or from_):
+        with open_memory(settings()) as memory:
+            grant(memory, grant_)
+        may = "it owns nothing, and sees only what the requesting user may see."
+        return {"granted": grant_}, f"{grant_} may run `holdfast server run` now: {may}"
+    if bool(to) == bool(from_):
+        raise Invalid("Pass either --to or --from.", hint="Each takes a postgresql:// URL or a folder.")
+    config = settings().config
+    with progress("opening", None, quiet=as_json) as shown:
+        home, ends = store_folder(config, Path.cwd()), {"target": to or "", "source": from_ or ""}
+        moved = move_store(config, home, **ends, progress=lambda what, done, total: shown(done, total, what))
+    amounts = [counted(moved.events, "event"), counted(moved.records, "memory"), counted(moved.vectors, "vector")]
+    lines = [f"Moved: {', '.join(amounts)}.", f"Both journals have the hash {moved.hash[:16]}…."]
+    if to:
+        name = "HOLDFAST_DATABASE" if "://" in to else "HOLDFAST_HOME"
+        lines.append(f"Set database to use it from now on: {name}={to}")
+    return moved, "\n".join(lines)
+
+
+def rebuild_command(
+    memory: Memory,
+    what: Literal["views", "vectors"] = "views",
+    *,
+    missing: bool = False,
+    from_markdown: Path | None = None,
+    as_json: bool = False,
+) -> Result:
+    if from_markdown:
+        return _filled(memory, from_markdown)
+    if what == "views":
+        with progress("replaying the journal", None, quiet=as_json) as moved:
+            done = rebuild_views(memory, moved)
+    else:
+        if memory.embedder is None:
+            raise Invalid("No embedder is set.", hint='Set embedder to "local" or "http".')
+        now = status(memory)
+        total = now.lagging if missing else now.everywhere + now.retired + now.pending
+        with progress("embedding", total, quiet=as_json) as moved:
+            done = catch_up(memory, progress=moved) if missing else rebuild_vectors(memory, moved)
+    return {"rebuilt": what, "records": done}, f"Rebuilt the {what} of {counted(done, 'memory')}."
+
+
+def _filled(memory: Memory, folder: Path) -> Result:
+    """Fill an empty store from a folder of markdown files."""
+    if memory.store.last_seq():
+        hint = (
+            "Use an empty one: holdfast --home FOLDER store rebuild --from-markdown …; or merge with `holdfast sync`."
+        )
+        raise Conflict("This store is not empty.", hint=hint)
+    with tempfile.TemporaryDirectory() as states, working("reading the files"):
+        replica, sharing = markdown_folder(folder, Path(states), memory)
+        with closing(replica):
+            done = take_from(memory, replica, sharing)
+    return {"records": done.came, "left_alone": done.remarks}, page("filled", done, folder, most=SHOWN)
+
+
+def rename_scope_command(memory: Memory, old: str, new: str) -> Result:
+    renamed = [record.id for record in rename_scope(memory, old, new)]
+    return {"renamed": renamed}, f"{counted(len(renamed), 'memory')} moved from {old} to {new}."
+
+
+def project_command(memory: Memory) -> Result:
+    known = projects(memory)
+    return known, page("projects", known, here=memory.project)
+
+
+def move_command(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: bool = False) -> Result:
+    moved = move(memory, source, target, scope=scope, dry_run=dry_run)
+    what = f"{counted(len(moved.records), 'memory')} and {counted(moved.sessions, 'session')}"
+    ids = [record.id for record in moved.records]
+    return (
+        {"from": moved.source, "to": moved.target, "records": ids, "sessions": moved.sessions},
+        f"{what} {'would move' if dry_run else 'moved'} from {moved.source or 'every project'} to {moved.target or 'every project'}.",
+    )
+
+
+def separate_command(folder: Path = Path(), *, at: Path | None = None) -> Result:
+    store, place = make_store(folder, at), folder.resolve()
+    text = f"{place} and everything in it uses the store in {store} from now on."
+    return {"folder": str(place), "store": str(store)}, text
+
+
+def detach_command(folder: Path = Path()) -> Result:
+    store = listed_stores().get(str(folder.resolve()))
+    if store is None:
+        raise NotFound(f"{folder} has no store of its own.", hint="`holdfast status` shows which one is used.")
+    list_store(str(folder), "")
+    value = {"folder": str(folder.resolve()), "store": store}
+    return value, f"{folder} uses the usual store again; its own stays in {store}."
+
+
+def scan_command(*, path: Path | None = None, masking: bool = False, yes: bool = False) -> Result:
+    if path:
+        if masking:
+            raise Invalid("Your own files are not changed.", hint="--redact is for the store; edit the files yourself.")
+        looked = look_through(path)
+        left = f", {len(looked.skipped)} not read (binary, too large, or unreadable)" if looked.skipped else ""
+        footer = f"{looked.files} files read{left}."
+        return looked, _leaks(looked.leaks, footer, always=True), FOUND if looked.leaks else 0
+    with opened() as memory:
+        with working("searching for secrets"):
+            leaks = scan(memory)
+        if not masking:
+            footer = "`holdfast store scan --redact` masks them."
+            return {"leaks": leaks}, _leaks(leaks, footer), FOUND if leaks else 0
+        if leaks and not yes:
+            _leaks(leaks, error=True)()
+            if not agreed("Mask them in the store, history included? This cannot be undone."):
+                declined()
+        done = redact(memory)
+    if not done.clean:
+        reading = "Another process is reading the store, so its log still contains old pages."
+        say(f"{reading} Close it and run this again.", err=True)
+    text = (
+        f"Masked: {done.events} events of {len(done.records)} memories and their sessions, {sum(done.rows.values())} rows "
+        f"outside the journal, {done.files} files.\nThe secret may be stored elsewhere too: rotate it."
+    )
+    return {"leaks": leaks, "redacted": done}, text if leaks else "No secrets found."
+
+
+def _leaks(leaks: Sequence[Leak], footer: str = "", *, error: bool = False, always: bool = False) -> Callable[[], None]:
+    places = len({(leak.where, leak.id) for leak in leaks})
+    return page("leaks", leaks, places, footer, always=always, error=error)
+
+
+def export_command(
+    memory: Memory,
+    place: Path | None = None,
+    *,
+    as_: Literal["events", "json", "gitmem", "memory-mcp", "bettermemory", "claude-mem", "git-notes"] = "events",
+    output: Path | None = None,
+) -> Result:
+    target = place or output
+    if as_ in ("gitmem", "memory-mcp", "bettermemory", "claude-mem"):
+        if target is None:
+            raise Invalid(f"--as {as_} needs a folder or database.", hint=f"holdfast store export --as {as_} PLACE")
+        done = write_foreign(as_, records_of(memory), target)
+        text = f"{counted(done.written, 'file' if as_ == 'bettermemory' else 'memory')} written to {target}."
+        if done.known:
+            text += f" {done.known} were there already."
+        if done.left_out:
+            which = "those of sessions" if as_ == "gitmem" else "retired ones"
+            text += f"\n{counted(done.left_out, 'memory')} left out: {as_} has no place for {which}."
+        return {"output": str(target), "memories": done.written, "known": done.known, "left_out": done.left_out}, text
+    if as_ == "git-notes":
+        project = checkout_of(target).project() if target else memory.project
+        own = (record for record in records_of(memory) if record.project == project)
+        done = write_foreign(as_, own, target or Path.cwd())
+        text = (
+            f"{counted(done.written, 'entry')} added to refs/notes/mem of {project}; {done.known} were there already."
+        )
+        if done.left_out:
+            text += (
+                f"\n{done.left_out} private memories were left out, since notes are pushed: holdfast share ID first."
+            )
+        return {"project": project, "added": done.written, "known": done.known, "private": done.left_out}, text
+    lines = export_records(memory) if as_ == "json" else export(memory)
+    if target is None:
+        for line in lines:
+            print(escaped(line))
+        return None
+    try:
+        descriptor = os.open(target, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    except OSError as problem:
+        hint = "Choose another file with -o."
+        raise Invalid(f"{target} cannot be written ({problem.strerror}).", hint=hint) from problem
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file, working("exporting"):
+        written = sum(1 for line in lines if file.write(line + "\n"))
+    # Neither the header nor the brackets of the array count.
+    what, word, count = ("memories", "memory", written - 2) if as_ == "json" else ("events", "event", written - 1)
+    return {"output": str(target), what: count}, f"{counted(count, word)} written to {target}."
+
+
+def import_command(
+    memory: Memory,
+    path: Path,
+    *,
+    from_: Annotated[str | None, Asked("", choices=tuple(IMPORTERS))] = None,
+    dry_run: bool = False,
+    project: str | None = None,
+    pairs: tuple[str, ...] = (),
+    quarantine: bool = False,
+    as_json: bool = False,
+) -> Result:
+    quarantine_as = f"import of {path.name}" if quarantine else ""
+    if from_ is None:
+        if dry_run or project or pairs:
+            hint = "An export contains the project of each memory."
+            raise Invalid("--dry-run, --project and --map need --from.", hint=hint)
+        before = memory.store.last_seq()
+        with _lines(path) as lines, progress("importing", None, quiet=as_json) as moved:
+            taken = import_lines(memory, lines, moved, quarantine_as=quarantine_as)
+        if fresh := memory.store.last_seq() - before:
+            return taken, f"{counted(fresh, 'event')} imported; {counted(taken.records, 'memory')} new or changed."
+        return taken, f"Nothing new: {counted(taken.events, 'event')} read, and all were here already."
+    take = partial(import_items, memory, from_, project=identity_of(memory, project) if project else "")
+    mapped = {}
+    for old, sign, new in (pair.partition("=") for pair in pairs):
+        if not sign or not new.strip():
+            hint = "--map foo=github.com/me/foo, or --map foo=. for this project"
+            raise Invalid(f"{old + sign!r} is not OLD=NEW.", hint=hint)
+        mapped[old] = identity_of(memory, new)
+    if not dry_run and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+        mapped |= _asked_homes(memory, take(foreign_items(from_, path), mapped=mapped, dry_run=True))
+    with progress(f"reading {from_}", None, quiet=as_json) as moved:
+        items = foreign_items(from_, path)
+        report = take(items, mapped=mapped, dry_run=dry_run, quarantine_as=quarantine_as, progress=moved)
+    lagging = status(memory).lagging if memory.embedder and not dry_run else 0
+
+    events = [counted(report.events[verb], name) for verb, name in _EVENTS.items() if verb in report.events]
+    events += [counted(report.transcripts, "transcript")] if report.transcripts else []
+    homes = [(there, here, count) for there, ways in report.projects.items() for here, count in ways.items()]
+    shown: dict[str, Any] = {"events": events, "homes": homes, "dry_run": dry_run, "most": EXAMPLES}
+    shown["unknown"] = sorted({here for _, here, _ in homes if here and "/" not in here})
+    shown |= {"quarantine": quarantine_as if not dry_run else "", "lagging": lagging if report.taken else 0}
+
+    def draw() -> None:
+        page("imported", report, **shown)()
+        if report.taken and memory.store.folder:
+            from holdfast.hosts.cli.setup import say_next  # only after an import
+
+            say_next(memory.store.folder)
+
+    return {"dry_run": dry_run, **plain(report)}, draw
+
+
+def _asked_homes(memory: "Memory", preview: Report) -> dict[str, str]:
+    """Ask for the project of each name that fits no project here; an empty answer keeps the name."""
+    homes: dict[str, str] = {}
+    for there, counts in preview.projects.items():
+        for here, count in counts.items():
+            if here and "/" not in here:
+                question = f"{visible(there)} ({counted(count, 'memory')}): project here (a remote, . for this one)"
+                answer = click.prompt(question, default=here, err=True)
+                homes |= {there: identity_of(memory, answer)} if answer != here else {}
+    return homes
+
+
+@contextmanager
+def _lines(path: Path) -> Iterator[Iterator[str]]:
+    try:
+        with sys.stdin.buffer if str(path) == "-" else open_regular(path) as file:
+            yield (line.decode(errors="surrogateescape") for line in lines_in(file))
+    except OSError as problem:
+        hint = "To import from another system use --from."
+        raise Invalid(f"{path} cannot be read ({problem.strerror}).", hint=hint) from problem

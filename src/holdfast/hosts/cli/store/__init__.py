@@ -1,1 +1,0 @@
-"""Commands of `holdfast store`: back up, export, import, move and repair it."""
