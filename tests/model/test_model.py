@@ -253,4 +253,4 @@ def test_a_pattern_is_compiled_at_its_first_use_where_an_invalid_one_fails() -> 
     assert [match["word"] for match in found.finditer("Two words")] == ["Two", "words"]
     assert (found.sub("x", "a b"), found.pattern, found.search("1")) == ("x x", r"(?P<word>[a-z]+)", None)
     broken = lazy("(")
-    refused(re.error, broken.search, "")
+    refused(re.error, lambda: broken.search(""))

@@ -426,7 +426,7 @@ def test_texts_without_spaces_are_found_by_their_words(memory: Memory, text: str
     ],
 )
 def test_an_impossible_question_is_refused(memory: Memory, asked: dict[str, Any]) -> None:
-    refused(Invalid, recall, memory, Query(**{"text": "x", **asked}))
+    refused(Invalid, lambda: recall(memory, Query(**{"text": "x", **asked})))
 
 
 @pytest.mark.parametrize(
