@@ -66,7 +66,7 @@ def flat(made: Installation, client: str, event: str) -> Mapping[str, Any]:
 
 def opencode_plugin(made: Installation) -> str:
     """Write the plugin that gives OpenCode, which has no hooks, the same events."""
-    template = (HERE / "opencode.js").read_text(encoding="utf-8")
+    template = read_regular(HERE / "opencode.js").decode()
     words = [made.python, "-I", "-S", made.hook]
     return (
         template.replace("SIGN", SIGN)
@@ -77,7 +77,7 @@ def opencode_plugin(made: Installation) -> str:
 
 def instructions(surfaces: Sequence[str] = ()) -> str:
     """Return the lines that explain Holdfast to an agent, with the tools that its surfaces have."""
-    template = (HERE / "instructions.md").read_text(encoding="utf-8")
+    template = read_regular(HERE / "instructions.md").decode()
     guides = dict.fromkeys(preset_of(name).guide or preset_of("").guide for name in surfaces or ("",))
     return template.replace("GUIDE", "\n".join(f"- {line}" for guide in guides for line in guide))
 
