@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.adapters.source import Absent, Unreadable, essence, look, only
+from holdfast.adapters.source import Unreadable, essence, look, only
 from holdfast.model.anchor import (
     Anchor,
     CodeMark,
@@ -154,7 +154,7 @@ def test_a_value_is_found_in_each_kind_of_file(path: str, source: bytes, name: s
 )
 def test_a_version_is_what_a_lock_file_says(name: str, file: str, source: bytes, found: str) -> None:
     assert look(parse_anchor(f"version:{name}=8.2"), only(file, source)).value == found
-    assert look(parse_anchor(f"version:{name}=8.2"), lambda _: Absent()).there is None
+    assert look(parse_anchor(f"version:{name}=8.2"), lambda _: None).there is None
 
 
 @each(
@@ -221,4 +221,4 @@ def test_a_value_is_compared_bare(text: str, value: str) -> None:
 def test_a_file_that_cannot_be_read_exists_and_one_that_is_absent_is_gone() -> None:
     for anchor in ("a.py", "a.py::pay", "a.py:L3-L9"):
         assert look(parse_anchor(anchor), lambda _: Unreadable()) == CodeMark()
-        assert look(parse_anchor(anchor), lambda _: Absent()) == CodeMark(there=False)
+        assert look(parse_anchor(anchor), lambda _: None) == CodeMark(there=False)

@@ -275,7 +275,7 @@ def test_a_store_outlives_any_number_of_erasures(tmp_path: Path, monkeypatch: py
     for number in range(160):
         store.commit([recorded(Clock(), f"The limit is {number}.")])
         if number % 20 == 19:  # SQLite's own merging has begun: from then on each `optimize` adds levels
-            store.forget_words()
+            store.forget_deleted()
             levels.append(store.db.query("select block from words_data where id = 10")[0][0][4])
     assert (5 < max(levels) < 9, min(levels[3:]) < 5) == (True, True), levels
     assert store.db.query("select count(*) from words where words match 'limit'")[0][0] == 160

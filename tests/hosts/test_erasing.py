@@ -237,5 +237,5 @@ main()
 # Functions between which something was done, and something was not: SQL, files, git.
 STEPS = (
     "execute", "_write", "_scrub", "commit", "finish", "_drop_prepared", "clean_file", "_outdated", "change", "update",
-    "sweep_store", "put_again", "forget_words", "checkpoint", "rewrite", "as_of_now", "run",
+    "sweep_store", "put_again", "forget_deleted", "checkpoint", "rewrite", "leave_one_file", "run",
 )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from holdfast.adapters import history
 from holdfast.adapters.git import GIT_SECONDS, QUICK_SECONDS, git, git_lines, git_text, is_object, objects, run_git
-from holdfast.adapters.source import GONE, UNKNOWN, Absent, Content, File, Unreadable, defined, look, only
+from holdfast.adapters.source import GONE, UNKNOWN, File, Unreadable, defined, look, only
 from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
 from holdfast.model.files import read_inside, read_regular, state_of, write_whole
 from holdfast.model.foreign_json import parse_json
@@ -138,12 +138,11 @@ class GitCheckout:
         if not self._facts:
             return Origin()
         try:  # the times of HEAD and its reflog tell when HEAD last moved
-            folder = self._folder / self._git_folder
-            moved = tuple((folder / name).stat().st_mtime_ns for name in ("HEAD", "logs/HEAD"))
+            moved = tuple((self._facts[2] / name).stat().st_mtime_ns for name in ("HEAD", "logs/HEAD"))
         except OSError:
             moved = ()
         if not moved or moved != self._asked_at:
-            (top, common), self._asked_at = self._facts, moved
+            (top, common, _), self._asked_at = self._facts, moved
             self._origin = Origin(
                 branch=self._ask("symbolic-ref", "--quiet", "--short", "HEAD"),
                 worktree=top.name if common.name == ".git" and common.parent != top else "",
@@ -276,15 +275,15 @@ class GitCheckout:
             file = self._read(path, "")
             if time.monotonic() > until:
                 return {}  # a definition that was not looked at could be the one that is meant
-            if isinstance(file, Content) and b"\0" not in file.raw[:8_000]:
-                text = file.raw.decode(errors="replace").replace("\r\n", "\n")
+            if isinstance(file, bytes) and b"\0" not in file[:8_000]:
+                text = file.decode(errors="replace").replace("\r\n", "\n")
                 for name, anchors in found.items():
                     anchors += [f"{path}::{qualified}" for qualified in defined(path, text, name)]
         return found
 
     def files_named(self, names: Sequence[str]) -> dict[str, str]:
         """Return the path of each file that is there by this name, or is the only one whose path ends with it."""
-        paths = {name: name for name in names if isinstance(self._read(name, ""), Content)}
+        paths = {name: name for name in names if isinstance(self._read(name, ""), bytes)}
         other = [name for name in names if name not in paths]
         patterns = [f":(glob)**/{name}" for name in other if not set(name) & set("*?[")]
         listing = self._ask_git("ls-files", "--", *patterns, seconds=RESOLVE_SECONDS) if patterns else ""
@@ -374,32 +373,26 @@ class GitCheckout:
         """Read the current file, or the file at a commit; files outside the worktree are not read."""
         try:
             if at and (self.top() / path).resolve().is_relative_to(self.top().resolve()):
-                raw = self.content(f"{at}:{path}")
-                return Absent() if raw is None else Content(raw)
-            return Content(read_inside(self.top(), Path(path).expanduser(), LARGEST))
+                return self.content(f"{at}:{path}")
+            return read_inside(self.top(), Path(path).expanduser(), LARGEST)
         except (FileNotFoundError, NotADirectoryError):
-            return Absent()
+            return None
         except (OSError, RuntimeError, ValueError):
             return Unreadable()
 
     @cached_property
-    def _facts(self) -> tuple[Path, Path] | None:
-        """The top folder of this worktree and the git folder that all worktrees share; None outside git."""
-        lines = self._ask("rev-parse", "--show-toplevel", "--git-common-dir").splitlines()
-        if len(lines) != 2:
+    def _facts(self) -> tuple[Path, Path, Path] | None:
+        """The top folder of this worktree, the git folder that all worktrees share, and its own; None outside git."""
+        lines = self._ask("rev-parse", "--show-toplevel", "--git-common-dir", "--git-dir").splitlines()
+        if len(lines) != 3:
             return None
-        top = Path(lines[0])
-        return top, (self._folder / lines[1]).resolve()
-
-    @cached_property
-    def _git_folder(self) -> str:
-        return self._ask("rev-parse", "--git-dir")
+        return Path(lines[0]), (self._folder / lines[1]).resolve(), self._folder / lines[2]
 
     @cached_property
     def _root(self) -> Path:
         if not self._facts:
             return self._folder.resolve()
-        top, common = self._facts
+        top, common, _ = self._facts
         return common.parent if common.name == ".git" else top
 
     @cached_property

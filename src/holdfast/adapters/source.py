@@ -11,62 +11,29 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.model.anchor import Anchor, CodeMark, bare_value
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.patterns import tables
 
-_LOCKED = ("uv.lock", "poetry.lock", "Cargo.lock")
+_TABLES = tables(__file__)
+_COMMENTS, _GRAMMARS = (
+    {extension: how for extensions, how in _TABLES[name] for extension in extensions.split()}
+    for name in ("comments", "grammars")
+)
+_WRAPPERS, _NO_DEFINITION = (frozenset(names.split()) for _, names in _TABLES["nodes"])
 _PLAIN = {"python": ".python-version", "node": ".nvmrc", "ruby": ".ruby-version"}
-_MANIFESTS = {  # and how each names the version of a package
-    "go.mod": r"^\s*(?:require\s+)?{name} v(\S+)",
-    "Gemfile.lock": r"^    {name} \(([^)]+)\)",
-    "requirements.txt": r"^{name}(?:\[[^\]]*\])?==([^\s;#]+)",
-    "pyproject.toml": r'"{name}(?:\[[^\]]*\])?==([^\s;",]+)',
-    "package.json": r'"{name}"\s*:\s*"[~^=v]*(\d[^"]*)"',
-}
 GONE, UNKNOWN = CodeMark(there=False), CodeMark(there=None)
 SLACK = 8  # characters that layout may add, such as commas at the end of lines
 _STRINGS = r"\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"
-_HASH, _SLASH, _DASH = r"\#[^\n]*", r"//[^\n]*|/\*[\s\S]*?\*/", r"--[^\n]*|/\*[\s\S]*?\*/"
-_COMMENTS = {
-    **dict.fromkeys("py pyi rb sh bash zsh toml yaml yml r pl tf dockerfile makefile mk cfg ini".split(), _HASH),
-    **dict.fromkeys(
-        "js jsx mjs cjs ts tsx mts cts go rs java kt kts scala swift c h cc cpp cxx hpp hh cs php dart proto zig".split(),
-        _SLASH,
-    ),
-    **dict.fromkeys("sql lua hs elm".split(), _DASH),
-}
 _LAYOUT = re.compile(r"\s+")
 _TRAILING = re.compile(r",(?=[)\]}])")
 _DEFINES = r"^(?P<indent>[ \t]*)(?:async[ \t]+def|def|class)[ \t]+{name}\b"
-# Extension -> module of its grammar, and its function that returns the language.
-_GRAMMARS = {
-    **dict.fromkeys(("js", "jsx", "mjs", "cjs"), ("tree_sitter_javascript", "language")),
-    **dict.fromkeys(("ts", "mts", "cts"), ("tree_sitter_typescript", "language_typescript")),
-    "tsx": ("tree_sitter_typescript", "language_tsx"),
-    "go": ("tree_sitter_go", "language"),
-    "rs": ("tree_sitter_rust", "language"),
-    "java": ("tree_sitter_java", "language"),
-    "rb": ("tree_sitter_ruby", "language"),
-    **dict.fromkeys(("c", "h"), ("tree_sitter_c", "language")),
-    **dict.fromkeys(("cc", "cpp", "cxx", "hpp", "hh"), ("tree_sitter_cpp", "language")),
-    "cs": ("tree_sitter_c_sharp", "language"),
-    "php": ("tree_sitter_php", "language_php"),
-    **dict.fromkeys(("sh", "bash"), ("tree_sitter_bash", "language")),
-}
 _NAMES = ("name", "declarator", "left", "key", "type")
-_WRAPPERS = frozenset(
-    {"export_statement", "decorated_definition", "lexical_declaration", "variable_declaration", "template_declaration"}
-)
-_NO_DEFINITION = frozenset(
-    {"call_expression", "call", "argument", "import_specifier", "member_expression", "parameter", "required_parameter"}
-)
 _CONFIGURATION = frozenset("toml yaml yml json jsonc ini cfg conf env".split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(NamedTuple):
     """Lines of a file, counted from 1, both included."""
 
     first: int
@@ -74,29 +41,17 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """A file that was read."""
-
-    raw: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """No file at this path."""
-
-
-@dataclass(frozen=True, slots=True)
 class Unreadable:
     """A file that exists, but is a folder, too large, outside the checkout or not permitted to be read."""
 
 
-File = Content | Absent | Unreadable
+File = bytes | Unreadable | None  # None if there is none at this path
 Read = Callable[[str], File]
 
 
 def only(path: str, raw: bytes) -> Read:
     """Return a reader that knows one file."""
-    return lambda name: Content(raw) if name == path else Absent()
+    return lambda name: raw if name == path else None
 
 
 def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
@@ -105,18 +60,15 @@ def look(anchor: Anchor, read: Read, cited: CodeMark | None = None) -> CodeMark:
         return _version(anchor, read)
     if anchor.kind == "commit":
         return UNKNOWN  # git has to be asked
-    match read(anchor.path):
-        case Absent():
-            return GONE
-        case Unreadable():
-            return CodeMark()  # it exists, and that is all that is known
-        case Content(raw):
-            blob = hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
-            if cited and cited.blob == blob and cited.hash:
-                return cited  # the file is unchanged
-            if b"\0" in raw[:8_000]:
-                return CodeMark(blob=blob, hash=blob[:16]) if anchor.kind in ("path", "absent") else UNKNOWN
-            return replace(_inside(anchor, raw.decode(errors="replace").replace("\r\n", "\n"), cited), blob=blob)
+    raw = read(anchor.path)
+    if not isinstance(raw, bytes):
+        return CodeMark() if raw else GONE  # of one that cannot be read, only that it exists is known
+    blob = hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+    if cited and cited.blob == blob and cited.hash:
+        return cited  # the file is unchanged
+    if b"\0" in raw[:8_000]:
+        return CodeMark(blob=blob, hash=blob[:16]) if anchor.kind in ("path", "absent") else UNKNOWN
+    return replace(_inside(anchor, raw.decode(errors="replace").replace("\r\n", "\n"), cited), blob=blob)
 
 
 def _inside(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
@@ -146,63 +98,43 @@ def _inside(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
 def _lines(anchor: Anchor, text: str, cited: CodeMark | None) -> CodeMark:
     last = whole(text).last
     if cited and cited.hash:
-        here = Span(first=cited.first, last=cited.last)
+        here = Span(cited.first, cited.last)
         if here.last <= last and (mark := _mark(anchor, text, here)).hash == cited.hash:
             return mark
         if moved := moved_lines(text, anchor.path, cited.hash, cited.size):
             return _mark(anchor, text, moved)
     if anchor.first > last:
         return GONE
-    return _mark(anchor, text, Span(first=anchor.first, last=min(anchor.last, last)))
+    return _mark(anchor, text, Span(anchor.first, min(anchor.last, last)))
 
 
 def _mark(anchor: Anchor, text: str, span: Span) -> CodeMark:
-    says = essence(text_in(text, span), extension_of(anchor.path))
+    says = essence("\n".join(text.split("\n")[span.first - 1 : span.last]), extension_of(anchor.path))
     return CodeMark(hash=digest(says), size=len(says), first=span.first, last=span.last)
 
 
 def _version(anchor: Anchor, read: Read) -> CodeMark:
-    """Compare a version with the one in use; 2.31 means any 2.31.x."""
+    """Compare a version with the one that the lock files and manifests of a project name; 2.31 means any 2.31.x."""
 
     def text(path: str) -> str:
-        file = read(path)
-        return file.raw.decode(errors="replace") if isinstance(file, Content) else ""
+        raw = read(path)
+        return raw.decode(errors="replace") if isinstance(raw, bytes) else ""
 
-    found = next(filter(None, _versions(anchor.name, text)), "") if anchor.name else ""
+    plain = _PLAIN.get(anchor.name.lower(), "")
+    found = text(plain).strip().removeprefix("v") if plain else ""
+    for path, pattern in _TABLES["versions"] if anchor.name and not found else ():
+        if match := re.search(pattern.format(name=re.escape(anchor.name)), text(path), re.MULTILINE | re.IGNORECASE):
+            found = match[1]
+            break
     if not found:
         return UNKNOWN
     is_cited = found == anchor.value or found.startswith(f"{anchor.value}.")
     return CodeMark(value=bare_value(anchor.value) if is_cited else found)
 
 
-def _versions(name: str, text: Callable[[str], str]) -> Iterator[str]:
-    """Yield the version of a package that each lock file and manifest of a project names, "" if it names none."""
-
-    def matched(pattern: str, path: str) -> str:
-        match = re.search(pattern.format(name=re.escape(name)), text(path), re.MULTILINE | re.IGNORECASE)
-        return match[1] if match else ""
-
-    if name.lower() in _PLAIN:
-        yield text(_PLAIN[name.lower()]).strip().removeprefix("v")
-    for file in _LOCKED:
-        yield matched(r'name = "{name}"\r?\nversion = "([^"]+)"', file)
-    try:
-        packages = parse_json(text("package-lock.json") or "{}").get("packages", {})
-        yield str(packages.get(f"node_modules/{name}", {}).get("version", ""))
-    except (ValueError, AttributeError):
-        pass
-    for file, pattern in _MANIFESTS.items():
-        yield matched(pattern, file)
-
-
-def text_in(text: str, span: Span) -> str:
-    """Return the lines of a span."""
-    return "\n".join(text.split("\n")[span.first - 1 : span.last])
-
-
 def whole(text: str) -> Span:
     """Return the span of a whole text."""
-    return Span(first=1, last=text.count("\n") + (not text.endswith("\n")) or 1)
+    return Span(1, text.count("\n") + (not text.endswith("\n")) or 1)
 
 
 def symbol_spans(path: str, text: str, name: str) -> Iterator[Span]:
@@ -212,13 +144,13 @@ def symbol_spans(path: str, text: str, name: str) -> Iterator[Span]:
             yield from _indented(text, name)
         for node in python_nodes(text, name):
             decorators = [decorator.lineno for decorator in getattr(node, "decorator_list", ())]
-            yield Span(first=min(decorators, default=node.lineno), last=node.end_lineno or node.lineno)
+            yield Span(min(decorators, default=node.lineno), node.end_lineno or node.lineno)
     elif knows(extension_of(path)):
-        yield from (Span(first=first, last=last) for first, last in definitions(extension_of(path), text, name))
+        yield from definitions(extension_of(path), text, name)
     elif match := re.search(rf"^(?P<indent>[ \t]*)[^\n]*\b{re.escape(name.rpartition('.')[2])}\b", text, re.MULTILINE):
         # Without a grammar, the best guess is the block that begins where the name first occurs.
         first = text.count("\n", 0, match.start()) + 1
-        yield Span(first=first, last=_block_end(text.split("\n"), first, len(match["indent"].expandtabs())))
+        yield Span(first, _block_end(text.split("\n"), first, len(match["indent"].expandtabs())))
 
 
 def moved_lines(text: str, path: str, wanted: str, size: int) -> Span | None:
@@ -238,7 +170,7 @@ def moved_lines(text: str, path: str, wanted: str, size: int) -> Span | None:
                 and total <= size + SLACK
                 and digest(essence("\n".join(lines[start : last + 1]), extension)) == wanted
             ):
-                return Span(first=start + 1, last=last + 1)
+                return Span(start + 1, last + 1)
     return None
 
 
@@ -266,7 +198,7 @@ def _indented(text: str, name: str) -> Iterator[Span]:
         first = text.count("\n", 0, match.start()) + 1
         if first > 1 and lines[first - 2].lstrip().startswith(("@", ")")):  # a decorator, or the end of a long one
             continue
-        yield Span(first=first, last=_block_end(lines, first, len(match["indent"].expandtabs())))
+        yield Span(first, _block_end(lines, first, len(match["indent"].expandtabs())))
 
 
 def _block_end(lines: Sequence[str], first: int, indent: int) -> int:
@@ -385,11 +317,11 @@ def knows(extension: str) -> bool:
 @cache
 def missing_grammars() -> frozenset[str]:
     """Return the file extensions whose grammar is not installed: those of the extra `languages`, unless it is."""
-    return frozenset(extension for extension, (module, _) in _GRAMMARS.items() if find_spec(module) is None)
+    return frozenset(extension for extension, grammar in _GRAMMARS.items() if find_spec(grammar.split()[0]) is None)
 
 
-def definitions(extension: str, text: str, name: str) -> Iterator[tuple[int, int]]:
-    """Yield the first and last line of each definition of a dotted name."""
+def definitions(extension: str, text: str, name: str) -> Iterator[Span]:
+    """Yield the lines of each definition of a dotted name."""
     if not knows(extension) or name.rpartition(".")[2] not in text:
         return
     raw = text.encode()
@@ -399,7 +331,7 @@ def definitions(extension: str, text: str, name: str) -> Iterator[tuple[int, int
     nodes = list(_named(root, names, raw)) or list(_named(root, names[-1:], raw))
     for node in nodes:
         outer = node.parent if node.parent is not None and node.parent.type in _WRAPPERS else node
-        yield outer.start_point[0] + 1, outer.end_point[0] + 1
+        yield Span(outer.start_point[0] + 1, outer.end_point[0] + 1)
 
 
 def _named(node: Any, names: list[str], raw: bytes) -> Iterator[Any]:
@@ -428,5 +360,5 @@ def _name_of(node: Any, raw: bytes) -> str:
 def _parser(extension: str) -> Any:
     from tree_sitter import Language, Parser  # noqa: PLC0415  only if such a file is cited
 
-    module, language = _GRAMMARS[extension]
+    module, language = _GRAMMARS[extension].split()
     return Parser(Language(getattr(import_module(module), language)()))

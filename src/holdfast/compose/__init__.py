@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from holdfast.adapters.embedders.local import LocalClassifier
+from holdfast.adapters.git import git_text
 from holdfast.adapters.process import is_alive
-from holdfast.compose.adapters import check_mode, checkout_of, embedder_of, erase_copies, observing_of, user_name
+from holdfast.compose.adapters import check_mode, checkout_of, embedder_of, erase_copies, observing_of
 from holdfast.compose.settings import COPY, Settings, keep_out_of_git, load_settings, store_folder
 from holdfast.engine.database import Database
 from holdfast.engine.sqlite import SQLite
@@ -103,7 +104,14 @@ def _store(config: Config, home: Path, progress: Progress | None, role: str) -> 
     if not config.database:
         return open_store(database_of(config, home), *progress_arguments, home=home), ""
     try:
-        _check_reachable(config.database)
+        parts = urlsplit(config.database)
+        if parts.hostname:  # a socket in a folder needs no check
+            import socket  # it takes five milliseconds
+
+            try:
+                socket.create_connection((parts.hostname, parts.port or 5432), timeout=REACH_SECONDS).close()
+            except OSError as problem:
+                raise Unreachable(f"The team's database cannot be reached ({problem}).") from problem
         store = open_store(database_of(config, home, role), *progress_arguments, home=home)
     except Unreachable as problem:
         return open_store(_embedded(home, COPY), *progress_arguments, home=home), f"{problem.message} {_APART}"
@@ -144,19 +152,6 @@ def _embedded(home: Path, name: str) -> Database:
     return database
 
 
-def _check_reachable(url: str) -> None:
-    """Check within a second that a server listens at a database's address; a socket in a folder needs no check."""
-    parts = urlsplit(url)
-    if not parts.hostname:
-        return
-    import socket  # only for a server: it takes five milliseconds
-
-    try:
-        socket.create_connection((parts.hostname, parts.port or 5432), timeout=REACH_SECONDS).close()
-    except OSError as problem:
-        raise Unreachable(f"The team's database cannot be reached ({problem}).") from problem
-
-
 def database_of(config: Config, home: Path, role: str = "") -> Database:
     """Open the database that the settings name, or the embedded one in the store's folder."""
     if not config.database:
@@ -175,19 +170,14 @@ def guarded_store(config: Config) -> Store:
     """Open the team's store for the users of its server: behind row-level security."""
     from holdfast.engine.postgres.row_security import MEMBER
 
-    return Store(_with_timeout(config.database, role=MEMBER))
+    return keys_store(config, MEMBER)
 
 
 def keys_store(config: Config, role: str = "") -> Store:
-    """Open the team's store with separate connections for checking keys: every request waits for that first."""
-    return Store(_with_timeout(config.database, role=role))
-
-
-def _with_timeout(url: str, role: str) -> Database:
-    """Open a database whose queries time out, for requests of people who wait."""
+    """Open the team's store with connections of its own, whose queries time out, for requests of people who wait."""
     from holdfast.engine.postgres.connection import ANSWER_SECONDS
 
-    return _postgres(url, role=role, seconds=ANSWER_SECONDS)
+    return Store(_postgres(config.database, role=role, seconds=ANSWER_SECONDS))
 
 
 _POSTGRES = ("postgresql://", "postgres://")
@@ -216,8 +206,8 @@ def _client_session(note: Path) -> str:
 
 
 def _user(folder: Path) -> str:
-    """Return the name of the user, as git knows it, else of the login."""
-    if name := user_name(folder):
+    """Return the name that git signs commits with in a folder, else that of the login."""
+    if name := (git_text(folder, "config", "user.name") or "").strip():
         return name
     try:
         return getpass.getuser()

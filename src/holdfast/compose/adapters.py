@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.adapters.checkout import GitCheckout
+from holdfast.adapters.git import Repository, git, git_text
 from holdfast.adapters.source import missing_grammars as missing_grammars  # noqa: PLC0414  for the doctor
 from holdfast.compose.settings import store_folder
 from holdfast.model.config import Config
@@ -19,7 +20,7 @@ from holdfast.verbs.memory import Memory
 
 if TYPE_CHECKING:
     from holdfast.model.foreign import Exported, Item
-    from holdfast.model.observer import Observer, Observing
+    from holdfast.model.observer import Observing
     from holdfast.model.replica import CommittedMemory, Outdated, ReplicaUpdate, Scrubbed
 
 # Importable systems and the module of each; `file` is any file. Some modules write their format, too.
@@ -46,17 +47,8 @@ def history_of(folder: Path) -> History:
     return GitHistory(folder)
 
 
-def user_name(folder: Path) -> str:
-    """Return the name that git signs commits with in a folder; "" if none is set."""
-    from holdfast.adapters.git import git_text
-
-    return (git_text(folder, "config", "user.name") or "").strip()
-
-
 def has_notes(folder: Path) -> bool:
     """True if the repository around a folder has notes of git-notes-memory."""
-    from holdfast.adapters.git import git_text
-
     return bool(git_text(folder, "for-each-ref", "--count=1", "refs/notes/mem"))
 
 
@@ -76,7 +68,6 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
     home = store_folder(memory.config, cwd)
     if name == "notes":
         return open_notes(memory, cwd), team
-    from holdfast.adapters.git import Repository
     from holdfast.adapters.replicas.authors import committed_files
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
@@ -167,10 +158,24 @@ def observing_of(config: Config, home: Path) -> "Observing | None":
     """Return the configured observer with its mode; None if there is none."""
     if config.observer == "none":
         return None
-    from holdfast.adapters.observers import load_mode
+    from holdfast.adapters.observers import AnthropicObserver, ClaudeObserver, OpenAIObserver, load_mode
     from holdfast.model.observer import Observing
 
-    return Observing(observer=_observer(config), mode=load_mode(config.mode, home))
+    url, model, key, mode = (
+        config.observer_url,
+        config.observer_model,
+        config.observer_key,
+        load_mode(config.mode, home),
+    )
+    if config.observer == "claude":
+        return Observing(observer=ClaudeObserver(model), mode=mode)
+    if url and not url.startswith(("https://", "http://")):
+        raise InvalidConfig("observer_url must begin with https:// or http://.")
+    needed = "observer_model" if config.observer == "openai" else "observer_key"
+    if not getattr(config, needed):
+        raise InvalidConfig(f"The {config.observer} observer needs {needed}.")
+    ask = OpenAIObserver if config.observer == "openai" else AnthropicObserver
+    return Observing(observer=ask(url, model, key), mode=mode)
 
 
 def check_mode(config: Config, home: Path) -> None:
@@ -181,27 +186,8 @@ def check_mode(config: Config, home: Path) -> None:
         load_mode(config.mode, home)
 
 
-def _observer(config: Config) -> "Observer":
-    from holdfast.adapters.observers import AnthropicObserver, ClaudeObserver, OpenAIObserver
-
-    url, model, key = config.observer_url, config.observer_model, config.observer_key
-    if config.observer == "claude":
-        return ClaudeObserver(model)
-    if url and not url.startswith(("https://", "http://")):
-        raise InvalidConfig("observer_url must begin with https:// or http://.")
-    if config.observer == "openai":
-        if not model:
-            raise InvalidConfig("The openai observer needs observer_model.")
-        return OpenAIObserver(url, model, key)
-    if not key:
-        raise InvalidConfig("The anthropic observer needs observer_key.")
-    return AnthropicObserver(url, model, key)
-
-
 def make_checkout(folder: Path, project: str, history: bytes, at: str = "main") -> None:
     """Make a repository from a stream of `git fast-import` and check a commit out; without git, nothing."""
-    from holdfast.adapters.git import git
-
     folder.mkdir(exist_ok=True)
     git(folder, "init", "-q", "-b", "main")
     git(folder, "remote", "add", "origin", f"https://{project}.git")

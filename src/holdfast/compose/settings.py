@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ REPOSITORY_SETTINGS: Mapping[str, range | tuple[bool, ...]] = {
     "starters": (True, False),
     "guard_secrets": (True,),
 }
+_PREFIX = "HOLDFAST_"
 LARGEST_FILE = 200_000  # bytes of a file with settings
 _KNOWN = {spec.name: spec for spec in fields(Config)}
 
@@ -64,8 +65,15 @@ def load_settings(
     here = folder or Path.cwd()
     values: dict[str, Any] = {}
     sources = dict.fromkeys(_KNOWN, "default")
-    repository = _repository_settings(here)
-    for source, layer in _layers(here, repository, environment, flags or {}):
+    repository_file, of_repository, warnings = _repository_settings(here)
+    variables = [name for name in environment if name.startswith(_PREFIX)]
+    layers: list[tuple[str, Mapping[str, Any]]] = [
+        (str(user_file()), _user_settings(user_file(), here)),
+        (repository_file, of_repository),
+        *((name, {name.removeprefix(_PREFIX).lower(): environment[name]}) for name in variables),
+        ("flag", {name: value for name, value in (flags or {}).items() if value is not None}),
+    ]
+    for source, layer in layers:
         for name, value in layer.items():
             values[name] = _checked(source, name, value)
             sources[name] = source
@@ -74,7 +82,7 @@ def load_settings(
     if (named := values.get("preset", "")) and named not in PRESETS:
         raise InvalidConfig(f"There is no preset {named!r}.", hint=f"Use one of {', '.join(PRESETS)}.")
     system = preset_of(named)
-    from_files = (str(user_file()), repository.file)
+    from_files = (str(user_file()), repository_file)
     for source, name, value in _foreign_settings(system, environment, here):
         if name not in values or sources[name] in from_files:
             values[name], sources[name] = _checked(source, name, value), source
@@ -92,7 +100,7 @@ def load_settings(
         config=config,
         sources=sources,
         named=sources["project"] == str(user_file()) and bool(config.project),
-        warnings=(*repository.warnings, *_unlisted_store(config, here), *([idle] if unknown else ())),
+        warnings=(*warnings, *_unlisted_store(config, here), *([idle] if unknown else ())),
     )
 
 
@@ -128,25 +136,17 @@ def put_settings_back(before: bytes | None, after: bytes) -> None:
     if before is None:
         file.unlink()
     else:
-        _write(file, before)
+        files.write_whole(file, before)
 
 
 def _save(values: Mapping[str, Any]) -> Path:
-    file = user_file()
-    _write(file, _edited(file, values).encode())
-    return file
+    """Write new values into the user's own file; raise InvalidConfig where that would change other lines."""
+    import tomllib
 
-
-def _write(file: Path, content: bytes) -> None:
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    files.write_whole(file, content)
-
-
-def _edited(file: Path, values: Mapping[str, Any]) -> str:
-    """Return the text of a settings file with new values; raises InvalidConfig where that would change other lines."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
+    file = user_file()
     before = _read(file)
     text = files.read_regular(file, LARGEST_FILE).decode() if before or file.exists() else ""
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -158,11 +158,11 @@ def _edited(file: Path, values: Mapping[str, Any]) -> str:
     except (TOMLKitError, RecursionError) as problem:
         raise InvalidConfig(f"{file} cannot be edited: {problem}.", hint="Edit it by hand.") from problem
     edited: str = (added + document.as_string()).replace("\n", newline)  # new ones first: a table ends at the next one
-    import tomllib
-
     if not unchanged or tomllib.loads(edited) != {**before, **values}:
         raise InvalidConfig(f"{file} cannot be edited without changing other lines.", hint="Edit it by hand.")
-    return edited
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files.write_whole(file, edited.encode())
+    return file
 
 
 def store_folder(config: Config, folder: Path) -> Path:
@@ -214,19 +214,6 @@ def _unlisted_store(config: Config, folder: Path) -> tuple[str, ...]:
     return (f"{why} If you made it: holdfast store separate {nearest.parent} --at {nearest}",)
 
 
-def _layers(
-    folder: Path, repository: "_Repository", environment: Mapping[str, str], flags: Mapping[str, Any]
-) -> list[tuple[str, Mapping[str, Any]]]:
-    user = user_file()
-    layers: list[tuple[str, Mapping[str, Any]]] = [(str(user), _user_settings(user, folder))]
-    layers.append((repository.file, repository.values))
-    prefix = "HOLDFAST_"
-    variables = {name: value for name, value in environment.items() if name.startswith(prefix)}
-    layers += [(name, {name.removeprefix(prefix).lower(): value}) for name, value in variables.items()]
-    layers.append(("flag", {name: value for name, value in flags.items() if value is not None}))
-    return layers
-
-
 def _user_settings(file: Path, start: Path) -> dict[str, Any]:
     """Read the user's own file; its table `projects` names the projects of folders and their subfolders."""
     values = _read(file)
@@ -266,24 +253,16 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidConfig(f"{path} cannot be read: {why}.", hint="Fix or remove that file.") from problem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Repository:
-    """The settings of a repository's file, as far as it may set them."""
-
-    file: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-
-
-def _repository_settings(folder: Path) -> _Repository:
+def _repository_settings(folder: Path) -> tuple[str, dict[str, Any], tuple[str, ...]]:
+    """Return a repository's file, what it sets as far as it may, and a warning about the rest."""
     nearest = _nearest(folder)
     file = nearest / "config.toml" if nearest else None
     if file is None or not file.exists():
-        return _Repository()
+        return "", {}, ()
     try:
         written = _read(file)
     except InvalidConfig as problem:
-        return _Repository(file=str(file), warnings=(f"Ignored: {problem.message}",))
+        return str(file), {}, (f"Ignored: {problem.message}",)
     values, refused = dict[str, Any](), list[str]()
     for name, value in written.items():
         try:
@@ -296,8 +275,7 @@ def _repository_settings(folder: Path) -> _Repository:
             del values[name]
             bounds = f"must be between {allowed[0]} and {allowed[-1]}" if isinstance(allowed, range) else ""
             refused.append(f"{name} ({bounds or 'only your own settings or a HOLDFAST_ variable may set it'})")
-    warnings = (f"Ignored in {file}: {'; '.join(refused)}",) if refused else ()
-    return _Repository(file=str(file), values=values, warnings=warnings)
+    return str(file), values, (f"Ignored in {file}: {'; '.join(refused)}",) if refused else ()
 
 
 def _checked(source: str, name: str, value: Any) -> Any:

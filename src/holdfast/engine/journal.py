@@ -53,9 +53,8 @@ class Journal:
 
     def journal(self, after: int = 0) -> Iterator[tuple[int, Event]]:
         """Yield every event after a sequence number, with its own number, in order of arrival. Reads page by page."""
-        while rows := self._numbered("seq > :after order by seq limit :page", {"after": after, "page": PAGE}):
-            yield from rows
-            after = rows[-1][0]
+        for rows in pages(self.db, f"select seq, {COLUMNS} from events where seq > :after", after):
+            yield from ((row["seq"], event_of(row)) for row in rows)
 
     def before(self, seq: int, limit: int, *, session: str = "") -> list[tuple[int, Event]]:
         """Return (number, event) pairs before a sequence number, latest first; `session` selects one session."""
@@ -85,23 +84,16 @@ class Journal:
         where = "session = :session and verb = :verb order by seq limit :limit"
         return self._events(where, {"session": session, "verb": verb, "limit": limit})
 
-    def counted(self, session: str, verb: str) -> int:
-        """Return the number of events of one verb in a session."""
-        sql = "select count(*) from events where session = :session and verb = :verb"
-        return int(value(self.db, sql, {"session": session, "verb": verb}))
-
-    def count_of(self, verb: str) -> int:
-        """Return the number of events of one verb."""
-        return int(value(self.db, "select count(*) from events where verb = :verb", {"verb": verb}))
+    def counted(self, session: str = "", verb: str = "") -> int:
+        """Return the number of events, of a session or of a verb if they are given."""
+        given = {name: text for name, text in (("session", session), ("verb", verb)) if text}
+        where = " and ".join(["1 = 1", *(f"{name} = :{name}" for name in given)])
+        return int(value(self.db, f"select count(*) from events where {where}", given))
 
     def last_at(self, session: str) -> str:
         """Return the time of the last event in a session, empty if there is none."""
         sql = "select at from events where session = :session order by seq desc limit 1"
         return str(value(self.db, sql, {"session": session}, ""))
-
-    def event_count(self) -> int:
-        """Return how many events there are."""
-        return int(value(self.db, "select count(*) from events"))
 
     def last_id(self) -> str:
         """Return the highest event id, empty if there is none."""
@@ -145,25 +137,26 @@ def checksum(columns: Iterable[object]) -> int:
     return crc32("\x1f".join(map(str, columns)).encode(errors="surrogatepass"))
 
 
+def pages(db: Database, sql: str, after: int = 0) -> Iterator[Sequence[Row]]:
+    """Yield the rows of a select page by page; its first column, which must be above `:after`, orders them."""
+    key = sql.split()[1].rstrip(",")
+    while rows := db.query(f"{sql} order by {key} limit :page", {"after": after, "page": PAGE}):
+        yield rows
+        after = rows[-1][0]
+
+
 def fill_checksums(db: Database) -> None:
     """Add checksums to events that an older version stored without them."""
-    after = 0
-    while rows := db.query(f"{_UNCHECKED} and seq > :after order by seq limit :page", {"after": after, "page": PAGE}):
-        db.many(
-            "update events set checksum = :checksum where seq = :seq",
-            [{"seq": row[0], "checksum": checksum(tuple(row)[1:])} for row in rows],
-        )
-        after = rows[-1][0]
+    for rows in pages(db, f"select seq, {COLUMNS} from events where checksum is null and seq > :after"):
+        sums = [{"seq": row[0], "checksum": checksum(tuple(row)[1:])} for row in rows]
+        db.many("update events set checksum = :checksum where seq = :seq", sums)
 
 
 def changed_rows(store: Journal) -> list[str]:
     """Return the ids of events whose columns no longer match their checksum."""
-    changed, after = list[str](), 0
-    sql = f"select seq, checksum, {COLUMNS} from events where checksum is not null and seq > :after order by seq limit :page"
-    while rows := store.db.query(sql, {"after": after, "page": PAGE}):
-        changed += [str(row["id"]) for row in rows if checksum(tuple(row)[2:]) != row["checksum"]]
-        after = rows[-1][0]
-    return changed
+    sql = f"select seq, checksum, {COLUMNS} from events where checksum is not null and seq > :after"
+    rows = (row for page in pages(store.db, sql) for row in page)
+    return [str(row["id"]) for row in rows if checksum(tuple(row)[2:]) != row["checksum"]]
 
 
 def event_of(row: Row) -> Event:
@@ -176,6 +169,3 @@ def event_of(row: Row) -> Event:
         by=Actor(kind=row["actor"], name=row["name"], session=row["session"]),
         data=stored(row["data"], dict),
     )
-
-
-_UNCHECKED = f"select seq, {COLUMNS} from events where checksum is null"

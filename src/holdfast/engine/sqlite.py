@@ -9,15 +9,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from holdfast.engine.database import Dialect, Params, as_params, unusable
-from holdfast.model.errors import (
-    HoldfastError,
-    NotAStore,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreUnwritable,
-)
+from holdfast.model import errors
+from holdfast.model.errors import NotAStore, StoreError, StoreFull, StoreUnwritable
 from holdfast.model.files import open_regular
 
 BUSY_SECONDS = 30.0
@@ -35,9 +28,9 @@ _UNWRITABLE = (StoreUnwritable, "Check the permissions of the store's folder, or
 _MEANING: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_FULL: (StoreFull, "Free some space and try again."),
     **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), _UNWRITABLE),
-    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), (StoreBusy, "")),
+    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), (errors.StoreBusy, "")),
     sqlite3.SQLITE_CORRUPT: (
-        StoreCorrupt,
+        errors.StoreCorrupt,
         "Nothing was touched. `holdfast store recover` saves what can be read; `holdfast store restore FILE` puts a backup back.",
     ),
     sqlite3.SQLITE_NOTADB: (
@@ -45,22 +38,13 @@ _MEANING: dict[int, tuple[type[StoreError], str]] = {
         "If it was one before, `holdfast store recover` saves what can be read; else move it away or set HOLDFAST_HOME.",
     ),
 }
-# Error codes when a file cannot grow: the store, its write-ahead log or the index of the log.
-_NO_ROOM = (
-    sqlite3.SQLITE_IOERR_WRITE,
-    sqlite3.SQLITE_IOERR_TRUNCATE,
-    sqlite3.SQLITE_IOERR_SHMOPEN,
-    sqlite3.SQLITE_IOERR_SHMSIZE,
-)
-# Error codes when the file system refuses locks.
-_NO_LOCKS = (
-    sqlite3.SQLITE_IOERR_LOCK,
-    sqlite3.SQLITE_IOERR_RDLOCK,
-    sqlite3.SQLITE_IOERR_UNLOCK,
-    sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
-    sqlite3.SQLITE_IOERR_SHMLOCK,
-    sqlite3.SQLITE_PROTOCOL,
-)
+# Error codes when a file cannot grow (the store, its write-ahead log or the index of the log), and when the file system
+# refuses locks.
+_NO_ROOM = [getattr(sqlite3, f"SQLITE_IOERR_{name}") for name in "WRITE TRUNCATE SHMOPEN SHMSIZE".split()]
+_NO_LOCKS = [
+    getattr(sqlite3, f"SQLITE_IOERR_{name}") for name in "LOCK RDLOCK UNLOCK CHECKRESERVEDLOCK SHMLOCK".split()
+]
+_NO_LOCKS.append(sqlite3.SQLITE_PROTOCOL)
 
 
 class SQLite:
@@ -127,21 +111,18 @@ class SQLite:
         with translated(self.path):
             self._connection = self._connected(way)
             try:
-                self._take_first_lock()
+                # Read once, and raise soon if the file system refuses locks: SQLite would wait as if another process held them.
+                self._pragma(f"busy_timeout = {FIRST_LOCK_SECONDS * 1000:.0f}")
+                try:
+                    self._pragma("schema_version")
+                except sqlite3.OperationalError as problem:
+                    if not _is_busy(problem) or _refuses_locks(self.path):
+                        raise
+                self._pragma(f"busy_timeout = {BUSY_SECONDS * 1000:.0f}")
                 set_up()
             except BaseException:
                 self._connection.close()
                 raise
-
-    def _take_first_lock(self) -> None:
-        """Read once, and raise soon if the file system refuses locks: SQLite would wait as if another process held them."""
-        self._pragma(f"busy_timeout = {FIRST_LOCK_SECONDS * 1000:.0f}")
-        try:
-            self._pragma("schema_version")
-        except sqlite3.OperationalError as problem:
-            if not _is_busy(problem) or _refuses_locks(self.path):
-                raise
-        self._pragma(f"busy_timeout = {BUSY_SECONDS * 1000:.0f}")
 
     def _connected(self, way: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -426,16 +407,13 @@ def _make_private(path: Path) -> None:
             _make_new(path)
         elif not path.stat().st_size:
             hint = (
-                "`holdfast store restore FILE` puts a backup back. To start with an empty store, remove the file first."
+                "`holdfast store restore FILE` puts a backup back. To start with an empty one, remove the file first."
             )
             raise NotAStore(f"{path} is empty: what was in it is lost.", hint=hint)
-    except FileExistsError as problem:
-        raise StoreUnwritable(
-            f"{path.parent} is a file, not a folder.", hint="Set HOLDFAST_HOME to a folder."
-        ) from problem
     except OSError as problem:
-        hint = "Set HOLDFAST_HOME to a folder you can write to."
-        raise StoreUnwritable(f"{path.parent} cannot be written ({problem.strerror}).", hint=hint) from problem
+        is_file, hint = isinstance(problem, FileExistsError), "Set HOLDFAST_HOME to a folder you can write to."
+        why = "is a file, not a folder" if is_file else f"cannot be written ({problem.strerror})"
+        raise StoreUnwritable(f"{path.parent} {why}.", hint=hint) from problem
 
 
 def _make_new(path: Path) -> None:
@@ -470,7 +448,7 @@ def translated(path: Path) -> Iterator[None]:
 _FAILURES = (sqlite3.Error, OverflowError, UnicodeEncodeError)
 
 
-def _our_error(problem: sqlite3.Error | OverflowError | UnicodeEncodeError, path: Path) -> HoldfastError:
+def _our_error(problem: sqlite3.Error | OverflowError | UnicodeEncodeError, path: Path) -> errors.HoldfastError:
     if not isinstance(problem, sqlite3.Error):
         return unusable(problem)
     code = getattr(problem, "sqlite_errorcode", 0) or 0

@@ -113,7 +113,7 @@ class Store(journal.Journal):
                 entries = self.entries(abouts)
                 self._apply(Batch(entries=entries, counted=[event for event in fresh if event.verb not in FOLDING]))
         if erased:
-            self.forget_words()
+            self.forget_deleted()
         return entries
 
     def moved(self, abouts: Iterable[str]) -> list[Entry]:
@@ -196,13 +196,9 @@ class Store(journal.Journal):
             _check_versions(*self.db.query(f"select {_VERSIONS}")[0])
             yield
 
-    def forget_words(self) -> bool:
-        """Remove deleted text from index segments and the write-ahead log; False if another process reads the log."""
-        return self.db.forget_deleted()
-
-    def forget_pages(self) -> bool:
-        """Remove deleted text from free pages as well; False if another process reads the log."""
-        return self.db.forget_deleted(free_pages=True)
+    def forget_deleted(self, *, free_pages: bool = False) -> bool:
+        """Remove deleted text from index segments, the write-ahead log and, if asked, free pages; False if the log is in use."""
+        return self.db.forget_deleted(free_pages=free_pages)
 
     def entries(self, abouts: Iterable[str]) -> list[Entry]:
         """Fold records from their events and return them with their numbers; new records are assigned one."""
@@ -325,23 +321,14 @@ class Store(journal.Journal):
         return done
 
     def _replay(self) -> Iterator[Batch]:
-        last = -1
-        while rows := self.db.query(
-            "select number, id from entries where number > :last order by number limit :page",
-            {"last": last, "page": journal.PAGE},
-        ):
+        for rows in journal.pages(self.db, "select number, id from entries where number > :after", -1):
             numbers = {row["id"]: row["number"] for row in rows}
             folded = self._folded_all(list(numbers))
             entries = [Entry(number=numbers[one], record=record, known=False) for one, record in folded.items()]
             yield Batch(entries=entries)
-            last = rows[-1]["number"]
-        seq = 0
-        while rows := self.db.query(
-            f"select seq, {journal.COLUMNS} from events where seq > :seq and not ({journal.FOLDING_ONLY}) order by seq limit :page",
-            {"seq": seq, "page": journal.PAGE},
-        ):
+        uncounted = f"select seq, {journal.COLUMNS} from events where seq > :after and not ({journal.FOLDING_ONLY})"
+        for rows in journal.pages(self.db, uncounted):
             yield Batch(counted=[journal.event_of(row) for row in rows])
-            seq = rows[-1]["seq"]
 
     def close(self) -> None:
         """Close the database."""
@@ -401,9 +388,9 @@ def _home_of(record: Record) -> str:
 _SEPARATE = {"beside": f"%{BESIDE}%"}
 # Row security lets members of a team server update only these two columns, and only for erased records.
 _SCRUB = "update events set data = :data, checksum = :checksum where seq = :seq and id = :id"
-_VERSIONS = """
-(select value from settings where name = 'schema'), (select json_group_array(name || ' ' || version) from views)
-"""
+_VERSIONS = (
+    "(select value from settings where name = 'schema'), (select json_group_array(name || ' ' || version) from views)"
+)
 _BEFORE = f"""
 select value, (select json_group_array(id) from events where id in (select value from json_each(:ids))),
     (select json_group_array(about) from events where about in ({journal.ABOUTS}) and {journal.FOLDING_ONLY} and verb = 'erased'), {_VERSIONS}

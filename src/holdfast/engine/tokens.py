@@ -10,17 +10,7 @@ from functools import cache, lru_cache
 
 import Stemmer
 
-from holdfast.engine.languages import (
-    FOREIGN,
-    LONGEST_SHORT,
-    STOP,
-    Meanings,
-    english_of,
-    folded,
-    is_foreign_in_latin,
-    long_forms,
-    terms_in,
-)
+from holdfast.engine import languages
 from holdfast.model.patterns import lazy
 
 # Runs of letters and digits, joined by the punctuation of identifiers, paths, versions and addresses.
@@ -66,12 +56,12 @@ def tokens(text: str, *, is_question: bool = False) -> list[str]:
     A term in another language gives the English words for it; in a question, which wants as few words as it has itself,
     only the most usual one.
     """
-    plain = folded(text)
+    plain = languages.folded(text)
     plain = _APOSTROPHE.sub("", plain) if "'" in plain or "’" in plain else plain
     compounds = (_ASCII_COMPOUND if plain.isascii() else _COMPOUND).findall(plain)[:MOST_TOKENS]
     # Most texts in English have no function word of another language: that takes less time to see.
-    is_plain = text.isascii() and FOREIGN.isdisjoint([word.lower() for word in compounds if len(word) > 1])
-    foreign = not is_plain and is_foreign_in_latin(text)
+    is_plain = text.isascii() and languages.FOREIGN.isdisjoint([word.lower() for word in compounds if len(word) > 1])
+    foreign = not is_plain and languages.is_foreign_in_latin(text)
     found = [token for compound in compounds for token in _tokens_of(compound, foreign, is_question)]
     return _with_phrases(found[:MOST_TOKENS], is_question=is_question)
 
@@ -98,7 +88,7 @@ def _with_phrases(found: list[str], *, is_question: bool) -> list[str]:
 def _one_form() -> tuple[Mapping[str, str], Mapping[str, list[Phrase]]]:
     """Return which index word stands for another form of it, and by their first word the phrases that have a short form."""
     words, phrases, named = dict[str, str](), dict[str, list[Phrase]](), dict[str, str]()
-    for short, long in long_forms().items():
+    for short, long in languages.long_forms().items():
         stems = tuple(map(_stem, long.split()))
         chosen = stems[0] if len(stems) == 1 else named.setdefault(long, short)
         words |= {_stem(short): chosen, _stem(f"{short}s"): chosen}
@@ -118,7 +108,7 @@ def query_terms(text: str) -> list[str]:
 @lru_cache(maxsize=16_384)
 def _tokens_of(compound: str, foreign: bool, is_question: bool) -> tuple[str, ...]:
     instead, _ = _one_form()
-    if len(compound) <= LONGEST_SHORT and (short := _stem(compound.lower())) in instead:
+    if len(compound) <= languages.LONGEST_SHORT and (short := _stem(compound.lower())) in instead:
         return (instead[short],)
     parts = compound.replace("-", "_").split("_")
     if (
@@ -172,16 +162,16 @@ def _name_tokens(name: str, foreign: bool, is_question: bool) -> Iterator[str]:
 def _part_tokens(name: str, foreign: bool, is_question: bool) -> Iterator[str]:
     for part in _PART.findall(name):
         word = part.lower()[:LONGEST]
-        meanings = english_of(word) if foreign or not word.isascii() else ()
+        meanings = languages.english_of(word) if foreign or not word.isascii() else ()
         yield from _in_english(meanings, is_question) if meanings else [_stem(word)]
 
 
-def _in_english(meanings: Meanings, is_question: bool) -> list[str]:
+def _in_english(meanings: languages.Meanings, is_question: bool) -> list[str]:
     return [_stem(word) for words in meanings for word in (words[:1] if is_question else words)]
 
 
 def _unspaced_tokens(run: str, script: str, is_question: bool) -> Iterator[str]:
-    pieces = list(terms_in(run))
+    pieces = list(languages.terms_in(run))
     for piece, meanings in pieces:
         if meanings:
             yield from _in_english(meanings, is_question)
@@ -214,7 +204,7 @@ def _stem(word: str) -> str:
         return str(_stemmer.stemWord(word))
 
 
-STOP_STEMS = STOP | frozenset(_stem(word) for word in STOP)
+STOP_STEMS = languages.STOP | frozenset(_stem(word) for word in languages.STOP)
 
 
 WHOLE = 800  # characters: a text up to this length is one passage

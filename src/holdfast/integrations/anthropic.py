@@ -26,16 +26,7 @@ from holdfast.verbs.records.freshness import freshness
 
 try:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
-    from anthropic.types.beta import (
-        BetaCacheControlEphemeralParam,
-        BetaMemoryTool20250818Command,
-        BetaMemoryTool20250818CreateCommand,
-        BetaMemoryTool20250818DeleteCommand,
-        BetaMemoryTool20250818InsertCommand,
-        BetaMemoryTool20250818RenameCommand,
-        BetaMemoryTool20250818StrReplaceCommand,
-        BetaMemoryTool20250818ViewCommand,
-    )
+    from anthropic.types import beta
 except ImportError as problem:
     raise ImportError(
         "The memory tool needs the package anthropic. Run: pip install 'holdfast[anthropic]'"
@@ -64,21 +55,28 @@ class MemoryTool(BetaAbstractMemoryTool):
     Deleted files are retired: `holdfast restore` puts them back. An error is a `ToolError`, which the SDK reports to Claude.
     """
 
-    def __init__(self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+    def __init__(self, memory: Memory, *, cache_control: beta.BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)
         self._memory = memory._inner  # noqa: SLF001  our own class
         self._running = threading.Lock()  # one command at a time: two threads must not create the same file
 
-    def execute(self, command: BetaMemoryTool20250818Command) -> str:
-        """Run a command; raise ToolError if it cannot be done."""
-        _check(command)
+    def execute(self, command: beta.BetaMemoryTool20250818Command) -> str:
+        """Run a command; raise ToolError if it cannot be done, or an argument is missing or of another type."""
+        name = getattr(command, "command", None)  # the SDK does not check what the model sent
+        if name not in NEEDED:
+            raise ToolError(f"Unknown command: {name}. Use one of {', '.join(NEEDED)}.")
+        for argument in NEEDED[name]:
+            if not isinstance(getattr(command, argument, None), str):
+                raise ToolError(f"The command {name} needs `{argument}`, a text.")
+        if name == "insert" and not isinstance(getattr(command, "insert_line", None), int):
+            raise ToolError("The command insert needs `insert_line`, a whole number.")
         try:
             with self._running:
                 return str(super().execute(command))
         except HoldfastError as problem:
             raise ToolError(f"Error: {problem}") from problem
 
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+    def view(self, command: beta.BetaMemoryTool20250818ViewCommand) -> str:
         """Return a file with line numbers, or the files of a directory; stale ones are marked."""
         parts = _parts(command.path)
         record = keyed.at(self._memory, SYSTEM, parts) if parts else None
@@ -98,7 +96,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         )
         return f"Here's the content of {command.path} with line numbers:\n{_numbered(lines, first)}{note}"
 
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+    def create(self, command: beta.BetaMemoryTool20250818CreateCommand) -> str:
         """Create a file."""
         parts = _parts(command.path)
         if not parts or self._exists(parts):
@@ -107,7 +105,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         record = self._save(parts, command.file_text)
         return f"File created successfully at: {command.path}{_remark(record, command.file_text)}"
 
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+    def str_replace(self, command: beta.BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that occurs once in a file."""
         parts, content = self._file(command.path)
         old, new = _plain(command.old_str), _plain(command.new_str)
@@ -131,7 +129,7 @@ class MemoryTool(BetaAbstractMemoryTool):
             f"{_numbered(lines_now[start : changed + 3], start + 1)}{_remark(record, text)}"
         )
 
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+    def insert(self, command: beta.BetaMemoryTool20250818InsertCommand) -> str:
         """Insert text after a line of a file; line 0 is its beginning."""
         parts, content = self._file(command.path)
         lines = content.splitlines()
@@ -146,7 +144,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         record = self._save(parts, text)
         return f"The file {command.path} has been edited.{_remark(record, text)}"
 
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+    def delete(self, command: beta.BetaMemoryTool20250818DeleteCommand) -> str:
         """Retire a file, or every file of a directory."""
         parts = _parts(command.path)
         if not parts:
@@ -155,7 +153,7 @@ class MemoryTool(BetaAbstractMemoryTool):
             raise ToolError(f"The path {command.path} does not exist")
         return f"Successfully deleted {command.path}"
 
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+    def rename(self, command: beta.BetaMemoryTool20250818RenameCommand) -> str:
         """Rename or move a file, or a directory with its files."""
         old, new = _parts(command.old_path), _parts(command.new_path)
         if not old or not new or (old != new and new[: len(old)] == old):
@@ -235,11 +233,11 @@ class MemoryTool(BetaAbstractMemoryTool):
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     """The same tool for `AsyncAnthropic`: every command runs in a thread."""
 
-    def __init__(self, memory: Memory, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+    def __init__(self, memory: Memory, *, cache_control: beta.BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)
         self._tool = MemoryTool(memory)
 
-    async def execute(self, command: BetaMemoryTool20250818Command) -> str:
+    async def execute(self, command: beta.BetaMemoryTool20250818Command) -> str:
         """Run a command in a thread; raise ToolError if it cannot be done."""
         return await asyncio.to_thread(self._tool.execute, command)
 
@@ -248,18 +246,6 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
     async def clear_all_memory(self) -> str:
         """Retire every file."""
         return await asyncio.to_thread(self._tool.clear_all_memory)
-
-
-def _check(command: BetaMemoryTool20250818Command) -> None:
-    """Raise ToolError if the model left out an argument or sent one of another type; the SDK does not check."""
-    name = getattr(command, "command", None)
-    if name not in NEEDED:
-        raise ToolError(f"Unknown command: {name}. Use one of {', '.join(NEEDED)}.")
-    for argument in NEEDED[name]:
-        if not isinstance(getattr(command, argument, None), str):
-            raise ToolError(f"The command {name} needs `{argument}`, a text.")
-    if name == "insert" and not isinstance(getattr(command, "insert_line", None), int):
-        raise ToolError("The command insert needs `insert_line`, a whole number.")
 
 
 def _parts(path: str) -> Parts:

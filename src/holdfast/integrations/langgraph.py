@@ -30,20 +30,7 @@ from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import recall
 
 try:
-    from langgraph.store.base import (
-        BaseStore,
-        GetOp,
-        Item,
-        ListNamespacesOp,
-        MatchCondition,
-        Op,
-        PutOp,
-        Result,
-        SearchItem,
-        SearchOp,
-        get_text_at_path,
-        tokenize_path,
-    )
+    from langgraph.store import base
 except ImportError as problem:
     raise ImportError("The store needs the package langgraph. Run: pip install 'holdfast[langgraph]'") from problem
 
@@ -56,7 +43,7 @@ _EQUAL: Mapping[str, Callable[[Any, Any], bool]] = {"$eq": eq, "$ne": ne}
 Namespace = tuple[str, ...]
 
 
-class HoldfastStore(BaseStore):
+class HoldfastStore(base.BaseStore):
     """LangGraph's store on an open memory. Items belong to its project."""
 
     supports_ttl = False
@@ -65,12 +52,12 @@ class HoldfastStore(BaseStore):
         self._memory = memory._inner  # noqa: SLF001  our own class
         self._writing = threading.Lock()  # two threads must not create the same key
 
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
+    def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run operations; reads see the store as it was before the batch, and of two puts on one key the last counts."""
-        results: list[Result] = []
-        puts: dict[keyed.Key, PutOp] = {}
+        results: list[base.Result] = []
+        puts: dict[keyed.Key, base.PutOp] = {}
         for op in ops:
-            if isinstance(op, PutOp):
+            if isinstance(op, base.PutOp):
                 puts[(*op.namespace, op.key)] = op
                 results.append(None)
             else:
@@ -80,22 +67,28 @@ class HoldfastStore(BaseStore):
                 self._put(op)
         return results
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+    async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run operations in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
-    def _read(self, op: Op) -> Result:
+    def _read(self, op: base.Op) -> base.Result:
         match op:
-            case GetOp():
+            case base.GetOp():
                 record = keyed.at(self._memory, SYSTEM, (*op.namespace, op.key))
                 return _item(record) if record and record.state == "active" else None
-            case SearchOp():
-                return self._search(op)
-            case ListNamespacesOp():
-                return self._namespaces(op)
+            case base.SearchOp() if op.query and op.query.strip():
+                return self._ranked(op, op.query)
+            case base.SearchOp():
+                found = (record for record in self._under(op.namespace_prefix) if _matches(record, op.filter))
+                return [_found(record) for record in islice(found, op.offset, op.offset + op.limit)]
+            case base.ListNamespacesOp():
+                conditions = op.match_conditions or ()
+                every = {keyed.key_of(record, SYSTEM)[:-1] for record in self._under(())}
+                fitting = (name for name in every if all(_fits(condition, name) for condition in conditions))
+                return sorted({name[: op.max_depth] for name in fitting})[op.offset : op.offset + op.limit]
         raise ValueError(f"Unknown operation: {op!r}")
 
-    def _put(self, op: PutOp) -> None:
+    def _put(self, op: base.PutOp) -> None:
         if op.ttl is not None:
             raise NotImplementedError("Holdfast keeps items until they are deleted. Use ttl=None.")
         key = (*op.namespace, op.key)
@@ -105,7 +98,7 @@ class HoldfastStore(BaseStore):
         value = _plain(op.value)
         texts: Iterable[str] = _lines(value)  # by which it is found: all of it, or the fields that are indexed
         if isinstance(op.index, list):
-            texts = (text for field in op.index for text in get_text_at_path(value, tokenize_path(field)))
+            texts = (text for field in op.index for text in base.get_text_at_path(value, base.tokenize_path(field)))
         text = "\n".join(texts)
         title = shorten("/".join(key), TITLE)
         draft = Draft(body=text or EMPTY, title=title, extra={"value": value, "indexed": op.index is not False})
@@ -113,13 +106,7 @@ class HoldfastStore(BaseStore):
         if isinstance(outcome, SecretFound):
             raise refused_as(outcome)
 
-    def _search(self, op: SearchOp) -> list[SearchItem]:
-        if op.query and op.query.strip():
-            return self._ranked(op, op.query)
-        found = (record for record in self._under(op.namespace_prefix) if _matches(record, op.filter))
-        return [_found(record) for record in islice(found, op.offset, op.offset + op.limit)]
-
-    def _ranked(self, op: SearchOp, query: str) -> list[SearchItem]:
+    def _ranked(self, op: base.SearchOp, query: str) -> list[base.SearchItem]:
         """Return the best items for a query, however weak they are: the caller decides by their scores."""
         memory, tag = self._memory, keyed.tag_of(SYSTEM, op.namespace_prefix)
         catch_up(memory, projects=memory.store.homes(memory.project))
@@ -140,15 +127,6 @@ class HoldfastStore(BaseStore):
                 return found[op.offset : wanted]
             asked *= WIDER
 
-    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        every = {keyed.key_of(record, SYSTEM)[:-1] for record in self._under(())}
-        matched = {
-            namespace[: op.max_depth]
-            for namespace in every
-            if all(_fits(condition, namespace) for condition in op.match_conditions or ())
-        }
-        return sorted(matched)[op.offset : op.offset + op.limit]
-
     def _under(self, prefix: Namespace) -> Iterator[Record]:
         """Yield the active items of a namespace and of those below it, newest first."""
         for record in keyed.under(self._memory, SYSTEM, prefix):
@@ -161,9 +139,9 @@ class HoldfastStore(BaseStore):
         return is_own and bool(namespace) and namespace[: len(prefix)] == prefix
 
 
-def _item(record: Record) -> Item:
+def _item(record: Record) -> base.Item:
     *namespace, key = keyed.key_of(record, SYSTEM)
-    return Item(
+    return base.Item(
         value=dict(_own(record)["value"]),
         key=key,
         namespace=tuple(namespace),
@@ -172,9 +150,9 @@ def _item(record: Record) -> Item:
     )
 
 
-def _found(record: Record, score: float | None = None) -> SearchItem:
+def _found(record: Record, score: float | None = None) -> base.SearchItem:
     item = _item(record)
-    return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
+    return base.SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
 
 
 def _own(record: Record) -> Mapping[str, Any]:
@@ -233,7 +211,7 @@ def _is_so(value: Any, name: str, operand: Any) -> bool:
         return False  # what is not a number is neither more nor less
 
 
-def _fits(condition: MatchCondition, namespace: Namespace) -> bool:
+def _fits(condition: base.MatchCondition, namespace: Namespace) -> bool:
     path = condition.path
     if len(namespace) < len(path):
         return False

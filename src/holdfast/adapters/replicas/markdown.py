@@ -5,16 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from holdfast.adapters.replicas import record_file
 from holdfast.adapters.replicas.authors import Committed
-from holdfast.adapters.replicas.record_file import (
-    LONGEST_FILE,
-    NEVER,
-    file_name,
-    file_parts,
-    file_text,
-    memory_files,
-    stamp_of,
-)
 from holdfast.adapters.replicas.states import ABSENT, Manifest, Row, Stamp, state_key
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Json
@@ -86,8 +78,14 @@ class MarkdownFolder:
         before, now = self._manifest.note("head"), self._head()
         jumped = bool(before and now) and not self._follows(before, now)
         homes = {about: path for path, (about, _) in known.items()}
-        self._state = state = _Read(known=known, stamps=memory_files(self._folder), jumped=jumped, homes=homes)
-        touched = [name for name, stamp in state.stamps.items() if afresh or known.get(name, ("", NEVER))[1] != stamp]
+        self._state = state = _Read(
+            known=known, stamps=record_file.memory_files(self._folder), jumped=jumped, homes=homes
+        )
+        touched = [
+            name
+            for name, stamp in state.stamps.items()
+            if afresh or known.get(name, ("", record_file.NEVER))[1] != stamp
+        ]
         edits = [edit for name in sorted(touched) if (edit := self._edit(name))]
         present = {parts.get("id") for parts in state.parts.values()}
         gone = [
@@ -152,9 +150,9 @@ class MarkdownFolder:
 
     def _edit(self, name: str) -> Edit | None:
         """Read a changed file; None if its content is the same as before, or cannot be parsed."""
-        state, owner = self._state, self._state.known.get(name, ("", NEVER))[0]
+        state, owner = self._state, self._state.known.get(name, ("", record_file.NEVER))[0]
         try:
-            parts = self._parts(read_regular(self._folder / name, LONGEST_FILE, links=False))
+            parts = self._parts(read_regular(self._folder / name, record_file.LONGEST_FILE, links=False))
         except (Invalid, OSError) as problem:
             state.unread[name] = problem.message if isinstance(problem, Invalid) else str(problem.strerror)
             return None
@@ -176,7 +174,7 @@ class MarkdownFolder:
 
     def _parts(self, content: bytes) -> Json:
         """Parse a file without the parts that its location implies."""
-        parts = file_parts(content)
+        parts = record_file.file_parts(content)
         for part, expected in self._implied.items():
             if (value := parts.pop(part, expected)) != expected:
                 raise Invalid(f"It has {part}: {value}, but this folder is for {expected}.")
@@ -218,19 +216,19 @@ class MarkdownFolder:
         content = state.parts.get(path) or (self._manifest.said(path) if path else None)
         if path in settled.old or (exists and content == parts):
             return
-        elsewhere = state.jumped or state.known.get(path, ("", NEVER))[1] == ABSENT
+        elsewhere = state.jumped or state.known.get(path, ("", record_file.NEVER))[1] == ABSENT
         if path and not exists and record.id not in settled.put_back and not (elsewhere and content != parts):
             return  # it was deleted, and it is not decided yet what that means
         if not path:
-            path = file_name(record)
+            path = record_file.file_name(record)
             path = path if path not in state.stamps else f"{path.removesuffix('.md')}-{record.id.lower()}.md"
-        text, place = file_text(parts), self._folder / path
+        text, place = record_file.file_text(parts), self._folder / path
         if exists and self._was_edited(path, record.id, done):
             done.rows.pop(path, None)
             return
         self._folder.mkdir(mode=0o700 if self._mode == 0o600 else 0o777, parents=True, exist_ok=True)
         write_whole(place, text, self._mode)
-        state.stamps[path] = stamp_of(place)
+        state.stamps[path] = record_file.stamp_of(place)
         done.rows[path] = self._row(path, parts)
         done.written += 1
 
@@ -248,7 +246,7 @@ class MarkdownFolder:
 
     def _was_edited(self, path: str, about: str, done: _Done) -> bool:
         """True if a file changed since it was read; then its record is written next time."""
-        if stamp_of(self._folder / path) == self._state.stamps[path]:
+        if record_file.stamp_of(self._folder / path) == self._state.stamps[path]:
             return False
         done.owed.add(about)
         done.remarks.append(Remark(where=path, why="it was edited just now; the next sync reads it"))

@@ -25,9 +25,7 @@ def add(store: Journal, name: str, at: str, number: int = 1) -> None:
 
 def totals(store: Journal, prefix: str, since: str = "") -> dict[str, int]:
     """Return the sums of the counters whose names start with a prefix, from the day of `since` on."""
-    sql = """
-    select name, sum(value) from tallies where name >= :low and name < :high and day >= :since group by name order by name
-    """
+    sql = "select name, sum(value) from tallies where name >= :low and name < :high and day >= :since group by name order by name"
     given = {"low": prefix, "high": prefix + "~", "since": since[:10]}
     return {row[0]: int(row[1]) for row in store.db.query(sql, given)}
 

@@ -110,9 +110,9 @@ def see(store: Journal, output: Output, pattern: Pattern) -> bool:
     return True
 
 
-_SIGHT = """
-insert into sightings (pattern, session, wording) values (:pattern, :session, :wording) on conflict do nothing
-"""
+_SIGHT = (
+    "insert into sightings (pattern, session, wording) values (:pattern, :session, :wording) on conflict do nothing"
+)
 _SEE = """
 insert into patterns (id, project, key, kind, body, confidence, occurrences, told, first_at, last_at)
 values (:id, :project, :key, :kind, :body, :confidence, 1, 0, :at, :at)
@@ -161,9 +161,7 @@ def expire(store: Journal, project: int, *, before: str) -> int:
 
 def counted(store: Journal, project: int, *, session: str = "", since: str = "") -> int:
     """Return how many stored outputs of a project, or of one session in it, were logged since an instant."""
-    sql = """
-    select count(*) from outputs where project = :project and at >= :since and (:session = '' or session = :session)
-    """
+    sql = "select count(*) from outputs where project = :project and at >= :since and (:session = '' or session = :session)"
     return int(value(store.db, sql, {"project": project, "session": session, "since": since}))
 
 

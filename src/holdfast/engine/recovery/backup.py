@@ -91,8 +91,8 @@ def rewrite(file: Path, change: Callable[[Store], object]) -> JournalMark:
             _copied(source, fresh)
         with closing(open_store(SQLite(fresh))) as store:
             change(store)
-            store.forget_pages()
-        as_of_now(fresh)
+            store.forget_deleted(free_pages=True)
+        leave_one_file(fresh)
         mark = look_at(fresh)
         with fresh.open("rb") as written:
             os.fsync(written.fileno())
@@ -185,15 +185,11 @@ def _busy() -> StoreBusy:
 def set_aside(store: Path, folder: Path) -> Path:
     """Copy a store that cannot be read, with its log, into a new folder; return the folder."""
     folder.mkdir(mode=0o700, parents=True)
-    for path in files_of(store):
+    log = store.with_name(store.name + "-wal")  # its index, the `-shm` file, can be rebuilt
+    for path in (store, log) if log.exists() else (store,):
         shutil.copyfile(path, folder / path.name)
         (folder / path.name).chmod(0o600)
     return folder
-
-
-def files_of(store: Path) -> list[Path]:
-    """Return the files of a store: the database and its log, without the `-shm` file, which can be rebuilt."""
-    return [path for path in (store, store.with_name(store.name + "-wal")) if path.exists()]
 
 
 def put_in_place(new: Path, store: Path) -> None:
@@ -231,7 +227,18 @@ def _copied(source: sqlite3.Connection, target: Path) -> JournalMark:
                 copy.execute(f'drop {kind} "{quoted}"')
             copy.execute("pragma journal_mode = delete")  # a single file that any later version or tool can read
             _compare(mark, _checked(copy, target), target)
-        _name(part, target)
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        try:
+            os.link(part, target)
+        except FileExistsError as problem:
+            raise Conflict(f"{target} is there already; nothing is overwritten.") from problem
+        except OSError:  # a file system without hard links
+            part.rename(target)
+        with suppress(OSError):  # not every system can flush a folder
+            folder = os.open(target.parent, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
     finally:
         part.unlink(missing_ok=True)
         _remove_logs(part)
@@ -255,17 +262,15 @@ def _prepared(file: Path, store: Path) -> Iterator[tuple[Path, JournalMark]]:
             closing(open_store(SQLite(ready))) as fresh,
         ):
             fill(backup, fresh)
-        as_of_now(ready)
+        leave_one_file(ready)
         _compare(mark, look_at(ready), ready)
         yield ready, mark
     finally:
         shutil.rmtree(ready.parent, ignore_errors=True)
 
 
-def as_of_now(path: Path) -> None:
-    """Upgrade a file that no other process has open to this version's schema and views, and leave it without a log."""
-    with closing(open_store(SQLite(path))):
-        pass
+def leave_one_file(path: Path) -> None:
+    """Leave a store that no other process has open as one file, without a log."""
     with translated(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("pragma journal_mode = delete")
 
@@ -299,18 +304,3 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
     quiet = mode == "ro" and not path.with_name(path.name + "-wal").exists()
     place = f"file:{quote(str(path.absolute()))}?mode={mode}" + ("&immutable=1" if quiet else "")
     return sqlite3.connect(place, uri=True, timeout=_WAIT, isolation_level=None)
-
-
-def _name(part: Path, target: Path) -> None:
-    with part.open("rb") as file:
-        os.fsync(file.fileno())
-    try:
-        os.link(part, target)
-    except FileExistsError as problem:
-        raise Conflict(f"{target} is there already; nothing is overwritten.") from problem
-    except OSError:  # a file system without hard links
-        part.rename(target)
-    with suppress(OSError):  # not every system can flush a folder
-        folder = os.open(target.parent, os.O_RDONLY)
-        os.fsync(folder)
-        os.close(folder)

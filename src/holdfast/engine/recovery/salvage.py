@@ -214,24 +214,21 @@ def _columns(payload: bytes) -> tuple[Value, ...]:
         part = payload[place : place + length]
         if len(part) < length:
             raise _Bad
-        values.append(_value(kind, part))
+        match kind:
+            case 0:
+                values.append(None)
+            case 8 | 9:
+                values.append(kind - 8)
+            case 7:
+                values.append(float(struct.unpack(">d", part)[0]))
+            case _ if kind < 12:
+                values.append(int.from_bytes(part, "big", signed=True))
+            case _:
+                values.append(part.decode() if kind % 2 else part)
         place += length
     if place != len(payload):
         raise _Bad
     return tuple(values)
-
-
-def _value(kind: int, part: bytes) -> Value:
-    match kind:
-        case 0:
-            return None
-        case 8 | 9:
-            return kind - 8
-        case 7:
-            return float(struct.unpack(">d", part)[0])
-        case _ if kind < 12:
-            return int.from_bytes(part, "big", signed=True)
-    return part.decode() if kind % 2 else part
 
 
 _WIDTHS = (9, 10)  # columns of an event without and with a checksum
@@ -242,9 +239,7 @@ BESIDE_JOURNAL = tuple(
     for table in (*GROWING, *CHANGING, *KEYS)
     if table.name not in ("events", "vectors", "token_vectors", "unembedded", "settings", "counters")
 )
-_COUNTERS = {"seq": "events.seq", "projects": "projects.number", "chunks": "chunks.number"} | {
-    name: f"{name}.number" for name in ("outputs", "failures")
-}
+_COUNTERS = {"seq": ("events", "seq")} | {name: (name, "number") for name in "projects chunks outputs failures".split()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,8 +380,7 @@ def _settle(store: Store, found: _Found, settings: Mapping[Any, Any]) -> None:
         if name != "schema" and isinstance(name, str) and isinstance(text, str):
             store.note(name, text)
     counters = [values for _, values in found.rows("counters") if len(values) == 2]
-    for name, place in _COUNTERS.items():
-        table, column = place.split(".")
+    for name, (table, column) in _COUNTERS.items():
         counters.append((name, int(value(store.db, f"select coalesce(max({column}), 0) from {table}"))))
     sql = "update counters set value = max(value, :least) where name = :name"
     for counter, least in counters:

@@ -33,9 +33,7 @@ def links(db: Database, batch: Batch) -> None:
 
 def around(store: Journal, record_id: str) -> list[Arrow]:
     """Return the outgoing and incoming links of a record."""
-    sql = """
-    select source, relation, target from links where source = :id or target = :id order by source, relation, target
-    """
+    sql = "select source, relation, target from links where source = :id or target = :id order by source, relation, target"
     return [Arrow(*row) for row in store.db.query(sql, {"id": record_id})]
 
 

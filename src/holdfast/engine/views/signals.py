@@ -61,9 +61,7 @@ def touches(db: Database, batch: Batch) -> None:
     db.many(_WITHDRAW, [{"id": event.about, **at} for event, at in zip(taken_back, times, strict=True)])
 
 
-_WITHDRAW = """
-update touches set touches = touches - 1, last_at = case when last_at = :at then :last_at else last_at end where id = :id
-"""
+_WITHDRAW = "update touches set touches = touches - 1, last_at = case when last_at = :at then :last_at else last_at end where id = :id"
 
 
 def touched(store: Journal, ids: Iterable[str]) -> dict[str, Touched]:
@@ -86,9 +84,7 @@ def trusts(db: Database, batch: Batch) -> None:
 
 def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, list[TrustChange]]:
     """Return the changes of trust by record id, in order; a record without changes is left out."""
-    sql = """
-    select event, id, at, reason, delta from trusts where id in (select value from json_each(:ids)) order by id, event
-    """
+    sql = "select event, id, at, reason, delta from trusts where id in (select value from json_each(:ids)) order by id, event"
     changes: dict[str, list[TrustChange]] = {}
     for row in store.db.query(sql, {"ids": list(ids)}):
         changes.setdefault(row[1], []).append(TrustChange(*row))
@@ -175,9 +171,7 @@ def steps_after(store: Journal, record_id: str) -> list[Step]:
 
 def most_steps(store: Journal, least: int, limit: int) -> list[tuple[str, Step]]:
     """Return the steps taken at least `least` times with the record they start from, most frequent first."""
-    sql = """
-    select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit
-    """
+    sql = "select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit"
     return [(row[0], Step(row[1], row[2], row[3])) for row in store.db.query(sql, {"least": least, "limit": limit})]
 
 

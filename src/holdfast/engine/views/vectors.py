@@ -50,9 +50,9 @@ def vectors(db: Database, batch: Batch) -> None:
     db.many(_QUEUE, [{"number": entry.number} for entry in kept])
 
 
-_FORGET_TOKENS = """
-delete from token_vectors where number = :number and not exists (select 1 from vectors where number = :number)
-"""
+_FORGET_TOKENS = (
+    "delete from token_vectors where number = :number and not exists (select 1 from vectors where number = :number)"
+)
 _QUEUE = """
 insert into unembedded (number)
 select n from (select cast(:number as bigint) as n) as wanted

@@ -331,7 +331,7 @@ def curated(memory: Memory, kinds: Sequence[str] = KNOWN, *, days: int = 30, top
     return {
         "health": health(memory, days=days),
         "total": len(active),
-        "events": store.event_count(),
+        "events": store.counted(),
         "sessions": len(usage.costs_since(store, days_before(memory.clock.now(), days))),
         "heavy": [row(id_) for id_ in heavy],
         "dead": [row(id_) for id_ in found["dead"]],

@@ -85,7 +85,7 @@ def status(memory: Memory) -> Status:
         pending=records.counted(store, Filter(states=("pending",))),
         retired=records.counted(store, Filter(states=("retired",))),
         projects=len([name for name, count in store.projects().items() if name and count]),
-        events=store.event_count(),
+        events=store.counted(),
         bytes=store.db.size,
         embedder=memory.embedder.name if memory.embedder else "none",
         lagging=vectors.lag(store),
@@ -271,7 +271,7 @@ def recover_file(file: Path, output: Path) -> Saved:
     if output.exists():
         raise Conflict(f"{output} is there already; nothing is overwritten.", hint="Give another name.")
     saved = salvage(file, output)
-    backup.as_of_now(output)
+    backup.leave_one_file(output)
     return saved
 
 
@@ -284,7 +284,7 @@ def recover_store(store: Path, *, now: str) -> tuple[Saved, Path]:
         kept = backup.set_aside(store, store.parent / f"damaged-{now}")
         new = kept / "recovered.db"
         saved = salvage(kept / store.name, new)
-        backup.as_of_now(new)
+        backup.leave_one_file(new)
         backup.put_in_place(new, store)
         new.unlink()
     return saved, kept

@@ -213,7 +213,7 @@ def _sweep(memory: Memory, gone: Remains) -> Erased:
             redacted = redactions(memory, swept[0].masked, "it quoted an erased memory")
             memory.store.commit([memory.signed(event) for event in redacted])
         swept += [sweep_store(store, erasures, eraser) for store in siblings]
-        emptied = [store.forget_words() for store in (memory.store, *siblings)]
+        emptied = [store.forget_deleted() for store in (memory.store, *siblings)]
 
     def is_outdated(about: str, text: str) -> bool:
         """True if a file must be removed: its record is erased, or it still contains masked text. The next sync writes it again."""

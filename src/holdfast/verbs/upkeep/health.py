@@ -217,8 +217,8 @@ def metrics(memory: Memory) -> Metrics:
     different, taken = signals.steps_counted(store)
     return Metrics(
         hot=signals.heat_counts(store),
-        recalls=store.count_of("surfaced"),
-        writes=store.count_of("recorded"),
+        recalls=store.counted(verb="surfaced"),
+        writes=store.counted(verb="recorded"),
         outputs=outputs.counted(store, memory.here),
         steps=different,
         steps_taken=taken,

@@ -87,7 +87,9 @@ def redact(memory: Memory) -> Redacted:
         for table, number in (rows | ({"journal": len(changed)} if changed else {})).items():
             counters.add(store, f"redacted.{table}", now, number)
     files = sum(clean_file(path, clean) for path in files_of(memory.store.folder))
-    return Redacted(events=len(changed), records=ids, rows=rows, files=files, clean=store.forget_pages())
+    return Redacted(
+        events=len(changed), records=ids, rows=rows, files=files, clean=store.forget_deleted(free_pages=True)
+    )
 
 
 def look_through(folder: Path) -> ScanResult:
