@@ -173,7 +173,6 @@ OWN_FILES = {
     "hosts/cli/commands.py",
     "policy/activity/observer_reply.py",
     "surfaces/core/tools.py",
-    "hosts/setup/shapes.py",
     "hosts/mcp/offer.py",
 }
 
