@@ -42,8 +42,11 @@ def how_to_work(name: str, text: str, *, runner: str = "npm") -> str:
     """Return how a manifest says to build, run and test, one command a line; "" if it does not say."""
     last = name.rpartition("/")[2].lower()
     reader = _READERS.get(last)
-    workflow = [] if reader or _PUBLISHING.search(last) else _workflow(text)
-    commands = list(dict.fromkeys(reader(text, runner) if reader else workflow))
+    commands = list(dict.fromkeys(reader(text, runner) if reader else ()))
+    if not reader and not _PUBLISHING.search(last):  # a CI workflow that does more than install
+        steps = [step for step in _steps(text) if _WORK.search(step) and not _ELSEWHERE.search(step)]
+        does_more = any(_WORK.search(_INSTALL.sub("", step)) for step in steps)
+        commands = list(dict.fromkeys(f"`{step}`" for step in steps if "`" not in step and does_more))
     cut = [f"- … {len(commands) - MOST_COMMANDS} more in {name}"] if len(commands) > MOST_COMMANDS else []
     return "\n".join([*(f"- {line}" for line in commands[:MOST_COMMANDS]), *cut])
 
@@ -176,13 +179,6 @@ _READERS: Mapping[str, Callable[[str, str], Iterable[str]]] = {
 }
 
 
-def _workflow(text: str) -> list[str]:
-    """Return the commands of a CI workflow that install, build, check and test; none if it only installs."""
-    commands = [command for command in _steps(text) if _WORK.search(command) and not _ELSEWHERE.search(command)]
-    does_more = any(_WORK.search(_INSTALL.sub("", command)) for command in commands)
-    return [f"`{command}`" for command in commands if "`" not in command] if does_more else []
-
-
 def _steps(text: str) -> Iterator[str]:
     lines = text.replace("\\\n", " ").splitlines()
     for index, line in enumerate(lines):
@@ -190,18 +186,13 @@ def _steps(text: str) -> Iterator[str]:
         if step is None:
             continue
         if step["line"].strip() in ("|", ">", "|-", ">-"):
-            body = list(_indented(lines[index + 1 :], len(step["indent"])))
+            depths = [len(each) - len(each.lstrip()) if each.strip() else 1_000 for each in lines]
+            inside = range(index + 1, len(lines))
+            end = next((place for place in inside if depths[place] <= len(step["indent"])), len(lines))
+            body = [each for each in lines[index + 1 : end] if not _COMMENT.match(each)]
         else:
             body = [step["line"].strip().strip("'\"")]
         for command in body:
             shown = " ".join(command.split())
             if shown and len(shown) <= LONGEST_COMMAND and "${{" not in shown:
                 yield shown
-
-
-def _indented(lines: Iterable[str], indent: int) -> Iterator[str]:
-    for line in lines:
-        if line.strip() and len(line) - len(line.lstrip()) <= indent:
-            return
-        if not _COMMENT.match(line):
-            yield line

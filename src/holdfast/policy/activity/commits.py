@@ -29,28 +29,19 @@ def learnable(commits: Sequence[Commit], changelog: tuple[str, str] = ("", "")) 
 
     `changelog` is the path and text of the file that lists the releases.
     """
-    own = [
-        commit
-        for commit in commits
-        if not (_SAYS["robot"].search(commit.author) or _SAYS["bump"].match(commit.subject))
-    ]
-    ordered = _folded(sorted(own, key=lambda commit: (commit.at, commit.hash)))
+    known, ordered = dict[tuple[str, str], list[str]](), list[Commit]()
+    for commit in sorted(commits, key=lambda commit: (commit.at, commit.hash)):
+        if _SAYS["robot"].search(commit.author) or _SAYS["bump"].match(commit.subject):
+            continue
+        # A cherry-pick counts once: a patch on another branch keeps its author, author date and subject.
+        same = known.setdefault((commit.author, commit.at), [])
+        if not any(overlap(subject, commit.subject) >= SAME_CHANGE for subject in same):
+            ordered.append(commit)
+        same.append(commit.subject)
     by_hash = {commit.hash: commit for commit in commits}
     drafts = [*_reverts(ordered, by_hash), *_broken(ordered, by_hash), *_chains(ordered), *_choices(ordered)]
     drafts += _regressions(*changelog)
     return sorted(drafts, key=lambda draft: (draft.at, str(draft.extra["commits"])))
-
-
-def _folded(commits: Sequence[Commit]) -> list[Commit]:
-    """Return the commits without cherry-picks: a patch on another branch keeps its author, author date and subject."""
-    known: dict[tuple[str, str], list[str]] = {}
-    kept = []
-    for commit in commits:
-        same = known.setdefault((commit.author, commit.at), [])
-        if not any(overlap(subject, commit.subject) >= SAME_CHANGE for subject in same):
-            kept.append(commit)
-        same.append(commit.subject)
-    return kept
 
 
 def _reverts(commits: Sequence[Commit], by_hash: Mapping[str, Commit]) -> Iterator[Draft]:

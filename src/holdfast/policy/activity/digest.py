@@ -59,6 +59,17 @@ def digest(turn: Turn) -> Work:
     read = dict.fromkeys(look.path for look in _of_type(turn.steps, FileRead) if not _SCRATCH.match(look.path))
     runs = _of_type(turn.steps, Ran)
     last_runs = {run.name: run for run in runs}
+    # Checks that failed, then passed at their last run after a change.
+    failed, fixed, changed_at = dict[str, tuple[int, str]](), dict[str, str](), -1
+    for index, step in enumerate(turn.steps):
+        match step.did:
+            case Changed():
+                changed_at = index
+            case Ran(name=name, wrong=True, error=error):
+                failed.setdefault(name, (index, error))
+                fixed.pop(name, None)
+            case Ran(name=name, wrong=False) if name in failed and changed_at > failed[name][0]:
+                fixed[name] = failed[name][1]
     return Work(
         turn=turn,
         changes=changes,
@@ -68,7 +79,7 @@ def digest(turn: Turn) -> Work:
         delegated=_of_type(turn.steps, Delegated),
         read=[path for path in read if path not in modified],
         modified=modified,
-        fixed=list(_fixed(turn.steps)),
+        fixed=[Broke(name=name, error=error) for name, error in fixed.items()],
         broken=[Broke(name=run.name, error=run.error) for run in last_runs.values() if run.wrong],
         request=request_of(turn.prompt),
         outcome=outcome_of(turn.answer),
@@ -92,19 +103,3 @@ def pieces(turn: Turn) -> Iterator[Turn]:
 
 def _of_type(steps: Sequence[Step], type_: type[_Kind]) -> list[_Kind]:
     return [step.did for step in steps if isinstance(step.did, type_)]
-
-
-def _fixed(steps: Sequence[Step]) -> Iterator[Broke]:
-    """Yield checks that failed, then passed at their last run after a change."""
-    failed: dict[str, tuple[int, str]] = {}
-    fixed, changed_at = dict[str, str](), -1
-    for index, step in enumerate(steps):
-        match step.did:
-            case Changed():
-                changed_at = index
-            case Ran(name=name, wrong=True, error=error):
-                failed.setdefault(name, (index, error))
-                fixed.pop(name, None)
-            case Ran(name=name, wrong=False) if name in failed and changed_at > failed[name][0]:
-                fixed[name] = failed[name][1]
-    yield from (Broke(name=name, error=error) for name, error in fixed.items())

@@ -45,7 +45,14 @@ def works(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -
 
 def works_of(turn: Turn) -> list[Work]:
     """Return the pieces of work of one turn that are worth recording."""
-    return [work for piece in pieces(turn) if _is_worth_recording(work := digest(piece))]
+    worth = list[Work]()
+    for work in map(digest, pieces(turn)):
+        claims = work.signals if turn.steps else [signal for signal in work.signals if signal.how != "wording"]
+        looked = len(work.read) + len(work.searches) + FEWEST_LOOKS * len(work.delegated)
+        fewest = 1 if is_question(work.request) else FEWEST_LOOKS
+        has_answer = looked >= fewest and len(work.turn.answer) >= SHORTEST_ANSWER
+        worth += [work] if _did_something(work) or claims or has_answer else []
+    return worth
 
 
 def title_of(work: Work, kind: str) -> str:
@@ -91,15 +98,6 @@ def _type_by_words(text: str) -> str:
     """Return the type of the first keyword: “add tests for the broken parser” is a feature."""
     hits = [(match.start(), kind) for kind, pattern in _BY_WORD if (match := pattern.search(text))]
     return min(hits)[1] if hits else ""
-
-
-def _is_worth_recording(work: Work) -> bool:
-    claims = work.signals if work.turn.steps else [signal for signal in work.signals if signal.how != "wording"]
-    if _did_something(work) or claims:
-        return True
-    looked = len(work.read) + len(work.searches) + FEWEST_LOOKS * len(work.delegated)
-    fewest = 1 if is_question(work.request) else FEWEST_LOOKS
-    return looked >= fewest and len(work.turn.answer) >= SHORTEST_ANSWER
 
 
 def _did_something(work: Work) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -57,26 +57,25 @@ def _listed(title: str, types: Sequence[ModeType]) -> str:
 
 
 def _turn(number: int, turn: Turn, size: int) -> str:
-    who = f' agent="{_escaped(turn.agent)}"' if turn.agent else ""
+    who, steps = f' agent="{_escaped(turn.agent)}"' if turn.agent else "", list[str]()
+    for event in turn.events:
+        if event.tool and role_of(event.tool, event.client) != "aside":
+            failed = ' failed="yes"' if event.failed else ""
+            arguments = _escaped(json.dumps(dict(event.given), ensure_ascii=False, default=str))
+            steps += (
+                f'<what_happened tool="{_escaped(event.tool)}"{failed}>',
+                f"<parameters>{_cut(arguments, size)}</parameters>",
+                f"<outcome>{_cut(_escaped(event.result), size)}</outcome>",
+                "</what_happened>",
+            )
     lines = filled(
         f'<turn number="{number}" began="{turn.began}"{who}>',
         turn.prompt and f"<user_request>{_cut(_escaped(turn.prompt), 4 * size)}</user_request>",
-        *(line for event in turn.events for line in _event_lines(event, size)),
+        *steps,
         turn.answer and f"<answer>{_cut(_escaped(turn.answer), 4 * size)}</answer>",
         "</turn>",
     )
     return "\n".join(lines)
-
-
-def _event_lines(event: HookEvent, size: int) -> Iterator[str]:
-    if not event.tool or role_of(event.tool, event.client) == "aside":
-        return
-    failed = ' failed="yes"' if event.failed else ""
-    arguments = _escaped(json.dumps(dict(event.given), ensure_ascii=False, default=str))
-    yield f'<what_happened tool="{_escaped(event.tool)}"{failed}>'
-    yield f"<parameters>{_cut(arguments, size)}</parameters>"
-    yield f"<outcome>{_cut(_escaped(event.result), size)}</outcome>"
-    yield "</what_happened>"
 
 
 def _escaped(text: str) -> str:

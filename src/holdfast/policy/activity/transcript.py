@@ -17,9 +17,15 @@ def form_of(text: str) -> str:
 
 def messages_in(text: str, form: str) -> list[str]:
     """Return the messages of a transcript; JSON is read as clients write it, anything else is one text."""
-    if form == "json":
-        return [turn for entry in _entries(text) for turn in _turns(entry)]
-    return [text] if text.strip() else []
+    if form != "json":
+        return [text] if text.strip() else []
+    messages: list[str] = []
+    for entry in (entry for entry in _entries(text) if isinstance(entry, dict)):
+        message = entry.get("message", entry)
+        inner = message if isinstance(message, dict) else {"content": message}
+        role = str(entry.get("type") or inner.get("role") or "")
+        messages += (f"{role}: {said}" if role else said for said in _texts(inner.get("content")))
+    return messages
 
 
 def turn_messages(text: str, until: str) -> list[str]:
@@ -69,15 +75,6 @@ def _entries(text: str) -> Iterator[Any]:
         yield whole
     else:
         yield from map(json_or_none, text.splitlines())
-
-
-def _turns(entry: Any) -> Iterator[str]:
-    if not isinstance(entry, dict):
-        return
-    message = entry.get("message", entry)
-    role = str(entry.get("type") or (message.get("role") if isinstance(message, dict) else "") or "")
-    content = message.get("content") if isinstance(message, dict) else message
-    yield from (f"{role}: {text}" if role else text for text in _texts(content))
 
 
 def _texts(content: Any) -> Iterator[str]:

@@ -35,7 +35,9 @@ def writes_of(pipelines: Iterable[Sequence[Call]], *, outputs: bool = True) -> I
             redirected = call.writes if outputs or is_text else ()
             for how, path in (*(("create", path) for path in redirected), *_by_program(call)):
                 if path and not path.startswith(_NOWHERE):
-                    yield how, _placed(call.folder, path)
+                    plain = path.replace("\\", "/").removeprefix("./")
+                    is_placed = plain.startswith(("/", "~")) or not call.folder
+                    yield how, plain if is_placed else f"{call.folder.removeprefix('./')}{plain}"
 
 
 def patched(patch: str) -> Iterator[tuple[str, str]]:
@@ -43,11 +45,6 @@ def patched(patch: str) -> Iterator[tuple[str, str]]:
     actions = {"Add": "create", "Update": "edit", "Delete": "delete", None: "create"}
     for match in _PATCHED.finditer(patch):
         yield actions[match[1]], (match[2] or match[3]).strip()
-
-
-def _placed(folder: str, path: str) -> str:
-    path = path.replace("\\", "/").removeprefix("./")
-    return path if path.startswith(("/", "~")) or not folder else f"{folder.removeprefix('./')}{path}"
 
 
 def _by_program(call: Call) -> Iterator[tuple[str, str]]:
@@ -63,55 +60,33 @@ def _by_program(call: Call) -> Iterator[tuple[str, str]]:
             if name == "yq" or (name in ("sed", "gsed") and not flags & {"e", "expression", "f", "file"}):
                 words = [word for word in words if word][1:]
             yield from (("edit", word) for word in words)
-        elif name in _OTHERS:
-            yield from _OTHERS[name](words, flags, view)
+        elif name in ("cp", "install", "ln", "mv", "git mv"):
+            *sources, target = words or [""]
+            yield from (("delete", word) for word in words[:-1] if name.endswith("mv"))
+            yield "create", target
+            if target.endswith("/") or len(sources) > 1:
+                yield from (("create", f"{target.rstrip('/')}/{source.rpartition('/')[2]}") for source in sources)
         elif name in INTERPRETERS and _WRITING_CODE.search(code := " ".join((*view[1:], call.input))):
             yield from (("edit", text) for text in _STRING.findall(code) if "/" in text or "." in text)
+        else:
+            yield from _by_name(name, words, flags, view)
 
 
-def _copied(words: list[str], _: object, __: object) -> Iterator[tuple[str, str]]:
-    *sources, target = words or [""]
-    yield "create", target
-    if target.endswith("/") or len(sources) > 1:
-        yield from (("create", f"{target.rstrip('/')}/{source.rpartition('/')[2]}") for source in sources)
-
-
-def _moved(words: list[str], flags: object, view: object) -> Iterator[tuple[str, str]]:
-    yield from (("delete", word) for word in words[:-1])
-    yield from _copied(words, flags, view)
-
-
-def _removed(words: list[str], flags: set[str], _: object) -> Iterator[tuple[str, str]]:
-    yield from (("delete", word) for word in words if "cached" not in flags)
-
-
-def _outputs(_: object, __: object, view: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield what follows an option that names the output."""
-    for option, value in zip(view, view[1:], strict=False):  # noqa: RUF007  importing itertools takes time
-        if option in ("-o", "-O", "--output", "--output-document", "--out"):
-            yield "create", value
-    yield from (("create", word[3:]) for word in view if word.startswith("of="))
-
-
-def _formatted(words: list[str], flags: set[str], _: object) -> Iterator[tuple[str, str]]:
-    if words[:1] == ["format"] or (words[:1] == ["check"] and "fix" in flags):
-        yield from (("edit", word) for word in words[1:])
-
-
-def _restored(words: list[str], flags: set[str], view: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield the files that `git checkout` or `git restore` takes back."""
-    if "checkout" in view:
-        words = list(view[view.index("--") + 1 :]) if "--" in view else [word for word in words if "." in word]
-    elif "staged" in flags and "worktree" not in flags:
-        words = []
-    yield from (("edit", word) for word in words if word != ".")
-
-
-_OTHERS = {
-    **dict.fromkeys(("cp", "install", "ln"), _copied),
-    **dict.fromkeys(("mv", "git mv"), _moved),
-    **dict.fromkeys(("rm", "git rm"), _removed),
-    **dict.fromkeys(("dd", "curl", "wget", "sort"), _outputs),
-    **dict.fromkeys(("ruff", "biome"), _formatted),
-    **dict.fromkeys(("git checkout", "git restore"), _restored),
-}
+def _by_name(name: str, words: list[str], flags: set[str], view: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield what a program that is known by its name writes or removes."""
+    match name:
+        case "rm" | "git rm":
+            yield from (("delete", word) for word in words if "cached" not in flags)
+        case "dd" | "curl" | "wget" | "sort":  # what follows an option that names the output
+            for option, value in zip(view, view[1:], strict=False):  # noqa: RUF007  importing itertools takes time
+                if option in ("-o", "-O", "--output", "--output-document", "--out"):
+                    yield "create", value
+            yield from (("create", word[3:]) for word in view if word.startswith("of="))
+        case "ruff" | "biome" if words[:1] == ["format"] or (words[:1] == ["check"] and "fix" in flags):
+            yield from (("edit", word) for word in words[1:])
+        case "git checkout" | "git restore":  # the files that it takes back
+            if "checkout" in view:
+                words = list(view[view.index("--") + 1 :]) if "--" in view else [word for word in words if "." in word]
+            elif "staged" in flags and "worktree" not in flags:
+                words = []
+            yield from (("edit", word) for word in words if word != ".")

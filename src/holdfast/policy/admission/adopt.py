@@ -11,13 +11,14 @@ from holdfast.model.event import Event, Verb
 from holdfast.model.foreign import Foreign, ForeignLink, Remark
 from holdfast.model.ids import named_id
 from holdfast.model.kinds import CODED, check_kind, fit_fields
-from holdfast.model.record import GLOBAL, RELATIONS, Record
+from holdfast.model.record import GLOBAL, RELATIONS, Record, plain
 from holdfast.model.scope import MAX_LABEL, MAX_LABELS, SCOPE
 from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, check_keepable, good_cut, headline
 from holdfast.policy.secrets.find import masked
 
 # An event must fit into a line of an export with room to spare.
 LONGEST_EVENT = 2_000_000
+_KEPT = "kind title body fields scopes tags confidence visibility anchors triggers extra".split()  # of a draft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class Fitted:
 
 def fitted(foreign: Foreign) -> tuple[Fitted, ...] | Remark:
     """Return the records of a foreign memory, several if its text is too long for one, or why it makes none."""
-    data = _data_of(foreign)
+    data = {name: plain(getattr(foreign.draft, name)) for name in _KEPT}
     try:
         kind = check_kind(foreign.draft.kind)
         check_keepable([foreign.key, foreign.draft.project, foreign.by.name, foreign.by.session, foreign.reason])
@@ -41,7 +42,10 @@ def fitted(foreign: Foreign) -> tuple[Fitted, ...] | Remark:
     except Invalid as problem:
         return Remark(where=foreign.where, why=problem.message)
     clean = masked(data)
-    title, body = _title_and_body(clean["title"], clean["body"])
+    title = " ".join(clean["title"].split())
+    body = clean["body"].replace("\r\n", "\n").replace("\r", "\n").strip() or title
+    if len(title) > LONGEST_TITLE:  # it becomes part of the body
+        title, body = "", body if body.startswith(title) else f"{title}\n\n{body}"
     if not body:
         return Remark(where=foreign.where, why="it is empty" if clean is data else "it contains only private text")
     if (besides := len(serialized) - len(body)) > LONGEST_EVENT:
@@ -49,7 +53,7 @@ def fitted(foreign: Foreign) -> tuple[Fitted, ...] | Remark:
             where=foreign.where, why=f"it has {besides:,} characters besides its text; at most {LONGEST_EVENT:,} fit"
         )
     fields, rest = fit_fields(kind, clean["fields"])
-    labelled, asides = _labelled({**clean, "title": title, "body": body, "fields": fields})
+    labelled, asides = _labelled({**clean, "title": title or headline(body), "body": body, "fields": fields})
     asides += [f"its {name} does not fit" for name in rest if any(name == spec.name for spec in kind.fields)]
     more_extra = {**({"fields": rest} if rest else {}), **({"counts": dict(foreign.counts)} if foreign.counts else {})}
     whole = Fitted(
@@ -75,33 +79,6 @@ def _serialized(data: Mapping[str, Any]) -> str:
     return text
 
 
-def _data_of(foreign: Foreign) -> dict[str, Any]:
-    draft = foreign.draft
-    return {
-        "kind": draft.kind,
-        "title": draft.title,
-        "body": draft.body,
-        "fields": dict(draft.fields),
-        "scopes": list(draft.scopes),
-        "tags": list(draft.tags),
-        "confidence": draft.confidence,
-        "visibility": draft.visibility,
-        "anchors": list(draft.anchors),
-        "triggers": list(draft.triggers),
-        "extra": dict(draft.extra),
-    }
-
-
-def _title_and_body(title: str, body: str) -> tuple[str, str]:
-    """Return title and body as stored; a title that is too long becomes part of the body."""
-    title = " ".join(title.split())
-    body = body.replace("\r\n", "\n").replace("\r", "\n").strip() or title
-    if len(title) > LONGEST_TITLE:
-        body = body if body.startswith(title) else f"{title}\n\n{body}"
-        title = ""
-    return title or headline(body), body
-
-
 def _labelled(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the data with valid labels: an invalid scope becomes a tag, an invalid label goes to `extra`."""
     scopes = [scope.strip() for scope in data["scopes"]]
@@ -121,9 +98,15 @@ def _distinct(labels: Iterable[str]) -> list[str]:
 
 
 def _parts(whole: Fitted) -> tuple[Fitted, ...]:
-    pieces = _pieces(whole.data["body"])
-    if len(pieces) == 1:
+    """Split a text that is too long at the end of a paragraph, line or word."""
+    text, pieces = whole.data["body"], list[str]()
+    while len(text) > LONGEST_BODY:
+        cut = good_cut(text, 0, LONGEST_BODY)
+        pieces.append(text[:cut].rstrip())
+        text = text[cut:].lstrip()
+    if not pieces:
         return (whole,)
+    pieces.append(text)
     name = whole.data["title"][: LONGEST_TITLE - 20]
     parts = [
         replace(whole, data={**whole.data, "title": f"{name} ({number}/{len(pieces)})", "body": piece})
@@ -131,16 +114,6 @@ def _parts(whole: Fitted) -> tuple[Fitted, ...]:
     ]
     later = (replace(part, key=f"{whole.key}#{number}", asides=()) for number, part in enumerate(parts[1:], start=2))
     return (parts[0], *later)
-
-
-def _pieces(text: str) -> list[str]:
-    """Split a text that is too long at the end of a paragraph, line or word."""
-    pieces = []
-    while len(text) > LONGEST_BODY:
-        cut = good_cut(text, 0, LONGEST_BODY)
-        pieces.append(text[:cut].rstrip())
-        text = text[cut:].lstrip()
-    return [*pieces, text]
 
 
 # Outcome of a `used` event that notes that a memory is known elsewhere too; it is not counted as a use.

@@ -109,14 +109,16 @@ def releases(text: str, *, markdown: bool = True) -> list[Piece]:
 
 def pieces(text: str) -> list[Piece]:
     """Return each list item and paragraph of a plain text, under its headings."""
-    found = (
-        Piece(path=path, text=content)
-        for path, lines in _sections(text, markdown=True)
-        for block in _blocks(lines)
-        for item in _items(block)
-        if (content := _content(item))
-    )
-    return list(dict.fromkeys(found))
+    found = dict[Piece, None]()
+    for path, lines in _sections(text, markdown=True):
+        for item in (item for block in _blocks(lines) for item in _items(block)):
+            marker = _ITEM.match(item)
+            content = item[marker.end() if marker else 0 :].strip()
+            shortest = SHORTEST_PAIR if _PAIR.match(content) else SHORTEST + 1
+            # One that is too short means nothing, nor does decoration.
+            if shortest <= len(content) <= LONGEST and _has_words(_DECORATION.sub("", content)):
+                found[Piece(path=path, text=content)] = None
+    return list(found)
 
 
 def has_headings(text: str, *, markdown: bool = True) -> bool:
@@ -227,26 +229,18 @@ def _packed(blocks: Iterable[str]) -> Iterator[str]:
         yield text
 
 
-def _items(block: str) -> Iterator[list[str]]:
+def _items(block: str) -> Iterator[str]:
     """Yield the items of a list, or the block itself."""
     item: list[str] = []
     fence = ""
     for line in block.split("\n"):
         mark = _FENCE.match(line)
         if not fence and not mark and item and (_ITEM.match(line) or (_ITEM.match(item[0]) and not line[:1].isspace())):
-            yield item
+            yield "\n".join(item)
             item = []
         item.append(line)
         fence = _fence(fence, mark, line)
-    yield item
-
-
-def _content(lines: list[str]) -> str:
-    """Return the text of an item; "" if it is too short to mean anything, or only decoration."""
-    text = _ITEM.sub("", "\n".join(lines), count=1) if _ITEM.match(lines[0]) else "\n".join(lines)
-    text = text.strip()
-    shortest = SHORTEST_PAIR if _PAIR.match(text) else SHORTEST + 1
-    return text if shortest <= len(text) <= LONGEST and _has_words(_DECORATION.sub("", text)) else ""
+    yield "\n".join(item)
 
 
 def _bare(heading: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from holdfast.model.patterns import lazy
 from holdfast.policy.language.cues import cues_of
 from holdfast.policy.language.overlap import words
-from holdfast.policy.language.reading import Passage, passages
+from holdfast.policy.language.reading import passages
 from holdfast.policy.secrets.find import find_secrets
 
 SHORTEST, LONGEST = 15, 400
@@ -64,7 +64,17 @@ def mine(text: str) -> list[Found]:
     """Return the distinct findings of a session's log that will still be true next time, in order."""
     findings: dict[str, Found] = {}
     for passage in passages(text):
-        if finding := _judge(passage):
+        said, kind, confidence = passage.text, "", 0.0
+        if passage.form == "command" and _COMMAND.match(said) and not _TRIVIAL.search(said) and len(said) <= 200:
+            kind, confidence = "command", 0.6
+        elif passage.form == "route":
+            kind, confidence = "api_endpoint", 0.85
+        elif passage.form == "sentence" and _is_lasting(said):
+            kind, confidence = next((verdict for rule in _KINDS if (verdict := _verdict(rule, said))), ("", 0.0))
+        if kind and not find_secrets(said):
+            if kind == "command" and passage.form == "sentence" and _ENDED.search(said):
+                said = _command_in(said)  # how one run of it ended does not last
+            finding = Found(kind=kind, text=said, confidence=confidence, span=(passage.start, passage.end))
             findings.setdefault(pattern_key(finding), finding)
     return list(findings.values())
 
@@ -85,21 +95,6 @@ def pattern_key(finding: Found) -> str:
 def score(occurrences: int, days: float, confidence: float) -> float:
     """Return how much a pattern counts: by occurrences, recency and confidence."""
     return min(occurrences / FULL_OCCURRENCES, 1.0) * math.pow(0.5, days / HALF_LIFE_DAYS) * confidence
-
-
-def _judge(passage: Passage) -> Found | None:
-    text, kind, confidence = passage.text, "", 0.0
-    if passage.form == "command" and _COMMAND.match(text) and not _TRIVIAL.search(text) and len(text) <= 200:
-        kind, confidence = "command", 0.6
-    elif passage.form == "route":
-        kind, confidence = "api_endpoint", 0.85
-    elif passage.form == "sentence" and _is_lasting(text):
-        kind, confidence = next((verdict for rule in _KINDS if (verdict := _verdict(rule, text))), ("", 0.0))
-    if not kind or find_secrets(text):
-        return None
-    if kind == "command" and passage.form == "sentence" and _ENDED.search(text):
-        text = _command_in(text)  # how one run of it ended does not last
-    return Found(kind=kind, text=text, confidence=confidence, span=(passage.start, passage.end))
 
 
 def _is_lasting(sentence: str) -> bool:

@@ -173,7 +173,14 @@ def sentences(text: str, *, clauses: bool = True) -> Iterator[tuple[str, int, in
 
 def passages(log: str) -> Iterator[Passage]:
     """Yield the sentences, commands and routes of a log, in order; everything else is skipped."""
-    text, shell = _own_words(log)
+    # Everything but the session's own words is blanked out; positions stay.
+    text = blanked(log, tagged(log, _INJECTED))
+    for pattern in (_ASKED, TRACEBACK, _SPEAKER):
+        text = blanked(text, (match.span() for match in pattern.finditer(text)))
+    fences = list(FENCED.finditer(text))
+    shell = [match.span("code") for match in fences if match["language"].lower() in _SHELL]
+    text = blanked(text, (match.span() for match in fences if match["language"].lower() not in _SHELL))
+    text = blanked(text, (match.span() for match in DIFF.finditer(text)))
     block: list[tuple[int, str]] = []
     muted = False  # inside a paragraph of instructions
     for start, line in (*lines_of(text), (len(text), "")):
@@ -235,17 +242,6 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
     for line in text.split("\n"):
         yield start, line
         start += len(line) + 1
-
-
-def _own_words(log: str) -> tuple[str, list[tuple[int, int]]]:
-    """Blank out everything but the session's own words, keeping positions; also return the spans of shell code."""
-    text = blanked(log, tagged(log, _INJECTED))
-    for pattern in (_ASKED, TRACEBACK, _SPEAKER):
-        text = blanked(text, (match.span() for match in pattern.finditer(text)))
-    fences = list(FENCED.finditer(text))
-    shell = [match.span("code") for match in fences if match["language"].lower() in _SHELL]
-    text = blanked(text, (match.span() for match in fences if match["language"].lower() not in _SHELL))
-    return blanked(text, (match.span() for match in DIFF.finditer(text))), shell
 
 
 def _form(line: str, *, inside: bool) -> Literal["nothing", "command", "route", "instruction", "output", "prose"]:

@@ -1,7 +1,7 @@
 """Find credentials in text, and mask them, before anything is written to disk.
 
 Hooks run this in a process of their own at every tool call, so it imports little and compiles patterns on demand.
-`rules` holds the shapes of credentials, `places` the places where one is expected, `words` decides what is a secret and what a word;
+`words` holds the shapes of credentials and decides what is a secret and what a word, `places` where one is expected;
 `unwrap` removes colours, escapes and invisible characters first.
 """
 
@@ -22,9 +22,8 @@ if MYPY:  # importing `typing` would take a third of a hook's time
     from typing import Any
 
 _PRIVATE = lazy(r"(?is)<private>.*?(?:</private>|\Z)")
-_BREAK = lazy(
-    r"\S[ \t]{0,8}\r?\n[ \t>#*+|;/\-]*+[^\s>#*+|;/\-]|[\"'`][\s+.&|<>~,\\]{0,20}[bfru]?[\"'`]"
-)  # as in `unwrap.JOINTS`
+# As in `unwrap.JOINTS`.
+_BREAK = lazy(r"\S[ \t]{0,8}\r?\n[ \t>#*+|;/\-]*+[^\s>#*+|;/\-]|[\"'`][\s+.&|<>~,\\]{0,20}[bfru]?[\"'`]")
 _NUMBERS = lazy(r"[0-9a-fA-F]{2}[ ,:]+[0-9a-fA-F]{2}[ ,:]")  # bytes in hex or decimal
 _PAIR = lazy(r"(?!(?:sha\d+|md5|h\d|id|data):)[\w.@\-]{1,64}+:(?!//)([^\s:]{6,200}+)")
 LONG = 4_000  # characters of a value from which it is searched only once
@@ -32,12 +31,8 @@ MOST_ENCODED, SHORTEST_ENCODED = 3, 16  # layers of encoding, and characters of 
 
 # One credential: its kind and its span, never the value.
 Secret = namedtuple("Secret", ("name", "start", "end"))  # noqa: PYI024  importing typing is too slow here
-ASSIGNED, COMMAND, COLUMN, ENCODED = (
-    "password or key",
-    "password of a command",
-    "password in a table",
-    "encoded credential",
-)
+ASSIGNED, COMMAND, COLUMN = "password or key", "password of a command", "password in a table"
+ENCODED = "encoded credential"
 KINDS = (*dict.fromkeys(rule[0] for rule in RULES), COLUMN, ENCODED, ASSIGNED)
 
 _SIGNS = "_-$./:{="
@@ -216,14 +211,6 @@ def _encoded(text: str, encoded: int) -> Iterator[Secret]:
             yield Secret(name=secret.name, start=start, end=end)
 
 
-def _is_sample(value: str) -> bool:
-    """True if a value is base64 of a name and a default password, as in a manual."""
-    from holdfast.policy.secrets.unwrap import decoded  # noqa: PLC0415  most hooks do not need it
-
-    pairs = [_PAIR.fullmatch(inner) for start, end, inner in decoded(value) if (start, end) == (0, len(value))]
-    return any(pair and is_placeholder(pair[1]) for pair in pairs)
-
-
 def _is_plain(text: str) -> bool:
     """True if a text contains nothing that a terminal or a format would read as an escape."""
     return text.isascii() and not any(
@@ -260,7 +247,13 @@ def _matches(hint: str, shape: str, text: str) -> Iterator[re.Match[str]]:
 def _is_shape(name: str, value: str) -> bool:
     if name in WHOLE:
         return True
-    if name in JUDGED:
-        return is_secret(value) and is_secret(_plain(value)) and not _is_sample(value)
-    port = len(value) <= 5 and value.isdigit()
-    return not port and not is_placeholder(value) and not is_placeholder(_plain(value))
+    if name not in JUDGED:
+        port = len(value) <= 5 and value.isdigit()
+        return not port and not is_placeholder(value) and not is_placeholder(_plain(value))
+    if not is_secret(value) or not is_secret(_plain(value)):
+        return False
+    from holdfast.policy.secrets.unwrap import decoded  # noqa: PLC0415  most hooks do not need it
+
+    # Base64 of a name and a default password, as in a manual, is none.
+    pairs = [_PAIR.fullmatch(inner) for start, end, inner in decoded(value) if (start, end) == (0, len(value))]
+    return not any(pair and is_placeholder(pair[1]) for pair in pairs)

@@ -45,30 +45,17 @@ def sites_in(warning: str, *, advice: Iterable[str] = ()) -> list[str]:
         flagged = {mention.sentence for mention in mentions if mention.role == "condition"}
         sites = [mention for mention in mentions if mention.kind == "command" and mention.sentence in flagged]
         remedies = []
-    triggers = [
-        _trigger(text, [*remedies, *_conditions(mentions, sites, sentence)])
-        for text, sentence in _merged(sites, mentions)
-        if text.split()[0] not in _BARE or len(text.split()) > 1 + text.count(" -")
-    ]
-    return list(dict.fromkeys(triggers))[:MOST]
-
-
-def _trigger(text: str, excuses: list[str]) -> str:
-    """Return a trigger with what excuses it; a script is marked as a command, for it looks like a path."""
-    if text.startswith("path:"):
-        return text
-    narrow = narrowed(text, excuses)
-    return f"command:{narrow}" if _SAYS["path"].fullmatch(text.removeprefix("./")) else narrow
-
-
-def _conditions(mentions: list[_Mention], sites: list[_Mention], sentence: int) -> list[str]:
-    """Return the flags that excuse a command: named in its sentence, or in one that names no command."""
-    about = {site.sentence for site in sites}
-    return [
-        mention.text
-        for mention in mentions
-        if mention.role == "condition" and (mention.sentence == sentence or mention.sentence not in about)
-    ]
+    about, triggers = {site.sentence for site in sites}, dict[str, None]()
+    flags = [mention for mention in mentions if mention.role == "condition"]
+    for text, sentence in _merged(sites, mentions):
+        if text.split()[0] in _BARE and len(text.split()) <= 1 + text.count(" -"):
+            continue
+        # A flag excuses the command of its sentence, or every one if its sentence names none.
+        own = [flag.text for flag in flags if flag.sentence == sentence or flag.sentence not in about]
+        narrow = text if text.startswith("path:") else narrowed(text, [*remedies, *own])
+        is_script = _SAYS["path"].fullmatch(text.removeprefix("./"))  # it looks like a path
+        triggers[f"command:{narrow}" if is_script else narrow] = None
+    return list(triggers)[:MOST]
 
 
 def _merged(sites: list[_Mention], mentions: list[_Mention]) -> Iterator[tuple[str, int]]:

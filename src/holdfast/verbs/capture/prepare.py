@@ -85,21 +85,13 @@ def _prepare(memory: Memory, file: Path, place: Mapping[str, Any], watched: dict
         value["remind"] = {"search": tools.search, "close": tools.close}
     if memory.config.prompt_hints:
         scars = _scars(memory)
-        known = (
-            record
-            for kind in ("decision", "learning", "pattern", "fact")
-            for record in newest_records(memory, kind, MOST_HINTS)
-        )
-        candidates = [(record, distinctive(record, common=lambda _: False)) for record in (*scars[:MOST_HINTS], *known)]
-        value["hints"] = [
-            {
-                "id": record.id,
-                "text": f"{short(record.id)} {inline(shorten(record.title, 80))}",
-                "words": sorted(words)[:MOST_WORDS],
-            }
-            for record, words in candidates
-            if words
-        ]
+        kinds = ("decision", "learning", "pattern", "fact")
+        known = (record for kind in kinds for record in newest_records(memory, kind, MOST_HINTS))
+        value["hints"] = []
+        for record in (*scars[:MOST_HINTS], *known):
+            if own := sorted(distinctive(record, common=lambda _: False))[:MOST_WORDS]:
+                text = f"{short(record.id)} {inline(shorten(record.title, 80))}"
+                value["hints"].append({"id": record.id, "text": text, "words": own})
     if memory.config.guard_secrets:
         value["guard"] = "block" if memory.config.block_actions else "warn"
     text = json.dumps(value, ensure_ascii=False)
@@ -163,19 +155,13 @@ def _files(memory: Memory) -> dict[str, list[dict[str, str]]]:
         candidates = newest_records(memory, kind, 500)
         states = freshness(memory, [record for record in candidates if record.seen])
         for record in sorted(candidates, key=lambda record: bool(record.id in states and states[record.id].problems)):
-            modified = record.fields.get("files_modified")
-            for path in (
-                *(anchor.partition("::")[0] for anchor in record.anchors),
-                *(modified if isinstance(modified, list) else ()),
-            ):
+            modified, title = record.fields.get("files_modified"), inline(shorten(record.title, 160))
+            cited = [anchor.partition("::")[0] for anchor in record.anchors]
+            for path in (*cited, *(modified if isinstance(modified, list) else ())):
                 notes = notes_by_path.setdefault(path, [])
                 if len(notes) < 3 and len(notes_by_path) <= MOST_FILES:
-                    notes.append(
-                        {
-                            "id": record.id,
-                            "text": f"Holdfast: {kind} {short(record.id)} about {inline(path)}: {inline(shorten(record.title, 160))}",
-                        }
-                    )
+                    text = f"Holdfast: {kind} {short(record.id)} about {inline(path)}: {title}"
+                    notes.append({"id": record.id, "text": text})
     return notes_by_path
 
 

@@ -57,7 +57,13 @@ def passed(
     if left > 0:
         remarks.append(Remark(where=way, why=f"{counted(left, 'memory')} more arrived; sync again to import them"))
     for about, group in list(fresh.items())[: MOST_AT_ONCE if left > 0 else None]:
-        clean = [_settled(event, sharing) for event in group]
+        clean = []
+        for event in group:
+            data = masked(dict(event.data))
+            if sharing.team:  # each clone has its own name for the project
+                data.pop("project", None)
+                data |= {"project": sharing.project} if event.verb == "recorded" else {}
+            clean.append(replace(event, data=data))
         if problem := _objection(memory, about, clean, sharing):
             remarks.append(Remark(where=about, why=problem))
         else:
@@ -133,15 +139,6 @@ def _unknown(memory: Memory, events: Sequence[Event]) -> Iterator[Event]:
         page = events[place : place + PAGE]
         known = memory.store.events_with(event.id for event in page)
         yield from (event for event in page if event.id not in known)
-
-
-def _settled(event: Event, sharing: Sharing) -> Event:
-    """Return an event as it is stored here: each clone has its own name for the project."""
-    data = masked(dict(event.data))
-    if sharing.team:
-        data.pop("project", None)
-        data |= {"project": sharing.project} if event.verb == "recorded" else {}
-    return replace(event, data=data)
 
 
 def _objection(memory: Memory, about: str, events: Sequence[Event], sharing: Sharing) -> str:

@@ -73,7 +73,10 @@ def search_observations(memory: Memory, wanted: Wanted) -> Found:
         note = "Prompts are not memories of their own; type=sessions lists what sessions were asked to do."
         return Found(notes=(note,))
     asked_for = {"sessions": (SESSION,), "observations": OBSERVED}
-    kinds, since, until = asked_for.get(wanted.category, (*OBSERVED, SESSION)), _instant(wanted.since), _until(wanted)
+    kinds = asked_for.get(wanted.category, (*OBSERVED, SESSION))
+    since, until = _instant(wanted.since), _instant(wanted.until)
+    if until and len(wanted.until.strip()) <= DATE and not wanted.until.isdecimal():
+        until = days_before(until, -1)  # a date without a time includes that day
     entries, notes = list[Entry](), tuple[str, ...]()
     if wanted.question.strip():
         query = Query(text=wanted.question, kinds=kinds, since=since, until=until, everywhere=wanted.everywhere)
@@ -201,12 +204,6 @@ def _is_meant(record: Record, wanted: Wanted) -> bool:
         and (not wanted.files or any(touches(record, one) for one in wanted.files))
         and wanted.agent.lower() in record.by.name.lower()
     )
-
-
-def _until(wanted: Wanted) -> str:
-    """Return the exclusive end of a range; a date without a time includes that day."""
-    end = _instant(wanted.until)
-    return days_before(end, -1) if end and len(wanted.until.strip()) <= DATE and not wanted.until.isdecimal() else end
 
 
 def _instant(text: str) -> str:

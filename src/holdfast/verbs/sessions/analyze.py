@@ -267,7 +267,13 @@ def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) 
         if kind not in PASSING:
             noted[_VERBS.get(verb, "Contradicted")].setdefault(id_, (at, author))
             by[author] += 1
-    noted["Went stale"] = {id_: note for id_, note in _gone_stale(memory).items() if since <= note[0] < until}
+    # When the last commit changed the cited code, and who made it; the latest first.
+    last = {
+        record.id: max(((one.last.at, one.last.author) for one in verdict.problems if one.last), default=("", ""))
+        for record, verdict in drifted(memory, citing(memory)[0]).values()
+    }
+    stale = sorted(last.items(), key=lambda pair: pair[1], reverse=True)
+    noted["Went stale"] = {id_: note for id_, note in stale if since <= note[0] < until}
     latest = {name: list(some.items())[:MOST_LISTED] for name, some in noted.items()}
     known = memory.known(id_ for some in latest.values() for id_, _ in some)
     pairs = {(event.about, id_) for event in injected for id_ in ids_in(event) if id_ in ours}
@@ -286,12 +292,3 @@ def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) 
         delivered=len(pairs),
         outcomes=Counter(outcomes.values()),
     )
-
-
-def _gone_stale(memory: Memory) -> dict[str, tuple[str, str]]:
-    """Return the memories whose cited code changed: when the last commit did it and who made it, the latest first."""
-    last = {
-        record.id: max(((one.last.at, one.last.author) for one in verdict.problems if one.last), default=("", ""))
-        for record, verdict in drifted(memory, citing(memory)[0]).values()
-    }
-    return dict(sorted(last.items(), key=lambda pair: pair[1], reverse=True))

@@ -1,6 +1,6 @@
 """Close a session: store what it learned, decided and left open, settle its scars, and report how complete the close was."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -244,24 +244,20 @@ def _settle(memory: Memory, payload: Payload, notes: list[str]) -> dict[str, str
     for item in payload.scars:
         name = str(item.get("scar_identifier") or item.get("scar_id") or item.get("title") or "")
         outcome = USE_OF.get(str(item.get("reference_type") or "acknowledged"))
-        scar = _scar_called(memory, name, shown)
+        wanted = name.strip().lower()
+        scar = None
+        for each in shown:  # of one that was shown, part of its title is enough
+            title = each.title.lower()
+            if scar is None and (is_called(each.id, name) or (wanted and (wanted in title or title in wanted))):
+                scar = each
+        known = newest_of_kind(memory, "scar", limit=1_000) if scar is None else []
+        scar = scar or next((each for each in known if wanted in (each.id.lower(), each.title.lower())), None)
         if scar and outcome:
             memory.commit([memory.event("used", scar.id, data={"outcome": outcome, "declared": "at close"})])
             recorded[scar.id] = outcome
         else:
             notes.append(f"no scar matches {shorten(name, 60)!r}")
     return recorded
-
-
-def _scar_called(memory: Memory, name: str, shown: Sequence[Record]) -> Record | None:
-    """Return the scar with an id or title among those shown, where part of a title is enough; else among the project's."""
-    wanted = name.strip().lower()
-    for scar in shown:
-        title = scar.title.lower()
-        if is_called(scar.id, name) or (wanted and (wanted in title or title in wanted)):
-            return scar
-    known = newest_of_kind(memory, "scar", limit=1_000)
-    return next((scar for scar in known if wanted in (scar.id.lower(), scar.title.lower())), None)
 
 
 def _drafts(memory: Memory, payload: Payload, title: str, session: Session, conduct: Conduct) -> Iterator[Draft]:

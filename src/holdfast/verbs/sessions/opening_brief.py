@@ -12,14 +12,14 @@ from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import attribute
 from holdfast.model.files import state_of
 from holdfast.model.record import GLOBAL, Record
-from holdfast.model.text import tokens_of
+from holdfast.model.text import filled, tokens_of
 from holdfast.policy.freshness import details, is_about_code, places_of
 from holdfast.policy.language.documents import is_document
 from holdfast.policy.manifests import HOW_TO
 from holdfast.policy.ranking.brief_order import USES, Facts, standing
 from holdfast.policy.ranking.diversity import shared_out
 from holdfast.policy.sessions import session_brief as briefs
-from holdfast.policy.sessions.left_off import LeftOff, fenced
+from holdfast.policy.sessions.left_off import fenced
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.conflicts import in_order
 from holdfast.verbs.records.freshness import freshness, is_here, outside
@@ -106,17 +106,16 @@ def brief_parts(memory: Memory) -> SessionBrief:
     if not size and not memories.text and not sessions.page(memory.store, memory.project, limit=1):
         text = FIRST.format(project=attribute(memory.project))
         memories = briefs.Prepared(text=text, tokens=tokens_of(text))
-    return SessionBrief(memories=memories, left_off=tuple(_left(work, share - 1) for work in works), cited=cited)
+    left = (
+        Left(branch=work.branch, session=work.session, text=fenced(work, share - 1), ids=tuple(filled(work.summary.id)))
+        for work in works
+    )
+    return SessionBrief(memories=memories, left_off=tuple(left), cited=cited)
 
 
 def _page(memory: Memory, size: int, budget: int, state: str = "") -> briefs.Page:
     finder = preset_of(memory.config.preset).search
     return briefs.Page(project=memory.project, size=size, budget=budget, finder=finder, state=state)
-
-
-def _left(work: LeftOff, budget: int) -> Left:
-    ids = (work.summary.id,) if work.summary.id else ()
-    return Left(branch=work.branch, session=work.session, text=fenced(work, budget), ids=ids)
 
 
 def _cited(memory: Memory, candidates: Sequence[Record]) -> dict[str, Cited]:
@@ -197,16 +196,13 @@ def _candidates(memory: Memory, touched: frozenset[str]) -> list[Record]:
             entries = records.newest(memory.store, kind, everywhere, limit=MOST_EVERYWHERE)
             own += [entry.record for entry in entries]
     hot = [each.record for each in hot_set(memory)]
-    wanted = {record.id: record for record in (*own, *hot) if _is_for_briefs(record)}
+    wanted = dict[str, Record]()
+    for record in (*own, *hot):
+        is_routine = record.kind in _BY_RULE and (record.by.kind == "rule" or record.source == "observed")
+        is_fit = record.source != "starter" and record.kind in briefs.HEADING and STATE_TAG not in record.tags
+        wanted |= {record.id: record} if is_fit and not is_routine else {}
     replaced = links.superseded(memory.store, list(wanted))
     return [record for record in wanted.values() if record.id not in replaced]
-
-
-def _is_for_briefs(record: Record) -> bool:
-    is_routine = record.kind in _BY_RULE and (record.by.kind == "rule" or record.source == "observed")
-    return (
-        record.source != "starter" and not is_routine and record.kind in briefs.HEADING and STATE_TAG not in record.tags
-    )
 
 
 def newest_records(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
