@@ -21,7 +21,7 @@ from holdfast.hosts.mcp.offer import Json, written_offer
 from holdfast.hosts.mcp.serving import SURFACES
 from holdfast.hosts.setup.clients import CLIENTS, Client
 from holdfast.hosts.setup.machine import Machine
-from holdfast.model.config import PRESETS, Config
+from holdfast.model.config import PRESETS, Config, meanings
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py from the code; changes here are lost. -->"
@@ -36,8 +36,9 @@ def pages() -> dict[str, str]:
 
 def configuration() -> list[str]:
     """Write down every setting."""
+    said = meanings()
     rows = [
-        f"- `{one.name}{f' = {_toml(one.default)}' if one.default not in ('', ()) else ''}`: {_prosaic(one.metadata['help'])}"
+        f"- `{one.name}{f' = {_toml(one.default)}' if one.default not in ('', ()) else ''}`: {_prosaic(said[one.name])}"
         for one in fields(Config)
     ]
     shared = ", ".join(f"`{one.name}`" for one in fields(Config) if one.name in REPOSITORY_SETTINGS)

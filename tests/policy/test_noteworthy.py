@@ -44,27 +44,7 @@ def test_links_mentions_code_and_task_lists_are_no_markers(text: str) -> None:
     assert marked(text) == []
 
 
-LASTING = "We decided to keep the monolith until the order volume doubles."
-
-
-@each(
-    "text",
-    [
-        f"```\n{LASTING}\n```",
-        f"> {LASTING}",
-        f"<memory id='1'>{LASTING}</memory>",
-        f"<memory-context>\n▶ decision ───\n{LASTING}\n────\n</memory-context>",
-        f"<system-reminder>[decision] {LASTING}</system-reminder>",
-        f'The ticket says "{LASTING}" but it is old.',
-        f"2026-02-03 10:11:12 INFO worker: {LASTING}",
-        f"@@ -1 +1 @@\n-{LASTING}\n+{LASTING}",
-        "Did we decide to keep the monolith until the volume doubles?",
-        "If we decided to keep the monolith, the volume could double.",
-        "Maybe we decided to keep the monolith until the volume doubles.",
-        "As soon as we decide to keep the monolith, the volume doubles.",
-        "We decided to use the password: 'kX81-pqLm2Zt' for the monolith.",
-    ],
-)
+@examples
 def test_quotes_code_output_injected_text_questions_suppositions_and_secrets_are_passed_over(text: str) -> None:
     assert signals(text, READER) == []
 

@@ -3,8 +3,18 @@
 from typing import get_args
 
 from holdfast.model.ids import short
-from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Refused, ScopeMismatch, SecretFound, Transient
-from holdfast.policy.admission.refusals import Refusal, Remedies, explain, explain_pending
+from holdfast.policy.admission.admit import (
+    Duplicate,
+    PreviouslyRemoved,
+    Refusal,
+    Refused,
+    Remedies,
+    ScopeMismatch,
+    SecretFound,
+    Transient,
+    explain,
+    explain_pending,
+)
 from tests.policy.test_policy import similar
 from tests.rows import each
 

@@ -81,28 +81,7 @@ def test_age_and_dismissal_multiply_and_checking_a_scar_makes_it_young() -> None
     assert dismissed_share([]) == 0.0
 
 
-LONG = "The migration ran twice against the staging copy and both row counts matched."
-
-
-@each(
-    ("decision", "evidence", "says"),
-    [
-        ("APPLYING", LONG, ""),
-        ("N_A", LONG, ""),
-        ("APPLYING", "The cache will expire on its own within five minutes, checked in the config.", ""),
-        (
-            "REFUTED",
-            "Overriding it: the acknowledged risks are small since the table is empty in every environment.",
-            "",
-        ),
-        ("APPLYING", "done", "has 4 characters, 50 are needed"),
-        ("APPLYING", "I will run the migration on staging first and then compare the counts.", "is a promise"),
-        ("APPLYING", "We're going to run the migration on staging first and compare the counts.", "is a promise"),
-        ("REFUTED", LONG, "which risk"),
-        ("applying", LONG, "is not a decision"),
-        ("N_A", "x" * 2_001, "2000 is the limit"),
-    ],
-)
+@examples
 def test_an_answer_needs_evidence_somebody_could_check(decision: str, evidence: str, says: str) -> None:
     problem = problem_with(decision, evidence)
     assert says in problem if says else problem == ""

@@ -17,7 +17,7 @@ from holdfast.verbs.records.lifecycle import Revision, retire, revise
 from holdfast.verbs.records.write import Written, confirm
 from holdfast.verbs.sessions.scars import candidates
 from tests.conftest import keep
-from tests.rows import each, refused
+from tests.rows import examples, refused
 
 
 class Repository:
@@ -104,78 +104,9 @@ def test_a_revert_tells_what_was_taken_back_and_why(
 
 
 CHOICE = "Use UUIDs for orders\n\nCounters told competitors how much we sell, so that had to end; because shops merge, ids must not collide."
-BROKE = "“Cache the schema of tables” broke something: Fix stale columns"
 
 
-@each(
-    ("commits", "titles"),
-    [
-        # Messages with their file, one a day; {0} is the hash of the first, and {-1} of the one before.
-        # Fixes far apart, of common files, or of other things.
-        (["fix: one|CHANGELOG.md", "fix: two|package-lock.json", "fix: two|CHANGELOG.md"], []),
-        (["fix: one|src/a.py", *["Add a footer|x.txt"] * 8, "fix: one again|src/a.py"], []),
-        (["fix: one|src/a.py", "fix: colours of the menu|src/a.py", "fix: typo in one|src/a.py"], []),
-        # Reverts, with the reason in the body or in the subject.
-        (
-            ['Revert "Use HTTP/2 upstream"\n\nThis reverts commit 1234567890abcdef.\n\nThe balancer drops streams.|a.conf'],
-            ["Reverted: Use HTTP/2 upstream / Why: The balancer drops streams."],
-        ),
-        (
-            [
-                "Support columns that are generated, closes #1116|src/a.py",
-                'Revert "Support columns that are generated, closes #1116" - it failed CI\n\nThis reverts commit {0}.|src/a.py',
-            ],
-            ["Reverted: Support columns that are generated / Why: it failed CI."],
-        ),
-        # A change that came back was not reverted; a line of a squashed list reverts nothing.
-        *(
-            (
-                [f"{subject}|src/a.py", f'Revert "{subject}"\n\nThis reverts commit {{0}}.|src/a.py', f"{again}|src/a.py"],
-                [],
-            )
-            for subject, again in (
-                ("Cache product queries", "Cache product queries (#12)"),
-                ("Pin the pool size of workers", 'Reapply "Pin the pool size of workers"'),
-                ("Read settings of the user lazily", "Load them late\n\nReintroduces what was reverted in {-1}."),
-            )
-        ),
-        (['Change types (#2803)\n\n* Update the log\n\n* Revert "x"\n\nThis reverts commit 1813c6aff178.\n\n* bump|src/a.py'], []),
-        (["Say how\n\nThe phrase this reverts commit 1813c6aff178 stands in a sentence.|src/a.py"], []),
-        # What broke something is named by its fix.
-        (["Cache the schema of tables|src/a.py", "Fix stale columns\n\nRegression introduced in {0}.|src/a.py"], [BROKE]),
-        (["Cache the schema of tables|src/a.py", "Fix for test I broke in {0} refs #2754|src/b.py"], ["“Cache the schema of tables” broke something: Fix for test I broke in {0} refs #2754"]),
-        (["Cache the schema of tables|src/a.py", "Fix stale columns\n\nIt is late.\n\nFixes: {0}|src/a.py"], [BROKE]),
-        (["Cache the schema of tables|src/a.py", "schema: reload\n\nThe tests of {0} were moved.|src/a.py"], []),
-        (["Add facets|src/a.py", "Add a page about facets\n\nIt was introduced in {0}.|docs/facets.md"], []),
-        (
-            ["Switch back to the full image\n\nTurns out slim has no gcc, so dependencies could not be built.|Dockerfile"],
-            ["Changed back: Switch back to the full image"],
-        ),
-        # Decisions, in any style; one that was reverted is none.
-        *(
-            ([f"{message}|src/a.py"], [title])
-            for message, title in (
-                ("feat: switch queue from Celery to arq because workers share one loop", "Switch queue from Celery to arq because workers share one loop"),
-                ("Python version\n\nWe decided to pin Python 3.11 since the build of numpy fails on 3.12.", "Python version"),
-                ("Drop support for MySQL, due to its missing arrays", "Drop support for MySQL, due to its missing arrays"),
-                ("build: require node 22\n\nOtherwise the test runner does not find the config file.", "Require node 22"),
-            )
-        ),
-        ([f"{CHOICE}|src/a.py", 'Revert "Use UUIDs for orders"\n\nThis reverts commit {0}.|src/a.py'], ["Reverted: Use UUIDs for orders"]),
-        # Ordinary commits.
-        *(
-            ([f"{message}|src/a.py"], [])
-            for message in (
-                "Add a footer",
-                "Update docs\n\nMore words about the same thing, to make it clear for everybody.",
-                "Use a better name",
-                "chore(deps): bump urllib3 because of a hole\n\nIt is safer to use the newer one instead of the old one.",
-                "wip",
-                "Move the button\n\nIt looks nicer there.",
-            )
-        ),
-    ],
-)  # fmt: skip
+@examples  # messages with their file, one a day; {0} is the hash of the first, and {-1} of the one before
 def test_what_commits_teach(commits: list[str], titles: list[str]) -> None:
     made = list[Commit]()
     for day, (message, file) in enumerate((commit.rsplit("|", 1) for commit in commits), start=1):

@@ -19,8 +19,15 @@ from holdfast.model.ids import moment_of
 from holdfast.model.query import Mode, Query, Recalled, Usage
 from holdfast.model.record import GLOBAL, Confidence, Draft, Link, Record, Source, State
 from holdfast.model.request import built
-from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Refused, SecretFound, Waivers
-from holdfast.policy.admission.refusals import Remedies, explain
+from holdfast.policy.admission.admit import (
+    Duplicate,
+    PreviouslyRemoved,
+    Refused,
+    Remedies,
+    SecretFound,
+    Waivers,
+    explain,
+)
 from holdfast.verbs import memory as internal
 from holdfast.verbs.exchange import jsonl, replicas
 from holdfast.verbs.exchange.import_foreign import import_items

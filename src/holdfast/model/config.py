@@ -1,4 +1,4 @@
-"""Every setting with its meaning and default; `compose` reads them once, nothing changes them afterwards."""
+"""Every setting with its default; `config.txt` says what each means. `compose` reads them once, nothing changes them afterwards."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,90 +6,60 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.patterns import tables
 
 
-def _setting(default: Any, help: str) -> Any:  # noqa: A002
-    return field(default=default, metadata={"help": help})
+def meanings() -> dict[str, str]:
+    """Return what each setting means, by name."""
+    return dict(tables(__file__)["settings"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """The settings in force."""
 
-    home: str = _setting(
-        "",
-        "Folder of the store. Empty: the one made for this folder with `holdfast store separate`, else the platform's data folder.",
-    )
-    database: str = _setting("", "postgresql://… for a team database. Empty: the SQLite file in the store's folder.")
-    project: str = _setting(
-        "",
-        "Identity of the codebase. Empty: the git remote, else the path. In your config.toml, a table [projects] names folders.",
-    )
-    agent: str = _setting("", "Name under which writes are recorded. Empty: the user's login name.")
-    session: str = _setting("", "Session to which reads and writes belong.")
-    embedder: str = _setting("local", "local (the built-in encoder), http (an OpenAI-compatible endpoint) or none.")
-    embedder_url: str = _setting("", "Base URL of the endpoint, such as http://127.0.0.1:11434/v1.")
-    embedder_model: str = _setting("", "Model name sent to the endpoint.")
-    embedder_key: str = _setting("", "API key for the endpoint.")
-    embedder_floor: float = _setting(0.2, "Cosine of unrelated texts with the endpoint's model.")
-    embedder_ceiling: float = _setting(0.8, "Cosine of clearly related texts with the endpoint's model.")
-    observer: str = _setting(
-        "none", "Who writes observations: none (rules alone), anthropic, openai or claude (the command line)."
-    )
-    observer_model: str = _setting("", "Model of the observer. Empty: the provider's small model, if it has one.")
-    observer_url: str = _setting("", "Base URL of the observer's endpoint. Empty: the provider's own.")
-    observer_key: str = _setting("", "API key for the observer.")
-    observer_daily_tokens: int = _setting(0, "Maximum tokens the observer may spend in a day. 0: the observer is off.")
-    mode: str = _setting(
-        "code", "What an observer looks for: code, code--chill, email-investigation or a file in modes/."
-    )
-    http_token: str = _setting("", "Token of `holdfast mcp --http`. Empty: made once, stored next to the database.")
-    list_aliases: bool = _setting(False, "Also list the short tool names on compatible surfaces.")
-    preset: str = _setting(
-        "",
-        "Defaults of another system: gitmem, memory-mcp, git-notes, claude-mem or bettermemory. Settings override it.",
-    )
-    recall_limit: int = _setting(10, "Maximum number of recall results.")
-    recall_budget: int = _setting(2000, "Maximum tokens of a recall's results.")
-    confirm_writes: bool = _setting(False, "Require approval of every write.")
-    allowed_scopes: tuple[str, ...] = _setting((), "If set, only these scopes may be written.")
-    starters: bool = _setting(
-        False, "Add twelve general lessons, and show them in recall after the project's own, marked as starters."
-    )
-    inject: str = _setting(
-        "brief", "What is injected into sessions automatically: off, hot, brief or full (brief and file notes)."
-    )
-    brief_budget: int = _setting(
-        0, "Maximum tokens of the brief at session start. 0: 800 to 2200, depending on how much is stored."
-    )
-    block_actions: bool = _setting(False, "Let a blocking scar stop the command or edit it names.")
-    prompt_hints: bool = _setting(False, "Point to memories that share rare words with a prompt.")
-    guard_secrets: bool = _setting(
-        False, "Warn before a read or command that would print credentials (stop it, with block_actions)."
-    )
-    remind: bool = _setting(
-        False, "Remind agents to look for scars before a risky command, and to close their session when they end."
-    )
-    promote_after: int = _setting(
-        0, "Recalls through Memory MCP's tools after which a memory joins the hot set. 0: only its use adds it."
-    )
-    demote_days: int = _setting(
-        0, "Days without use after which a memory leaves the hot set. 0: 7 to 28, depending on its kind."
-    )
-    auto_bootstrap: bool = _setting(False, "Import the project's documents when the hot set is read and still empty.")
-    hot_capacity: int = _setting(20, "Maximum number of memories in a project's hot set.")
-    quarantine: str = _setting(
-        "show",
-        "What happens to memories from people you have not accepted: show (recall lists them apart, marked), hide, or off (accept all).",
-    )
-    pending_days: int = _setting(7, "Days after which an unapproved write expires.")
-    output_days: int = _setting(7, "Days that logged output is stored.")
-    output_characters: int = _setting(20_000_000, "Maximum characters of logged output; the oldest is deleted first.")
-    mined_days: int = _setting(30, "Days after which a mined pattern that was not seen again expires.")
-    mined_confidence: float = _setting(
-        0.0, "Confidence from which a mined pattern is saved without approval. 0: never."
-    )
-    mined_occurrences: int = _setting(0, "Occurrences also needed to save a mined pattern without approval. 0: never.")
+    home: str = ""
+    database: str = ""
+    project: str = ""
+    agent: str = ""
+    session: str = ""
+    embedder: str = "local"
+    embedder_url: str = ""
+    embedder_model: str = ""
+    embedder_key: str = ""
+    embedder_floor: float = 0.2
+    embedder_ceiling: float = 0.8
+    observer: str = "none"
+    observer_model: str = ""
+    observer_url: str = ""
+    observer_key: str = ""
+    observer_daily_tokens: int = 0
+    mode: str = "code"
+    http_token: str = ""
+    list_aliases: bool = False
+    preset: str = ""
+    recall_limit: int = 10
+    recall_budget: int = 2000
+    confirm_writes: bool = False
+    allowed_scopes: tuple[str, ...] = ()
+    starters: bool = False
+    inject: str = "brief"
+    brief_budget: int = 0
+    block_actions: bool = False
+    prompt_hints: bool = False
+    guard_secrets: bool = False
+    remind: bool = False
+    promote_after: int = 0
+    demote_days: int = 0
+    auto_bootstrap: bool = False
+    hot_capacity: int = 20
+    quarantine: str = "show"
+    pending_days: int = 7
+    output_days: int = 7
+    output_characters: int = 20_000_000
+    mined_days: int = 30
+    mined_confidence: float = 0.0
+    mined_occurrences: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

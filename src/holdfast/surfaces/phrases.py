@@ -9,8 +9,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.admission.admit import Refused
-from holdfast.policy.admission.refusals import Remedies, explain
+from holdfast.policy.admission.admit import Refused, Remedies, explain
 
 if TYPE_CHECKING:
     from holdfast.verbs.sessions.analyze import Activity

@@ -7,7 +7,7 @@ from holdfast.compose.adapters import missing_grammars
 from holdfast.compose.settings import keep_settings, user_file
 from holdfast.hosts.cli.command import Result, opened, present, settings
 from holdfast.hosts.cli.render import page, working
-from holdfast.model.config import Config
+from holdfast.model.config import Config, meanings
 from holdfast.model.errors import HoldfastError, Invalid, InvalidConfig
 from holdfast.model.trail import DAYS, MOST
 from holdfast.verbs.memory import Memory
@@ -53,11 +53,11 @@ def config_command(words: tuple[str, ...] = ()) -> Result:
     if len(named) == 2:
         file = keep_settings({named[0]: named[1]})
         return {"file": str(file), named[0]: named[1]}, f"{named[0]} = {named[1]}, in {file}."
-    current = settings()
+    current, said = settings(), meanings()
     if named and named[0] not in current.sources:
         raise Invalid(f"There is no setting {named[0]!r}.", hint="`holdfast config` lists them all.")
     settings_ = [
-        {"name": spec.name, "help": spec.metadata["help"], "source": current.sources[spec.name]}
+        {"name": spec.name, "help": said[spec.name], "source": current.sources[spec.name]}
         | {"value": value, "text": _text(value)}
         for spec in fields(Config)
         if not named or spec.name == named[0]

@@ -17,8 +17,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, Record, record_to_json
 from holdfast.model.request import Fields
 from holdfast.model.text import counted
-from holdfast.policy.admission.admit import Refused, Similar, Waivers, how_near
-from holdfast.policy.admission.refusals import Remedies, explain
+from holdfast.policy.admission.admit import Refused, Remedies, Similar, Waivers, explain, how_near
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.verbs.exchange.replicas import unsent
 from holdfast.verbs.memory import Memory

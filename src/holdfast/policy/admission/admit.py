@@ -1,13 +1,16 @@
-"""Decide whether a draft becomes a record. Refusals are values that name the reason and the way forward."""
+"""Decide whether a draft becomes a record. Refusals are values; a table says in words why each was made and what to do about it."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from holdfast.model.ids import short
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.patterns import lazy
 from holdfast.model.record import Draft, Record
 from holdfast.model.scope import within
+from holdfast.model.text import shorten
 from holdfast.policy.secrets.find import find_secrets
 
 # Share of words in common (Jaccard) from which two texts say the same, or are related.
@@ -166,3 +169,82 @@ def _unnamed_scopes(draft: Draft, text: str, known: Sequence[str]) -> tuple[str,
 def _at_least(least: float, candidates: Sequence[Similar]) -> tuple[Similar, ...]:
     near = [similar for similar in candidates if similar.similarity >= least]
     return tuple(sorted(near, key=lambda similar: -similar.similarity)[:5])
+
+
+TITLE = 100  # characters of a title in a message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedies:
+    """What one host calls each way out of a refusal, with {id} and {scope} filled in; empty where it has none."""
+
+    revise: str = ""
+    restore: str = ""
+    force: str = ""
+    transient: str = ""
+    add_scope: str = "the scope {scope}"
+    any_scope: str = ""
+    redact: str = ""
+    approve: str = ""
+    reject: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A refusal as people and agents read it."""
+
+    code: str
+    reason: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"Not saved: {self.reason} {self.hint}".rstrip()
+
+
+# By the name of a refusal: the reason, and the ways out; one whose remedy the host does not have is left out of the hint.
+_ROWS = """
+duplicate          | "{title}" ({id}) already says this. | Change that one with {revise} | Save this one too with {force}
+previously_removed | "{title}" ({id}) said this and was retired: {why}. | Restore it with {restore} | Save this one anyway with {force}
+transient          | {markers} suggests this will change. | Reword it | Save it anyway with {transient}
+scope_mismatch     | The text is about {scopes}, but the memory does not have that scope. | Add {add_scope} | Save it anyway with {any_scope}
+secret_found       | The text contains credentials ({names}). | Remove them | Mask them with {redact}
+"""
+_TABLE = {
+    code: ways for row in _ROWS.strip().splitlines() for code, *ways in [[cell.strip() for cell in row.split("|")]]
+}
+_PENDING = ("Approve it with {approve}", "Reject it with {reject}")
+
+
+def explain(refused: Refused, remedies: Remedies | None = None) -> Refusal:
+    """Return why a write was refused and what to do about it, in the words of a host."""
+    code, values = re.sub(r"(?<!^)(?=[A-Z])", "_", type(refused).__name__).lower(), _values(refused)
+    reason, *ways = _TABLE[code]
+    return Refusal(code=code, reason=reason.format(**values), hint=_hint(ways, remedies or Remedies(), values))
+
+
+def explain_pending(id: str, remedies: Remedies) -> str:  # noqa: A002
+    """Return what to do about a write that needs approval."""
+    return _hint(_PENDING, remedies, {"id": short(id)})
+
+
+def _hint(ways: Sequence[str], remedies: Remedies, values: Mapping[str, Any]) -> str:
+    known = {name: text.format(**{"id": "", "scope": "", **values}) for name, text in asdict(remedies).items()}
+    possible = [way.format(**known) for way in ways if all(known[name] for name in known if f"{{{name}}}" in way)]
+    if not possible:
+        return ""
+    first, *rest = possible
+    return ", or ".join([first, *(way[0].lower() + way[1:] for way in rest)]) + "."
+
+
+def _values(refused: Refused) -> dict[str, Any]:
+    match refused:
+        case Duplicate(matches=matches) | PreviouslyRemoved(matches=matches):
+            record = matches[0].record
+            why = record.reason.rstrip(".") or "no reason given"
+            return {"id": short(record.id), "title": shorten(record.title, TITLE), "why": why}
+        case Transient(markers=markers):
+            return {"markers": ", ".join(f'"{marker}"' for marker in markers)}
+        case ScopeMismatch(suggested=suggested):
+            return {"scope": suggested[0], "scopes": ", ".join(scope.split(":")[1] for scope in suggested)}
+        case SecretFound(names=names):
+            return {"names": ", ".join(names)}

@@ -25,21 +25,11 @@ SUGGEST = 0.70
 BLOCK, INLINE = 0.99, 0.97
 
 # The kind of record each signal becomes. A solution is a learning, which lasts longer than progress news.
+_OWN = "decision blocker progress pattern preference review retrospective inception elicitation".split()
 KINDS: Mapping[str, str] = {
-    "decision": "decision",
-    "learning": "learning",
-    "finding": "learning",
-    "blocker": "blocker",
-    "resolution": "learning",
-    "progress": "progress",
-    "pattern": "pattern",
-    "preference": "preference",
-    "explicit": "learning",
+    **{kind: kind for kind in _OWN},
+    **dict.fromkeys(("learning", "finding", "resolution", "explicit"), "learning"),
     "research": "reference",
-    "review": "review",
-    "retrospective": "retrospective",
-    "inception": "inception",
-    "elicitation": "elicitation",
 }
 # What each class of an agent's sentence is. A finding is kept only with evidence: see `policy.activity.claims`.
 _CLASSES = {"lesson": "learning", "finding": "finding", "decision": "decision", "blocker": "blocker"}

@@ -11,13 +11,8 @@ OUTCOME_OF: Mapping[str, str] = {"APPLYING": "applied", "N_A": "acknowledged", "
 # Final outcome of a scar -> shortest evidence, in characters.
 REFLECTIONS: Mapping[str, int] = {"OBEYED": 15, "REFUTED": 30}
 # gitmem's words for a use -> ours.
-USE_OF: Mapping[str, str] = {
-    "explicit": "applied",
-    "implicit": "applied",
-    "acknowledged": "acknowledged",
-    "refuted": "refuted",
-    "none": "ignored",
-}
+_SAME = {name: name for name in ("acknowledged", "refuted")}
+USE_OF: Mapping[str, str] = {"explicit": "applied", "implicit": "applied", "none": "ignored", **_SAME}
 # A promise is not evidence. Only the writer's own future counts ("the cache will expire" is a fact).
 _PROMISE = re.compile(
     r"\b(?:I|we)(?:\s+(?:will|shall|am going to|are going to|plan to|intend to|aim to|expect to)|['’]ll|['’]m going to|['’]re going to)\b",

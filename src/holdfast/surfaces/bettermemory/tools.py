@@ -21,8 +21,17 @@ from holdfast.model.query import Query, Usage
 from holdfast.model.record import GLOBAL, Draft, Record, Source
 from holdfast.model.scope import check_scopes
 from holdfast.model.text import shorten
-from holdfast.policy.admission.admit import SAME, Duplicate, PreviouslyRemoved, ScopeMismatch, Transient, Waivers
-from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
+from holdfast.policy.admission.admit import (
+    SAME,
+    Duplicate,
+    PreviouslyRemoved,
+    Remedies,
+    ScopeMismatch,
+    Transient,
+    Waivers,
+    explain,
+    explain_pending,
+)
 from holdfast.policy.language.overlap import words
 from holdfast.policy.ranking.gate import APPLIES
 from holdfast.policy.sessions.feedback import SessionFeedback

@@ -15,8 +15,7 @@ from holdfast.model.record import Draft, Entry, Record
 from holdfast.model.text import shorten, tokens_of
 from holdfast.policy.activity import claude_mem_types as types
 from holdfast.policy.activity.claude_mem_types import SESSION, TYPES
-from holdfast.policy.admission.admit import Duplicate, Waivers
-from holdfast.policy.admission.refusals import Remedies
+from holdfast.policy.admission.admit import Duplicate, Remedies, Waivers
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, shapes_in, surface_of
 from holdfast.surfaces.pages import pages_of

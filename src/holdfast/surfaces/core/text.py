@@ -17,8 +17,7 @@ from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, filled, shorten, tokens_of
 from holdfast.model.text import listed as listed_value
-from holdfast.policy.admission.admit import Refused, how_near
-from holdfast.policy.admission.refusals import Remedies, explain, explain_pending
+from holdfast.policy.admission.admit import Refused, Remedies, explain, explain_pending, how_near
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.ranking.gate import applies
 from holdfast.policy.ranking.health import word_for

@@ -13,8 +13,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.activity.transcript import form_of
-from holdfast.policy.admission.admit import Duplicate, Waivers
-from holdfast.policy.admission.refusals import Remedies
+from holdfast.policy.admission.admit import Duplicate, Remedies, Waivers
 from holdfast.policy.ranking.scar_wordings import variant_of, wording
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import is_blocking

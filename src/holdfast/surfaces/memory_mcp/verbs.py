@@ -12,8 +12,7 @@ from holdfast.model.ids import days_between
 from holdfast.model.query import Query, Recalled
 from holdfast.model.record import GLOBAL, Draft, Record
 from holdfast.model.session import Session
-from holdfast.policy.admission.admit import Duplicate, Waivers
-from holdfast.policy.admission.refusals import Remedies
+from holdfast.policy.admission.admit import Duplicate, Remedies, Waivers
 from holdfast.policy.ranking.hot_set import uses_of
 from holdfast.policy.ranking.salience import importance
 from holdfast.surfaces.memory_mcp.memory_types import (

@@ -7,7 +7,6 @@ from hashlib import blake2b
 from holdfast.engine.raw import outputs
 from holdfast.engine.raw.outputs import Output, OutputCounts, Pattern
 from holdfast.engine.views import records
-from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between, fixed_id
@@ -224,7 +223,7 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
 
 
 def _pending(memory: Memory) -> list[Record]:
-    page = records.page(memory.store, Filter(projects=(memory.here,), states=("pending",)), limit=MOST_OFFERED)
+    page = records.page(memory.store, records.Filter(projects=(memory.here,), states=("pending",)), limit=MOST_OFFERED)
     return [entry.record for entry in page if is_mined(entry.record) and not lapsed(memory, entry.record)]
 
 

@@ -6,7 +6,6 @@ from itertools import zip_longest
 from pathlib import Path
 
 from holdfast.engine.views import records
-from holdfast.engine.views.records import fingerprint
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
 from holdfast.model.files import read_inside
@@ -164,7 +163,7 @@ def _saved(memory: Memory, drafts: Sequence[Draft], *, dry_run: bool = False) ->
     unique = dict[str, Event]()
     for draft in drafts[:MOST_PIECES]:
         event = draft_event(memory, draft)
-        record, value = record_of(event), fingerprint(record_of(event))
+        record, value = record_of(event), records.fingerprint(record_of(event))
         same = records.with_fingerprint(memory.store, value)
         if not any(entry.record.project == record.project for entry in same):  # active or retired
             unique.setdefault(value, event)

@@ -21,7 +21,6 @@ from ulid_transform import ulid_to_timestamp
 from holdfast.engine.raw import transcripts
 from holdfast.engine.recovery.copy_store import put_raw_rows
 from holdfast.engine.views import records
-from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import ULID, epoch_ms, moved_id
@@ -96,7 +95,7 @@ def history_until(until: str) -> bytes:
 def contents_of(memory: Memory, folder: Path) -> Contents:
     """Count what is in a demo store."""
     store = memory.store
-    kept = [entry.record for entry in records.page(store, Filter(states=(), separate=True), limit=1_000_000)]
+    kept = [entry.record for entry in records.page(store, records.Filter(states=(), separate=True), limit=1_000_000)]
     begun = list_sessions(memory, limit=1_000_000, everywhere=True)
     stages = {stage: len(found) for stage, found in triage(memory).items()}
     about = status(memory)

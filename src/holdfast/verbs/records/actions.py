@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.model.errors import Conflict, Invalid
-from holdfast.policy.admission.admit import Waivers
-from holdfast.policy.admission.refusals import explain
+from holdfast.policy.admission.admit import Waivers, explain
 from holdfast.policy.ranking.trust import REASONS
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import lifecycle

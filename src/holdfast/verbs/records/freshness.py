@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from holdfast.engine.views import labels, queries, records
-from holdfast.engine.views.records import Filter
 from holdfast.model.anchor import STATES, CodeMark, CodeSnapshot, Finding, Freshness, State, parse_anchor
 from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before
@@ -180,7 +179,7 @@ def knowledge(memory: Memory, at: str = "") -> Knowledge:
     With an instant, what was known then, compared with the code of today.
     """
     if at:
-        chosen = Filter(projects=(memory.here,), states=("active", "retired"), until=at, cites=True)
+        chosen = records.Filter(projects=(memory.here,), states=("active", "retired"), until=at, cites=True)
         entries = records.page(memory.store, chosen, limit=MOST_CHECKED)
         then = [as_of(memory.store.events_about(entry.record.id), at) for entry in entries]
         known = [record for record in then if record and record.state == "active"]

@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from holdfast.engine.views import records
-from holdfast.engine.views.records import Filter
 from holdfast.engine.views.usage import is_counted, worded_in
 from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
@@ -169,7 +168,7 @@ def rename_scope(memory: Memory, old: str, new: str, *, retired: bool = True) ->
     if old == new:
         raise Invalid("The two scopes are the same.")
     states = ("active", "pending", "retired") if retired else ("active", "pending")
-    entries = records.page(memory.store, Filter(scopes=(old,), states=states, separate=True), limit=1_000_000)
+    entries = records.page(memory.store, records.Filter(scopes=(old,), states=states, separate=True), limit=1_000_000)
     if not entries:
         raise NotFound(f"No memory has the scope {old}.", hint="`holdfast list --scopes` lists the scopes.")
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.engine.views import records, sessions
-from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Ambiguous, Forbidden, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.ports import Earlier
@@ -66,7 +65,7 @@ def notes_on_nothing(memory: Memory) -> list[str]:
     """Return what to say where a project has no memories: under which names its checkout has some, else how many others have."""
     if _active(memory, memory.project):
         return []
-    total = records.counted(memory.store, Filter())
+    total = records.counted(memory.store, records.Filter())
     others = f"No memories for {memory.project} yet; other projects have {total:,}: holdfast list --everywhere"
     return saved_elsewhere(memory) or ([others] if total else [])
 
@@ -84,7 +83,9 @@ def _is_local(memory: Memory) -> bool:
 
 def _active(memory: Memory, project: str) -> int:
     known = project in memory.store.projects()
-    return records.counted(memory.store, Filter(projects=(memory.store.project_number(project),))) if known else 0
+    return (
+        records.counted(memory.store, records.Filter(projects=(memory.store.project_number(project),))) if known else 0
+    )
 
 
 def _counted(count: int) -> str:
@@ -127,7 +128,7 @@ def move(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: 
     if source == target:
         raise Invalid("The two projects are the same.")
     homes, scopes = memory.store.homes(source), (scope,) if scope else ()
-    chosen = Filter(projects=homes, scopes=scopes, states=_STATES, separate=True)
+    chosen = records.Filter(projects=homes, scopes=scopes, states=_STATES, separate=True)
     entries = records.page(memory.store, chosen, limit=MOST)
     found = sessions.page(memory.store, source, limit=MOST) if source and not scope else []
     if not entries and not found:

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from holdfast.engine.raw import counters
 from holdfast.engine.tokens import passages
 from holdfast.engine.views import records, vectors
-from holdfast.engine.views.records import fingerprint
 from holdfast.engine.views.vectors import Passage
 from holdfast.model.errors import EmbedderError, HoldfastError, StoreError, StoreFull, StoreUnwritable
 from holdfast.model.ports import Embedder, Encoded
@@ -141,7 +140,7 @@ def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
         Passage(
             number=number,
             passage=place,
-            fingerprint=fingerprint(found[number]),
+            fingerprint=records.fingerprint(found[number]),
             code=codes[row].tobytes(),
             vector=halves[row].tobytes(),
             tokens=_kept_tokens(made[row]),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from holdfast.engine.views import links, records, sessions
 from holdfast.engine.views.links import Arrow
-from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.model.record import RELATIONS, Record
@@ -210,8 +209,10 @@ def traverse(
     if predicate != "demonstrates":
         check_choice(predicate or PREDICATES[0], PREDICATES, "a predicate")
     store, here = memory.store, memory.here
-    kept = records.page(store, Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
-    done = records.page(store, Filter(projects=(here,), kinds=("thread",), states=("retired",)), limit=MOST_RECORDS)
+    kept = records.page(store, records.Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
+    done = records.page(
+        store, records.Filter(projects=(here,), kinds=("thread",), states=("retired",)), limit=MOST_RECORDS
+    )
     known = {entry.record.id: entry.record for entry in (*kept, *done)}
     # Links also lead to retired records of this project, such as those a newer one supersedes.
     named = {link.target for record in known.values() for link in record.links} - known.keys()

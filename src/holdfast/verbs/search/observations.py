@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from holdfast.engine.raw import trail, transcripts
 from holdfast.engine.views import Entry, records
-from holdfast.engine.views.records import Filter, homes_of
 from holdfast.model.errors import Invalid, NotFound
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import LAST, UUID, days_before, instant, parse_instant
@@ -91,7 +90,7 @@ def search_observations(memory: Memory, wanted: Wanted) -> Found:
     else:
         names = (memory.project, GLOBAL)
         projects = None if wanted.everywhere else tuple(memory.store.project_number(name) for name in names)
-        chosen = Filter(projects=projects, kinds=kinds, since=since, until=until)
+        chosen = records.Filter(projects=projects, kinds=kinds, since=since, until=until)
         entries = records.page(memory.store, chosen, limit=MOST_SCANNED)
     fitting = [entry for entry in entries if _is_meant(entry.record, wanted)]
     if wanted.order in ("date_desc", "date_asc"):
@@ -189,8 +188,8 @@ def timeline_of(
 def recent(memory: Memory, projects: Sequence[str], *, agent: str = "", times: int = 1) -> list[Entry]:
     """Return the newest observations and session summaries of some projects, oldest first."""
     here, store = tuple(memory.store.project_number(name) for name in projects), memory.store
-    seen = records.page(store, Filter(projects=here, kinds=OBSERVED), limit=times * RECENT)
-    sessions = records.page(store, Filter(projects=here, kinds=(SESSION,)), limit=times * RECENT_SESSIONS)
+    seen = records.page(store, records.Filter(projects=here, kinds=OBSERVED), limit=times * RECENT)
+    sessions = records.page(store, records.Filter(projects=here, kinds=(SESSION,)), limit=times * RECENT_SESSIONS)
     found = [entry for entry in (*seen, *sessions) if agent.lower() in entry.record.by.name.lower()]
     return sorted(found, key=_when)
 
@@ -236,8 +235,8 @@ def around(
     entry = None if isinstance(center, str) else center
     project = entry.record.project if entry else memory.project
     kinds = kinds or ([entry.record.kind] if entry and entry.record.kind in SEPARATE else ())
-    projects = None if everywhere else tuple(memory.store.sizes(homes_of((project,), kinds)))
-    chosen = Filter(projects=projects, states=("active", "retired"), kinds=tuple(kinds))
+    projects = None if everywhere else tuple(memory.store.sizes(records.homes_of((project,), kinds)))
+    chosen = records.Filter(projects=projects, states=("active", "retired"), kinds=tuple(kinds))
     at = entry.record.created_at if entry else str(center)
     earlier = records.page(memory.store, replace(chosen, until=at), limit=before)
     later = records.page(memory.store, replace(chosen, since=at), limit=after + bool(entry), oldest_first=True)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.engine.views import records, sessions, usage
-from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import days_before
 from holdfast.model.record import Record
@@ -251,7 +250,9 @@ class Digest:
 def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) -> Digest:
     """Return the digest of a project, or of all, from an instant to another."""
     homes = None if everywhere else (*memory.store.homes(memory.project), *memory.store.homes(""))
-    chosen = Filter(projects=homes, states=("active", "pending", "held", "retired"), starters=True, separate=True)
+    chosen = records.Filter(
+        projects=homes, states=("active", "pending", "held", "retired"), starters=True, separate=True
+    )
     changes = records.changes(memory.store, tuple(_VERBS), since, until, chosen, limit=MOST_READ)
     injected = [event for event in memory.store.happened(("injected",), since, MOST_READ) if event.at < until]
     uses = [use for use in usage.all_since(memory.store, since) if use.at < until]

@@ -14,8 +14,7 @@ from holdfast.model.kinds import KINDS
 from holdfast.model.record import Draft, Link, Record
 from holdfast.model.session import Session
 from holdfast.model.text import headline, shorten
-from holdfast.policy.admission.admit import Duplicate, Refused, Waivers
-from holdfast.policy.admission.refusals import explain
+from holdfast.policy.admission.admit import Duplicate, Refused, Waivers, explain
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.closing import Conduct, Payload, ceremony, read_payload, refusals, remarks, title_of
 from holdfast.policy.sessions.evidence import USE_OF

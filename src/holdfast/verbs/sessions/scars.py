@@ -15,8 +15,7 @@ from holdfast.model.event import OUTCOMES
 from holdfast.model.ids import days_before, short
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import shorten
-from holdfast.policy.admission.admit import Duplicate, Waivers
-from holdfast.policy.admission.refusals import explain
+from holdfast.policy.admission.admit import Duplicate, Waivers, explain
 from holdfast.policy.ranking import weight
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import DECISIONS, OUTCOME_OF, problem_with

@@ -15,7 +15,6 @@ from typing import Any
 
 from holdfast.engine.search.similar import similar
 from holdfast.engine.views import Entry, links, records, vectors
-from holdfast.engine.views.records import span
 from holdfast.model.errors import Conflict, EmbedderError, NotFound, StoreError
 from holdfast.model.event import Actor
 from holdfast.model.foreign_json import parse_json
@@ -182,7 +181,7 @@ def nearest(memory: Memory, entry: Entry) -> list[Record]:
 
         least = memory.embedder.floor + LEAST_COSINE * (memory.embedder.ceiling - memory.embedder.floor)
         vector = np.frombuffer(stored[0][1], dtype=np.float16).astype(np.float32)
-        spans = [span(home) for home in map(memory.store.project_number, homes) if home >= 0]
+        spans = [records.span(home) for home in map(memory.store.project_number, homes) if home >= 0]
         close_by = {} if usable(memory) else memory.codes.nearest(vector, spans, most=BY_MEANING)
         numbers = [other for other, cosine in close_by.items() if cosine >= least]
         found |= {other.id: other for other in records.by_numbers(memory.store, numbers).values()}

@@ -14,7 +14,6 @@ from holdfast.engine.recovery.backup import JournalMark, back_up, look_at
 from holdfast.engine.recovery.salvage import Saved, salvage
 from holdfast.engine.store import Progress
 from holdfast.engine.views import records, usage, vectors
-from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Conflict, HoldfastError, NotFound
 from holdfast.model.event import Event
 from holdfast.model.ids import days_before
@@ -76,14 +75,14 @@ def status(memory: Memory) -> Status:
     store, week = memory.store, days_before(memory.clock.now(), 7)
     events, waiting = trail.size(store)
     recent = store.happened(("injected",), week, 10_000)
-    quarantined = Filter(projects=store.homes(memory.project), states=(), separate=True, waits=True)
+    quarantined = records.Filter(projects=store.homes(memory.project), states=(), separate=True, waits=True)
     return Status(
         place=store.db.place,
         project=memory.project,
-        here=records.counted(store, Filter(projects=(memory.here,))),
-        everywhere=records.counted(store, Filter()),
-        pending=records.counted(store, Filter(states=("pending",))),
-        retired=records.counted(store, Filter(states=("retired",))),
+        here=records.counted(store, records.Filter(projects=(memory.here,))),
+        everywhere=records.counted(store, records.Filter()),
+        pending=records.counted(store, records.Filter(states=("pending",))),
+        retired=records.counted(store, records.Filter(states=("retired",))),
         projects=len([name for name, count in store.projects().items() if name and count]),
         events=store.counted(),
         bytes=store.db.size,
@@ -132,7 +131,7 @@ def examine(memory: Memory) -> Iterator[Check]:
         yield _locks(db.path)
     for sentence in saved_elsewhere(memory):
         yield Check("project", sentence)
-    sample = [entry.record for entry in records.page(store, Filter(states=(), separate=True), limit=200)]
+    sample = [entry.record for entry in records.page(store, records.Filter(states=(), separate=True), limit=200)]
     if wrong := sum(store.folded(record.id) != record for record in sample):
         yield Check("views", f"{wrong} of {len(sample)} records disagree with the journal", "holdfast store rebuild")
     else:

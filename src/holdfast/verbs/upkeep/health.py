@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from holdfast.engine.raw import counters, outputs, trail
 from holdfast.engine.raw.counters import Failure
 from holdfast.engine.views import labels, links, queries, records, sessions, signals, usage
-from holdfast.engine.views.records import Filter
 from holdfast.model.ids import days_before, short
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.ranking.health import Measure, measures, score
@@ -361,7 +360,7 @@ def _day(at: str, zone: tzinfo | None) -> str:
 def _kept(memory: Memory, since: str, zone: tzinfo | None, *, everywhere: bool) -> ByDay:
     numbers = None if everywhere else (memory.here,)
     kept = defaultdict[str, Counter[str]](Counter)
-    chosen = Filter(projects=numbers, since=since, states=())
+    chosen = records.Filter(projects=numbers, since=since, states=())
     for minute, kind, count in records.tallied(memory.store, chosen, records.MINUTE, "kind"):
         kept[_day(f"{minute}Z", zone)][kind] += count
     return dict(kept)

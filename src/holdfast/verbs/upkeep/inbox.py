@@ -12,8 +12,7 @@ from holdfast.model.fold import REJECTED
 from holdfast.model.ids import days_before
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
-from holdfast.policy.admission.admit import Waivers
-from holdfast.policy.admission.refusals import explain
+from holdfast.policy.admission.admit import Waivers, explain
 from holdfast.policy.freshness import NewValue, details, new_value, wrong_claims
 from holdfast.verbs.capture import mining
 from holdfast.verbs.memory import Memory, find, is_reference

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from holdfast.compose.settings import keep_settings, put_settings_back, user_file
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, Viewer
-from holdfast.model.config import Config
+from holdfast.model.config import Config, meanings
 from holdfast.model.errors import Invalid
 from holdfast.model.files import read_regular
 from holdfast.policy.ranking.retention import CAPS, DAYS
@@ -31,14 +31,14 @@ HIDDEN = ("embedder_key", "observer_key", "http_token", "database")
 
 @render.page_at("/settings", "settings.html", "Settings")
 def _page(ask: Ask) -> dict[str, Any]:
-    config, sources = ask.viewer.settings.config, ask.viewer.settings.sources
+    config, sources, said = ask.viewer.settings.config, ask.viewer.settings.sources, meanings()
     every = {
         spec.name: {
             "name": spec.name,
             "value": ("set" if getattr(config, spec.name) else "")
             if spec.name in HIDDEN
             else getattr(config, spec.name),
-            "help": spec.metadata["help"],
+            "help": said[spec.name],
             "source": sources[spec.name],
             "open": spec.name in CHANGEABLE and sources[spec.name] in ("default", str(user_file())),
         }

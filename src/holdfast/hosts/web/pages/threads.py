@@ -10,7 +10,7 @@ from holdfast.hosts.web import render
 from holdfast.hosts.web.render import MOST_ROWS
 from holdfast.hosts.web.viewer import Ask
 from holdfast.model.errors import Invalid
-from holdfast.policy.admission.refusals import explain
+from holdfast.policy.admission.admit import explain
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import act
 from holdfast.verbs.sessions import thread
