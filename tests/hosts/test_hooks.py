@@ -80,7 +80,7 @@ exec(open({str(CLIENT)!r}).read(), {{"__name__": "__main__", "__file__": {str(CL
     used = ("hook", "activity", "places", *parts)
     assert {name for name in shown if name.startswith("holdfast")} == {
         *("holdfast", "holdfast.hosts", "holdfast.hosts.hooks", "holdfast.policy", "holdfast.policy.secrets"),
-        *(f"holdfast.policy.secrets.{part}" for part in ("find", "places", "rules", "unwrap", "words")),
+        *(f"holdfast.policy.secrets.{part}" for part in ("find", "places", "unwrap", "words")),
         *(f"holdfast.model{part}" for part in ("", ".files", ".foreign_json", ".patterns")),
         *(f"holdfast.hosts.hooks.{name}" for name in used),
     }
