@@ -4,16 +4,19 @@ Some tables are products (every tool times every way to ask it): `sampled` takes
 TEST_WHOLE, as `python3 dev.py whole` runs the tests. Tests marked `whole` run only then.
 """
 
+import json
 import os
 from collections.abc import Callable, Container, Iterable
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any, TypeVar
 
 Test = Callable[..., None]
 T = TypeVar("T")
 WHOLE = bool(os.environ.get("TEST_WHOLE"))
+EXAMPLES = Path(__file__).parent / "data" / "examples.json"
 
 
 def each(names: str | Iterable[str], rows: Iterable[Any]) -> Callable[[Test], Test]:
@@ -46,6 +49,14 @@ def each(names: str | Iterable[str], rows: Iterable[Any]) -> Callable[[Test], Te
         return whole
 
     return decorate
+
+
+def examples(test: Test) -> Test:
+    """Run a test for every row that data/examples.json has under its name; the columns are the last parameters of the test."""
+    rows = json.loads(EXAMPLES.read_bytes())[test.__name__.removeprefix("test_")]
+    table = list(rows.items() if isinstance(rows, dict) else rows)
+    width = len(table[0]) if isinstance(table[0], list | tuple) else 1
+    return each(list(signature(test).parameters)[-width:], table)(test)
 
 
 def sampled(rows: Iterable[T], one_in: int) -> list[T]:

@@ -171,9 +171,8 @@ OWN_FILES = {
     "hosts/web/render.py",
     "hosts/web/guard.py",
     "hosts/cli/commands.py",
-    "policy/activity/observer_prompt.py",
+    "policy/activity/observer_reply.py",
     "surfaces/core/tools.py",
-    "hosts/setup/shapes.py",
     "hosts/mcp/offer.py",
 }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.hosts.hooks.places import FOREIGN_HOMES
-from holdfast.hosts.setup.shapes import instructions
+from holdfast.hosts.setup.clients import instructions
 from holdfast.model.config import PRESETS
 from tests.compatible.conftest import Place
 

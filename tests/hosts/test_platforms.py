@@ -18,7 +18,7 @@ import pytest
 from holdfast.adapters.process import is_alive
 from holdfast.engine.locks import lock_file, try_lock
 from holdfast.hosts.hooks import hook
-from holdfast.hosts.setup import shapes
+from holdfast.hosts.setup import clients as shapes
 from holdfast.hosts.setup.clients import CLIENTS
 from holdfast.hosts.setup.machine import Installation, Machine
 from holdfast.model import files

@@ -29,7 +29,7 @@ from holdfast.model.patterns import lazy
 from holdfast.model.scope import check_scopes, check_tags, project_of_remote, within
 from holdfast.model.session import apply_event
 from holdfast.model.text import check_keepable, check_text, flat, headline, plotted, shorten, tokens_of
-from tests.rows import each
+from tests.rows import each, examples
 
 
 @given(st.lists(st.floats(0, 4_000_000_000), min_size=2, max_size=30))
@@ -102,18 +102,7 @@ def test_scopes_nest_and_scopes_and_tags_are_checked() -> None:
         check_tags([f"tag{number}" for number in range(65)])
 
 
-@each(
-    ("url", "project"),
-    [
-        ("git@github.com:Acme/Shop.git", "github.com/acme/shop"),
-        ("https://github.com/acme/shop", "github.com/acme/shop"),
-        ("https://user:token@github.com/acme/shop.git/", "github.com/acme/shop"),
-        ("ssh://git@github.com:22/acme/shop.git", "github.com/acme/shop"),
-        ("git@gitlab.com:group/sub/shop.git", "gitlab.com/group/sub/shop"),
-        ("../elsewhere", None),
-        ("", None),
-    ],
-)
+@examples
 def test_a_remote_is_one_project_however_it_is_spelled(url: str, project: str | None) -> None:
     assert project_of_remote(url) == project
 

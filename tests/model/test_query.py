@@ -11,7 +11,7 @@ from holdfast.model.ids import ago
 from holdfast.model.query import LONGEST_QUESTION, MODES, Query
 from holdfast.model.record import Draft, Link
 from holdfast.model.request import REQUIRED, Fields, parameters_of
-from tests.rows import each
+from tests.rows import each, examples
 
 
 @each(
@@ -70,19 +70,7 @@ def test_links_of_a_draft_may_be_texts() -> None:
     assert linked.links == (Link(relation="supersedes", target="01HX"), Link(relation="mentions", target="02"))
 
 
-@pytest.mark.parametrize(
-    ("at", "words"),
-    [
-        ("", "never"),
-        ("2026-11-18T09:59:30Z", "just now"),
-        ("2026-11-18T09:30:00Z", "30 min ago"),
-        ("2026-11-18T07:30:00Z", "2 h ago"),
-        ("2026-11-17T23:00:00Z", "yesterday"),
-        ("2026-11-14T23:00:00Z", "4 days ago"),
-        ("2026-11-01T23:00:00Z", "2026-11-01"),
-        ("2026-12-01T23:00:00Z", "2026-12-01"),
-    ],
-)
+@examples
 def test_how_long_ago_something_was(at: str, words: str) -> None:
     assert ago(at, NOW, UTC) == words
 

@@ -1,25 +1,12 @@
 """What tools and shell commands were for, and how they ended."""
 
-from holdfast.policy.activity import commands
+from holdfast.policy.activity import turns as commands
 from holdfast.policy.activity.tools import BY_CLIENT, command_argument, is_ours, path_arguments, role_of
 from holdfast.policy.activity.written_files import patched
-from tests.rows import each
+from tests.rows import each, examples
 
 
-@each(
-    ("command", "name"),
-    [
-        ("cd web && npm test -- cart", "npm test"),
-        ("CI=1 timeout 60 uv run pytest -q", "pytest"),
-        ("python -m pytest tests", "pytest"),
-        ("cargo +nightly test -p x", "cargo +nightly test"),
-        ("npx tsc --noEmit", "tsc"),
-        ("./gradlew :app:test", "./gradlew :app:test"),
-        ("go vet ./... && go test ./...", "go vet"),
-        ("echo pytest", ""),
-        ("cat pytest.ini", ""),
-    ],
-)
+@examples
 def test_checks_are_known_by_their_name(command: str, name: str) -> None:
     assert commands.check_of(command) == name
 
@@ -82,40 +69,14 @@ def test_commits_are_told_by_what_git_said_else_by_their_message(
     assert commands.commit_of(command, output) == commit
 
 
-@each(
-    ("command", "result", "failed", "wrong"),
-    [
-        ("pytest", "1 failed, 2 passed", False, True),
-        ("pytest", "0 failed, 2 passed", False, False),
-        ("pytest", '{"output": "1 failed", "metadata": {"exit_code": 1}}', False, True),
-        ("pytest", '{"output": "error: none", "metadata": {"exit_code": 0}}', False, False),
-        ("npm run deploy", "Exit Code: 2", False, True),
-        ("npm run deploy", "error: careful", False, False),
-        ("grep nothing x", "", True, False),
-        ("make build", "", True, True),
-    ],
-)
+@examples
 def test_a_command_fails_as_the_client_its_code_or_its_output_says(
     command: str, result: str, failed: bool, wrong: bool
 ) -> None:
     assert commands.has_failed(command, result, failed=failed) == wrong
 
 
-@each(
-    ("output", "line"),
-    [
-        ("x\nE   AssertionError: assert 80 == 90\ntests/a.py:3: AssertionError", "AssertionError: assert 80 == 90"),
-        ("Traceback (most recent call last):\n  File \"a\"\nKeyError: 'x' is gone", "KeyError: 'x' is gone"),
-        ("error[E0308]: mismatched types\n --> src/a.rs", "error[E0308]: mismatched types"),
-        (
-            "thread 'a' panicked at src/w.rs:41:9:\nattempt to subtract with overflow\n",
-            "attempt to subtract with overflow",
-        ),
-        ("src/a.tsx(4,7): error TS2322: Type 'x'.", "src/a.tsx(4,7): error TS2322: Type 'x'."),
-        ("--- FAIL: TestPut (0.1s)", "--- FAIL: TestPut (0.1s)"),
-        ("all is fine", ""),
-    ],
-)
+@examples
 def test_the_telling_line_of_an_output_is_found(output: str, line: str) -> None:
     assert commands.error_line(output) == line
 

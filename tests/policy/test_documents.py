@@ -3,7 +3,7 @@
 import time
 
 from holdfast.policy.language.documents import Piece, is_text, pieces, releases, sections
-from tests.rows import each
+from tests.rows import each, examples
 
 README = """# Shop
 
@@ -48,18 +48,7 @@ def test_each_section_is_kept_whole_under_its_headings() -> None:
     ]
 
 
-@each(
-    "text",
-    [
-        "**Bold** text",
-        "Use ** for powers",
-        "This needs Python 3. It includes sqlite.",
-        "- `a` is *one*. 2. is not an item",
-        "| tool | use |\n| --- | --- |\n| ruff | lint |",
-        "```python\nfrom shop import pay\n\n# nothing\npay(1)\n```",
-        "1) First of all, install.\n\n   ```sh\n   make\n   ```\n\n2) Then run it.",
-    ],
-)
+@examples
 def test_the_text_of_a_document_is_never_altered(text: str) -> None:
     assert [piece.text for piece in sections(f"# Shop\n\n{text}\n")] == [text]
 
@@ -70,18 +59,7 @@ def test_an_item_of_a_plain_text_is_never_altered(text: str) -> None:
     assert [piece.text for piece in pieces(f"- {text}")] == [text]
 
 
-@each(
-    "text",
-    [
-        "[![Build](https://ci.example.org/b.svg)](https://ci.example.org) [![PyPI][badge]][pypi]",
-        "Want to stay up-to-date with the project? Subscribe to the [newsletter](https://example.org).",
-        "| | |\n| --- | --- |\n| [a](https://a.example) | [b](https://b.example) |",
-        "- [Setup](#setup)\n- [Usage](#usage)",
-        "<p align=center>\n<img src=logo.png>\n</p>",
-        ".. image:: logo.png\n   :width: 20",
-        "```{eval-rst}\n.. autofunction:: pay\n```",
-    ],
-)
+@examples
 def test_decoration_links_and_advertising_are_left_out(text: str) -> None:
     assert sections(f"# Shop\n\n{text}\n") == []
 
@@ -128,18 +106,7 @@ def test_a_piece_is_told_with_where_it_stands() -> None:
     assert Piece(path=(), text="x").under("") == "x"
 
 
-@each(
-    ("text", "kept"),
-    [
-        ("- tiny", []),
-        ("- port: 80", ["port: 80"]),
-        ("- a longer item", ["a longer item"]),
-        ("***", []),
-        ("", []),
-        ("same thing twice\n\nsame thing twice", ["same thing twice"]),
-        ("```\nan open fence\n\n# goes on", ["```\nan open fence\n\n# goes on"]),
-    ],
-)
+@examples
 def test_what_says_nothing_is_left_out(text: str, kept: list[str]) -> None:
     assert [one.text for one in pieces(text)] == kept
 

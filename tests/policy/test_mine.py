@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bench.labelled import LEAST_PRECISION, LEAST_RECALL, SPLITS, every_sentence, rows_of, score_passages
 from holdfast.policy.language.mine import FAMILIES, Found, mine, pattern_key, score
 from holdfast.policy.language.reading import passages
-from tests.rows import each
+from tests.rows import each, examples
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
@@ -46,21 +46,7 @@ def test_the_same_thing_said_twice_is_found_once() -> None:
     assert kinds(log) == [("tech_stack", "The web app uses Redis for sessions."), ("command", "make proto")]
 
 
-@each(
-    "log",
-    [
-        "<memory id='1'>We use Redis for sessions.",
-        "<memory-context>\nWe use Redis for sessions.\n</memory-context>",
-        "<system-reminder>We use Redis for sessions.</system-reminder>",
-        "```python\n# We use Redis for sessions.\n```",
-        "USER: We use Redis for sessions.\n\nASSISTANT: Noted.",
-        "You are a careful reviewer.\nWe use Redis for sessions.\nAnswer in JSON.",
-        "@@ -1 +1 @@\n-We use Memcached for sessions.\n+We use Redis for sessions.",
-        "Should we use Redis for sessions?",
-        "Perhaps we use Redis for sessions.",
-        "We use Redis for sessions, the password: 'kX81-pqLm2Zt'.",
-    ],
-)
+@examples
 def test_quotes_prompts_code_diffs_questions_guesses_and_secrets_are_passed_over(log: str) -> None:
     assert mine(log) == []
 

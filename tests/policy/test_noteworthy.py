@@ -10,7 +10,7 @@ from bench.labelled import READER, SPLITS, rows_of
 from holdfast.model.kinds import KINDS as RECORD_KINDS
 from holdfast.policy.language.noteworthy import KINDS, Signal, marked, signals, tier, worth
 from holdfast.policy.language.reading import SentenceReader
-from tests.rows import each, sampled
+from tests.rows import each, examples, sampled
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -34,35 +34,12 @@ def test_a_fenced_block_is_kept_under_its_name() -> None:
     ]
 
 
-@each(
-    ("text", "kind"),
-    [
-        ("[decision] The API is versioned in the path.", "decision"),
-        ("- [til] `sort -u` compares by locale.", "learning"),
-        ("[b] No access to the vendor portal.", "blocker"),
-        ("[remember:decisions] Labels are printed from the server.", "decision"),
-        ("[remember:whatever] Labels are printed from the server.", "explicit"),
-        ("[capture] The printer only understands ZPL.", "explicit"),
-        ("@memory The import folder is emptied at two.", "explicit"),
-        ("By the way, [decision] the API stays as it is.", "decision"),
-        ("[requirement] Exports must open in a spreadsheet.", "elicitation"),
-    ],
-)
+@examples
 def test_a_marked_line_is_taken_at_its_word(text: str, kind: str) -> None:
     assert [(signal.kind, signal.how) for signal in signals(text, READER)] == [(kind, "inline")]
 
 
-@each(
-    "text",
-    [
-        "See [decision](docs/0001.md) for the reasons behind it.",
-        "Use [decision] markers anywhere in the text to capture.",
-        "The first is `items[b]` and the last one `items[l]`.",
-        "[progress] 45% (9/20) of all files are copied",
-        "- [x] decided on the name of the thing",
-        "@memory leaks are reported by the profiler.",
-    ],
-)
+@examples
 def test_links_mentions_code_and_task_lists_are_no_markers(text: str) -> None:
     assert marked(text) == []
 

@@ -13,7 +13,7 @@ from holdfast.policy.activity.observe import observations_of
 from holdfast.policy.activity.turns import turns
 from holdfast.policy.language.reading import SentenceReader
 from tests.policy.trails import EXPECTED, Trail, session
-from tests.rows import each, sampled
+from tests.rows import each, examples, sampled
 
 
 def observations(
@@ -122,17 +122,7 @@ def test_the_work_of_a_sub_agent_is_told_as_its_own() -> None:
     assert "Done by the sub-agent fixer." in found.body
 
 
-@each(
-    ("tool", "client"),
-    [
-        ("mcp__holdfast__remember", "claude-code"),
-        ("mcp__plugin_holdfast_holdfast__recall", "claude-code"),
-        ("mcp_holdfast_recall", "gemini"),
-        ("holdfast_recall", "opencode"),
-        ("holdfast__judge", "codex"),
-        ("remember", "cursor"),
-    ],
-)
+@examples
 def test_our_own_tools_are_never_observed(tool: str, client: str) -> None:
     trail = Trail(client).ask("keep this").use(tool, "We decided to keep everything.", text="x")
     assert [len(turn.steps) for turn in turns(trail.events)] == [0]

@@ -7,18 +7,20 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.observers import load_mode
 from holdfast.model.kinds import KINDS, check_fields
-from holdfast.policy.activity.observer_prompt import MOST_CHARACTERS, most_spent, question_of
 from holdfast.policy.activity.observer_reply import (
+    MOST_CHARACTERS,
     Malformed,
     ParsedObservation,
     ParsedReply,
     drafts_of,
+    most_spent,
+    question_of,
     read_reply,
     summary_draft,
 )
 from holdfast.policy.activity.turns import turns
 from tests.policy.trails import Trail, session
-from tests.rows import each
+from tests.rows import each, examples
 
 CODE = load_mode("code", None)
 WHOLE = """<observation turn="1">
@@ -71,16 +73,7 @@ def test_several_observations_and_a_summary_are_read_in_one_answer() -> None:
     assert told.summary == {"request": "R"}
 
 
-@each(
-    "text",
-    [
-        "",
-        "  \n",
-        '<skip_summary reason="nothing"/>',
-        "<observation></observation>",
-        "<observation><type>x</type></observation>",
-    ],
-)
+@examples
 def test_nothing_is_an_answer(text: str) -> None:
     assert read_reply(text, CODE) == ParsedReply()
 

@@ -22,7 +22,7 @@ from holdfast.policy.admission.admit import (
 from holdfast.policy.ranking.trust import trust
 from holdfast.policy.ranking.weight import freshness, use, weigh
 from holdfast.policy.secrets.find import drop_private, masked
-from tests.rows import each
+from tests.rows import each, examples
 
 
 def test_private_spans_are_dropped_even_when_they_are_not_closed() -> None:
@@ -65,31 +65,12 @@ def test_wording_about_now_is_refused_but_not_in_what_is_about_a_moment() -> Non
     assert judged("The concurrently running jobs share a lock.") == Admitted()
 
 
-@each(
-    "text",
-    [
-        "The project now uses SGLang, the vLLM code was deleted.",
-        "CI currently requires Node 22.",
-        "We are currently on Postgres 15.",
-        "Uploads currently go through the gateway.",
-        "The API relies on redis at the moment.",
-    ],
-)
+@examples
 def test_a_state_of_today_is_a_fact(text: str) -> None:
     assert judged(text) == Admitted()
 
 
-@each(
-    "text",
-    [
-        "I am halfway through renaming OrderService.",
-        "I'm debugging the importer, the fix is uncommitted.",
-        "We are in the middle of the migration.",
-        "The build is currently broken.",
-        "The exporter is failing right now.",
-        "Two commits ahead of main.",
-    ],
-)
+@examples
 def test_residue_of_the_work_at_hand_is_refused(text: str) -> None:
     assert isinstance(judged(text), Transient)
 

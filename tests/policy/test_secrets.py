@@ -6,7 +6,7 @@ from bench import planting
 from bench.labelled import SPLITS
 from bench.leaks import LEAST_RECALL, MOST_FALSE, covers, hit, look_alikes, ours, planted, score
 from holdfast.policy.secrets.find import KINDS, _hinted, mask_secrets, masked, secrets_in
-from holdfast.policy.secrets.rules import RULES
+from holdfast.policy.secrets.words import RULES
 from tests.rows import each
 
 PLANTED = [row for split in SPLITS for row in planted(split)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.policy.secrets.find import drop_private, find_secrets
-from holdfast.policy.secrets.rules import COMMANDS, RULES
+from holdfast.policy.secrets.words import COMMANDS, RULES
 from tests.rows import each, sampled
 
 SIZE = 20_000  # characters

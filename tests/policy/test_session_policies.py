@@ -17,7 +17,7 @@ from holdfast.policy.sessions.closing import Conduct, Payload, read_payload, ref
 from holdfast.policy.sessions.evidence import problem_with
 from holdfast.policy.sessions.plan_brief import brief, clipped
 from holdfast.verbs.sessions.scars import lesson_cue
-from tests.rows import each
+from tests.rows import each, examples
 
 DAY = 86_400.0
 START = 1_790_000_000.0
@@ -79,16 +79,7 @@ def test_a_touch_brings_a_dormant_thread_back() -> None:
     )
 
 
-@each(
-    ("text", "expected"),
-    [
-        ("Fix the login", "operational"),
-        ("deployment of v2 is failing", "operational"),
-        ("Investigating the outage", "operational"),
-        ("Document the prefix and suffix rules", "backlog"),
-        ("Add test fixtures", "backlog"),
-    ],
-)
+@examples
 def test_what_burns_is_told_from_what_waits_by_whole_words(text: str, expected: str) -> None:
     assert class_of(text) == expected
 
@@ -188,17 +179,7 @@ def test_threads_are_the_same_when_the_shorter_shares_most_words() -> None:
     assert not is_same("SHOP-12 rate limits today", "SHOP-13: rate caps search")
 
 
-@each(
-    ("text", "severity", "is_candidate"),
-    [
-        ("The job failed silently on empty input", "info", True),
-        ("We assumed UTC", "", True),
-        ("There are no tests for this", "info", True),
-        ("Everything is fine", "scar_candidate", True),
-        ("Dismissing the dialog works", "info", False),
-        ("Uses the repository pattern", "warning", False),
-    ],
-)
+@examples
 def test_lessons_are_recognised_by_cue_or_mark(text: str, severity: str, is_candidate: bool) -> None:
     assert bool(lesson_cue(text, severity)) == is_candidate
 
@@ -319,14 +300,7 @@ def test_what_was_not_proper_is_said_but_does_not_stand_in_the_way() -> None:
     ]
 
 
-@each(
-    ("asked", "answered", "says"),
-    [
-        ("2026-11-15T10:00:00+00:00", "2026-11-15T10:00:02+00:00", "less than three seconds"),
-        ("2026-11-15T10:00:00+00:00", "2026-11-15T09:00:00+00:00", "out of order"),
-        ("2026-11-15T10:00:00+00:00", "2026-11-15T10:01:00+00:00", ""),
-    ],
-)
+@examples
 def test_the_human_must_have_had_time_to_answer(asked: str, answered: str, says: str) -> None:
     completion = {"human_asked_at": asked, "human_response_at": answered}
     said = remarks("standard", Payload(corrections="", completion=completion), Conduct(recalls=1))

@@ -7,7 +7,7 @@ from holdfast.policy.activity.session_summary import ahead_in, handover, summary
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.headlines import conditions
 from tests.policy.trails import EXPECTED, Trail, session
-from tests.rows import each
+from tests.rows import each, examples
 
 
 def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
@@ -123,20 +123,7 @@ def test_a_handover_keeps_every_constraint_of_a_long_session() -> None:
     assert tokens_of(text) <= 1_200
 
 
-@each(
-    ("prompt", "said"),
-    [
-        ("Port it.\n1. per key, not per IP\n2. no Redis", ["per key, not per IP", "no Redis"]),
-        ("Bau das um. Die API darf sich nicht ändern.", ["Die API darf sich nicht ändern."]),
-        ("给登录接口加上限流。不要引入新的依赖。", ["不要引入新的依赖。"]),
-        ("Speed it up. It must run on Python 3.9. Thanks!", ["It must run on Python 3.9."]),
-        (
-            "It fails:\n```\nRuntimeError: must not happen\n```\nDon't touch the base image.",
-            ["Don't touch the base image."],
-        ),
-        ("yes please", []),
-    ],
-)
+@examples
 def test_what_a_user_says_besides_the_request_is_kept_word_for_word(prompt: str, said: list[str]) -> None:
     assert conditions([own_part(prompt).text]) == said
 

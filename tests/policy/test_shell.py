@@ -8,7 +8,7 @@ from bench.warnings import LEAST_PRECISION, LEAST_RECALL, SETS, score
 from holdfast.policy.activity.patterns import compiled, fires
 from holdfast.policy.activity.shell import parse
 from holdfast.policy.activity.written_files import writes_of
-from holdfast.policy.sessions.warned_places import sites_in
+from holdfast.policy.sessions.triggers import sites_in
 from tests.rows import each
 
 # Patterns and commands: those they match, and others; the files that commands write; and what the texts of warnings are about.

@@ -9,7 +9,7 @@ from bench.capture import LEAST_RECALL, MOST_FALSE, judge_prompts
 from bench.labelled import READER, SPLITS
 from holdfast.policy.language.reading import SentenceReader
 from holdfast.policy.language.user_statements import Said, objection, resolved, stated
-from tests.rows import each
+from tests.rows import each, examples
 
 
 def said_in(text: str, answer: str = "") -> list[Said]:
@@ -23,16 +23,7 @@ def test_most_statements_of_the_labelled_prompts_are_kept_and_hardly_anything_el
     assert judged.false_share <= MOST_FALSE, judged.wrong
 
 
-@each(
-    ("text", "kind"),
-    [
-        ("we decided to go with NATS because kafka was too heavy", "decision"),
-        ("I prefer pytest over unittest.", "preference"),
-        ("our CI runs on node 22", "fact"),
-        ("no, we never mock the database here", "preference"),
-        ("Wir haben uns für Postgres entschieden", "decision"),
-    ],
-)
+@examples
 def test_a_statement_has_a_kind(text: str, kind: str) -> None:
     assert [said.kind for said in said_in(text)] == [kind]
 
@@ -47,24 +38,7 @@ def test_a_text_after_a_request_to_remember_it_is_kept_whatever_it_is() -> None:
     assert [said.text for said in said_in("Remember that the blue crate goes left.")] == ["the blue crate goes left."]
 
 
-@each(
-    ("statement", "old", "expected"),
-    [
-        (
-            "no, 30 days",
-            "I set the retention of the audit log to 90 days.",
-            "I set the retention of the audit log to 30 days.",
-        ),
-        (
-            "that lives in infra",
-            "The module goes into the app.",
-            "“The module goes into the app” → that lives in infra",
-        ),
-        ("the log writer isn't thread safe", "The cause is buffering.", "the log writer isn't thread safe"),
-        ("that's not it", "That's not it.", ""),
-        ("we use pnpm here", "", "we use pnpm here"),
-    ],
-)
+@examples
 def test_what_leans_on_an_earlier_sentence_is_kept_with_it(statement: str, old: str, expected: str) -> None:
     assert resolved(statement, old) == expected
 
@@ -76,16 +50,7 @@ def test_a_correction_has_the_subject_of_what_it_corrects() -> None:
     assert "rate limit" in said.text
 
 
-@each(
-    "text",
-    [
-        "```\nwe never use this\n```",
-        "> we always use npm\n\nis that right?",
-        'the wiki says "never deploy on fridays"',
-        "<holdfast-brief>We never mock the database.</holdfast-brief>",
-        "Traceback (most recent call last):\n  File 'a'\nValueError: must always be set",
-    ],
-)
+@examples
 def test_quoted_pasted_and_injected_text_is_not_the_users(text: str) -> None:
     assert stated(text, "", READER) == []
 
@@ -94,16 +59,7 @@ def test_a_statement_with_a_credential_is_not_kept() -> None:
     assert said_in("always use the token ghp_" + "a1B2" * 9) == []
 
 
-@each(
-    ("prompt", "expected"),
-    [
-        ("no, the replica lags", "no"),
-        ("that's wrong, the pool is not the cause", "no"),
-        ("now add a test", ""),
-        ("great, commit it", ""),
-        ("", ""),
-    ],
-)
+@examples
 def test_an_objection_is_told_from_going_on(prompt: str, expected: str) -> None:
     assert objection(prompt, "The connection pool is the cause of the stale reads.", READER) == expected
 

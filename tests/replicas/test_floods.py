@@ -12,11 +12,10 @@ from holdfast.model.event import Event
 from holdfast.model.ids import Clock
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
-from holdfast.policy.admission.incoming import problem_of
 from holdfast.policy.admission.sharing import with_team
 from holdfast.policy.sessions.triggers import MOST_SET, places_of, problem_with
 from holdfast.verbs.capture.prepare import MOST_PATTERNS, MOST_TRIGGERS, prepare
-from holdfast.verbs.exchange.incoming import keep_events, passed
+from holdfast.verbs.exchange.incoming import keep_events, passed, problem_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Revision, revise
 from holdfast.verbs.records.quarantine import accept

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,15 +116,33 @@ def _work(memory: Memory, places: Places, home: Path, folder: Path, done: Worked
             with places.prepared(place) as (prepared_for, _):
                 done.prepared.append(prepared_for.project)
     deriving.unlink(missing_ok=True)
-    done.files += _refresh(memory, folder, done)
-    done.vectors = _embed(memory, until)
+    done.files += _attempt(memory, "files", lambda: _refresh(memory, folder, done))
+    done.vectors = _attempt(memory, "vectors", lambda: _embed(memory, until))
     before = memory.store.last_seq()
-    _compare(memory, until)
+    _attempt(memory, "comparison", lambda: compare(memory, seconds=until - time.monotonic()), catch=EmbedderError)
     for place in sorted(touched) if memory.store.last_seq() != before else ():  # a brief marks what was found
         if Path(place.root).is_dir():
             with places.prepared(place):
                 pass
     refresh_copy(memory)
+
+
+def _attempt(memory: Memory, what: str, part: Callable[[], Any], *, catch: type[HoldfastError] = HoldfastError) -> Any:
+    """Return what a part of the work comes to; a failure is noted, and left to the next worker."""
+    try:
+        return part()
+    except catch as problem:
+        log.warning("%s postponed: %s", what, problem)
+        memory.note_failure(what, mask_secrets(str(problem)))
+        return 0
+
+
+def _embed(memory: Memory, until: float) -> int:
+    if memory.embedder is None:
+        return 0
+    from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  imports numpy: only for semantic search
+
+    return catch_up(memory, stop=lambda: time.monotonic() > until)
 
 
 def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
@@ -137,8 +155,7 @@ def _refresh(memory: Memory, folder: Path, done: Worked) -> int:
             synced = sync(memory, replica, sharing)
     except HoldfastError as problem:
         done.problems.append(str(problem))
-        memory.note_failure("files", str(problem))
-        return 0
+        raise
     done.problems += [f"left alone: {remark.where}: {remark.why}" for remark in synced.remarks]
     return synced.came + synced.put.records + synced.put.removed
 
@@ -161,6 +178,7 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
     if any(event.event == "PreCompact" for event in fresh):  # first: the session may continue at any moment
         _recall_judged(memory, session)
         write_handover(Path(handover_file(str(home), session)), handover(activity, HANDOVER_TOKENS, memory.reader))
+    answers = "\n\n".join(event.text for event in fresh if event.event in ("Stop", "SubagentStop") and event.text)
     for place in touched:
         own = [event for event in activity if place_of[event.id] == place]
         try:
@@ -168,7 +186,8 @@ def _session(memory: Memory, places: Places, home: Path, session: str, done: Wor
                 trail.note_session(project_memory, own)
                 done.records += _derive(project_memory, own, since=fresh[0].id, ended=stopped)
                 note_outcomes(project_memory, own, ended=ended)
-                done.mined += _mine(project_memory, fresh, session)
+                if log_output(project_memory, answers, session):  # each answer once
+                    done.mined += len(mine_outputs(project_memory).offered)
         except StoreError:
             raise
         except Exception as problem:  # the outermost loop of a host: a failing session must not stop the others
@@ -204,12 +223,6 @@ def _recall_judged(memory: Memory, session: str) -> dict[str, dict[str, list[flo
     return judged
 
 
-def _mine(memory: Memory, fresh: list[HookEvent], session: str) -> int:
-    """Log an agent's answers once, and offer patterns that recur often enough."""
-    answers = "\n\n".join(event.text for event in fresh if event.event in ("Stop", "SubagentStop") and event.text)
-    return len(mine_outputs(memory).offered) if log_output(memory, answers, session) else 0
-
-
 def _tidy(home: Path) -> None:
     """Delete notes of hooks about old sessions, and files that killed hooks left unfinished."""
     prepared = (*(home / "prepared").glob("handover-*"), *(home / "prepared").glob("*-*.json"))  # of earlier versions
@@ -222,25 +235,3 @@ def _tidy(home: Path) -> None:
             with suppress(FileNotFoundError):  # a hook may have just finished it
                 if path.stat().st_mtime < time.time() - seconds:
                     path.unlink()
-
-
-def _compare(memory: Memory, until: float) -> None:
-    """Compare what is new with the rest, unless the classifier cannot be loaded."""
-    try:
-        compare(memory, seconds=until - time.monotonic())
-    except EmbedderError as problem:
-        log.warning("memories are not compared: %s", problem)
-        memory.note_failure("comparison", mask_secrets(str(problem)))
-
-
-def _embed(memory: Memory, until: float) -> int:
-    if memory.embedder is None:
-        return 0
-    from holdfast.verbs.search.embed import catch_up  # noqa: PLC0415  imports numpy: only for semantic search
-
-    try:
-        return catch_up(memory, stop=lambda: time.monotonic() > until)
-    except HoldfastError as problem:
-        log.warning("vectors postponed: %s", problem)
-        memory.note_failure("vectors", mask_secrets(str(problem)))
-        return 0

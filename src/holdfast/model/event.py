@@ -89,14 +89,8 @@ def in_words(event: Event) -> tuple[str, str]:
 def event_to_json(event: Event) -> Json:
     """Return an event in the format of exports."""
     by = {"kind": event.by.kind, "name": event.by.name, "session": event.by.session}
-    return {
-        "id": event.id,
-        "about": event.about,
-        "verb": event.verb,
-        "at": event.at,
-        "by": by,
-        "data": dict(event.data),
-    }
+    named = {"id": event.id, "about": event.about, "verb": event.verb, "at": event.at}
+    return {**named, "by": by, "data": dict(event.data)}
 
 
 def event_from_json(value: Any) -> Event:

@@ -157,11 +157,7 @@ def list_store(folder: str, store: str) -> None:
     stores = {**listed_stores(), os.path.realpath(folder): os.path.realpath(store) if store else ""}
     os.makedirs(data_folder(), 0o700, exist_ok=True)
     place = os.path.join(data_folder(), _REGISTRY)
-    with open(
-        os.open(f"{place}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
-    ) as file:
-        json.dump({name: value for name, value in stores.items() if value}, file, indent=1)
-    os.replace(f"{place}.{os.getpid()}", place)
+    write_whole(place, json.dumps({name: value for name, value in stores.items() if value}, indent=1))
 
 
 def changes_file(home: str, project: str) -> str:

@@ -156,9 +156,8 @@ def parse_instant(text: str) -> str:
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
         return instant(moment.timestamp())
     except (ValueError, OverflowError, OSError) as problem:
-        raise Invalid(
-            f"{text[:40]!r} is not a date.", hint="Write it like 2026-11-15 or 2026-11-15T08:30Z."
-        ) from problem
+        hint = "Write it like 2026-11-15 or 2026-11-15T08:30Z."
+        raise Invalid(f"{text[:40]!r} is not a date.", hint=hint) from problem
 
 
 def days_before(now: str, days: float) -> str:

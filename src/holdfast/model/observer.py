@@ -131,16 +131,9 @@ def mode_from_json(name: str, value: Mapping[str, Any]) -> Mode:
 
 
 def _types(name: str, entries: Any) -> tuple[ModeType, ...]:
-    if not isinstance(entries, list | tuple) or not all(
-        isinstance(entry, Mapping) and entry.get("id") for entry in entries
-    ):
+    listed: list[Any] = [*entries] if isinstance(entries, list | tuple) else [None]
+    if not all(isinstance(entry, Mapping) and entry.get("id") for entry in listed):
         raise InvalidConfig(f"The types and concepts of the mode {name} must be a list of objects with an id.")
-    return tuple(
-        ModeType(
-            id=str(entry["id"]),
-            label=str(entry.get("label", "")),
-            description=str(entry.get("description", "")),
-            icon=str(entry.get("emoji", entry.get("icon", ""))),
-        )
-        for entry in entries
-    )
+    icons = [str(entry.get("emoji", entry.get("icon", ""))) for entry in listed]
+    texts = [{part: str(entry.get(part, "")) for part in ("id", "label", "description")} for entry in listed]
+    return tuple(ModeType(**text, icon=icon) for text, icon in zip(texts, icons, strict=True))

@@ -170,25 +170,8 @@ def link_of(text: str) -> Link:
 
 def record_to_json(record: Record) -> Json:
     """Return a record as JSON, without empty parts."""
-    value: Json = {}
-    for name in _NAMES:
-        item = getattr(record, name)
-        if not item:
-            continue
-        match item:
-            case str() | int():
-                pass
-            case Actor() | Origin():
-                item = _plain(item)
-            case tuple():
-                item = [_plain(part) if isinstance(part, Link) else part for part in item]
-            case Mapping():
-                item = dict(item)
-            case CodeSnapshot():
-                item = snapshot_to_json(item)
-        if item:
-            value[name] = item
-    return value
+    values = {name: plain(item) for name in _NAMES if (item := getattr(record, name))}
+    return {name: item for name, item in values.items() if item}
 
 
 _NAMES = tuple(spec.name for spec in fields(Record))
@@ -208,10 +191,15 @@ _PARSED: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def _plain(value: Actor | Origin | Link) -> Json:
-    return {name: item for name in value.__slots__ if (item := getattr(value, name))}
-
-
 def plain(value: Any) -> Any:
-    """Return the value of a record's field as JSON has it: a list for a tuple, a dict for a mapping."""
-    return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+    """Return the value of a record's field as JSON has it: a list for a tuple, a dict for a mapping or an object."""
+    match value:
+        case str() | int():
+            return value
+        case tuple():
+            return [plain(item) if isinstance(item, Link) else item for item in value]
+        case Actor() | Origin() | Link():
+            return {name: item for name in value.__slots__ if (item := getattr(value, name))}
+        case Mapping():
+            return dict(value)
+    return snapshot_to_json(value) if isinstance(value, CodeSnapshot) else value

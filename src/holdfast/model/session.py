@@ -54,7 +54,11 @@ def apply_event(session: Session | None, event: Event) -> Session | None:
     known = session or Session(id=event.about)
     match event.verb:
         case "started":
-            return _started(known, event)
+            if not known.first or event.id < known.first:
+                known = replace(known, first=event.id, started_at=event.at)
+            if event.id > known.titled and (title := text_or_empty(event.data.get("title"))):
+                known = replace(known, title=title, titled=event.id)
+            return known if event.id < known.last else _started(known, event)
         case "closed" if event.id > known.end:
             issue = known.issue or text_or_empty(event.data.get("issue"))
             project = text_or_empty(event.data.get("project")) or known.project
@@ -64,12 +68,7 @@ def apply_event(session: Session | None, event: Event) -> Session | None:
 
 
 def _started(session: Session, event: Event) -> Session:
-    if not session.first or event.id < session.first:
-        session = replace(session, first=event.id, started_at=event.at)
-    if event.id > session.titled and (title := text_or_empty(event.data.get("title"))):
-        session = replace(session, title=title, titled=event.id)
-    if event.id < session.last:
-        return session
+    """Return a session as its latest start describes it."""
     data = event.data
     texts: dict[str, Any] = {
         name: text_or_empty(data.get(name)) or getattr(session, name) for name in ("project", "issue", "host")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from holdfast.model.anchor import (
     STATES,
@@ -19,6 +19,7 @@ from holdfast.model.anchor import (
 from holdfast.model.ids import days_between
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
+from holdfast.model.text import counted, filled
 from holdfast.policy.mentions import symbols_in
 
 # Kinds that report what happened, not how things are.
@@ -69,8 +70,11 @@ def freshness_of(record: Record, now: CodeSnapshot, at: str) -> Freshness:
     )
     days = days_between(record.verified_at, at) if record.verified_at else None
     state = overall(findings, checked=bool(record.verified_at))
-    if state == "fresh" and not record.anchors and is_partly_resolved(record):
-        state = "exists"
+    if state == "fresh" and not record.anchors:
+        tails = {parse_anchor(anchor).name.rpartition(".")[2] for anchor in places}
+        # The text certainly names code that was not found when it was written: only a part is compared.
+        if any(not symbol.plain and symbol.name.rpartition(".")[2] not in tails for symbol in symbols_in(record.body)):
+            state = "exists"
     return Freshness(state=state, findings=findings, days=days)
 
 
@@ -89,13 +93,6 @@ def overall(findings: Sequence[Finding], *, checked: bool) -> State:
         return "unknown" if checked else "unverified"
     compared = [finding.state for finding in findings if finding.state != "exists"]
     return max(compared, key=STATES.index) if compared else "exists"
-
-
-def is_partly_resolved(record: Record) -> bool:
-    """True if the text certainly names code that was not found when it was written, so that only a part is compared."""
-    names = {parse_anchor(anchor).name for anchor in places_of(record)}
-    tails = {name.rpartition(".")[2] for name in names}
-    return any(not symbol.plain and symbol.name.rpartition(".")[2] not in tails for symbol in symbols_in(record.body))
 
 
 def judged(record: Record, anchor: str, cited: CodeMark | None, now: CodeMark) -> Finding:
@@ -164,20 +161,15 @@ def freshness_text(freshness: Freshness) -> str:
 
 def details(freshness: Freshness) -> list[str]:
     """Return what changed at each place that is missing, changed or moved."""
-    return [_detail(finding) for finding in (*freshness.problems, *freshness.moved)]
-
-
-def _detail(finding: Finding) -> str:
-    if finding.moved_to:
-        return f"{finding.anchor} moved to {finding.moved_to}" + (f", {finding.note}" if finding.note else "")
-    parts = [finding.note] if finding.note else []
-    if finding.commits:
-        parts.append(f"{finding.commits} commit{'s' if finding.commits > 1 else ''} since")
-    if finding.last:
-        parts.append(
-            f"last {finding.last.commit[:8]} {finding.last.subject!r} by {finding.last.author}, {finding.last.at[:10]}"
-        )
-    return f"{finding.anchor} {finding.state}" + (f" ({'; '.join(parts)})" if parts else "")
+    texts = []
+    for finding in (*freshness.problems, *freshness.moved):
+        anchor, note, last, moved_to = finding.anchor, finding.note, finding.last, finding.moved_to
+        since = finding.commits and f"{counted(finding.commits, 'commit')} since"
+        change = last and f"last {last.commit[:8]} {last.subject!r} by {last.author}, {last.at[:10]}"
+        parts = "; ".join(filled(note, since, change))
+        moved = ", ".join(filled(f"{anchor} moved to {moved_to}", note))
+        texts.append(moved if moved_to else f"{anchor} {finding.state}" + (f" ({parts})" if parts else ""))
+    return texts
 
 
 def wrong_claims(anchors: Sequence[str], now: CodeSnapshot | None) -> list[str]:
@@ -189,3 +181,59 @@ def wrong_claims(anchors: Sequence[str], now: CodeSnapshot | None) -> list[str]:
         if state in ("missing", "changed"):
             wrong.append(f"{anchor} ({note or 'it does not exist'})")
     return wrong
+
+
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewValue:
+    """A value that the code has now: which name, what the record says, and the record's text and anchors with the new one."""
+
+    name: str
+    old: str
+    new: str
+    body: str
+    title: str
+    anchors: tuple[str, ...]
+
+
+def new_value(record: Record, findings: Sequence[Finding]) -> NewValue | None:
+    """Return the update of a record that states one outdated value; None if its text does not state it exactly once."""
+    outdated = [
+        (finding, place)
+        for finding in findings
+        if finding.state == "changed" and (place := parse_anchor(finding.anchor)).kind in ("value", "version")
+    ]
+    if len(outdated) != 1:
+        return None
+    finding, place = outdated[0]
+    old, new = bare_value(place.value), finding.now.value if finding.now else ""
+    if "_" in place.value and new.isdecimal():
+        old, new = place.value, f"{int(new):_}"  # in the same style
+    body = _replaced(record.body, old, new) if new else None
+    if body is None:
+        return None
+    anchor = finding.anchor.replace(place.value, new)
+    return NewValue(
+        name=place.name,
+        old=old,
+        new=new,
+        body=body,
+        title=_replaced(record.title, old, new) or record.title,
+        anchors=tuple(anchor if cited == finding.anchor else cited for cited in record.anchors),
+    )
+
+
+def _replaced(text: str, old: str, new: str) -> str | None:
+    """Return a text with its only mention of a value replaced, in digits or in words; None if there is none, or several."""
+    pairs = [(old, new)]
+    if old.isdecimal() and int(old) < len(NUMBERS):
+        pairs.append((NUMBERS[int(old)], NUMBERS[int(new)] if new.isdecimal() and int(new) < len(NUMBERS) else new))
+    for mentioned, instead in pairs:
+        found = list(re.finditer(rf"(?<![\w.]){re.escape(mentioned)}(?!\w|\.\d)", text, re.IGNORECASE))
+        if len(found) == 1:
+            return text[: found[0].start()] + instead + text[found[0].end() :]
+        if found:
+            return None
+    return None

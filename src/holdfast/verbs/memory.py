@@ -74,19 +74,12 @@ class Caches:
 
     store: Store
     embedder: Embedder | None
+    judged: dict[str, list[float]] = field(default_factory=dict)  # sentences, by the classifier
 
     @cached_property
     def frequencies(self) -> Frequencies:
         """Word frequencies, cached as they are counted."""
         return Frequencies(self.store)
-
-    judged: dict[str, list[float]] = field(default_factory=dict)
-
-    def reader(self, classifier: Classifier | None) -> "SentenceReader":
-        """Return a reader that knows what was judged before."""
-        from holdfast.policy.language.reading import SentenceReader  # noqa: PLC0415  only where something is captured or compared
-
-        return SentenceReader(classifier, self.judged)
 
     @cached_property
     def codes(self) -> "Codes | Neighbours":
@@ -134,17 +127,19 @@ class Memory:
     # Feedback of each session, kept only while this process runs.
     feedback: dict[str, SessionFeedback] = field(default_factory=dict)
 
-    caches: Caches | None = None
+    caches: Caches = None  # type: ignore[assignment]  # made below, unless another memory of the store has them
 
     def __post_init__(self) -> None:
-        if self.caches is None or self.caches.store is not self.store or self.caches.embedder is not self.embedder:
+        known = self.caches
+        if known is None or known.store is not self.store or known.embedder is not self.embedder:  # type: ignore[redundant-expr]
             object.__setattr__(self, "caches", Caches(store=self.store, embedder=self.embedder))
 
     @property
     def reader(self) -> "SentenceReader":
         """Reads what users and agents write; all memories of a store share what it has judged."""
-        assert self.caches is not None
-        return self.caches.reader(self.classifier)
+        from holdfast.policy.language.reading import SentenceReader  # noqa: PLC0415  only where something is captured or compared
+
+        return SentenceReader(self.classifier, self.caches.judged)
 
     @property
     def actor(self) -> Actor:
@@ -174,13 +169,11 @@ class Memory:
     @property
     def frequencies(self) -> Frequencies:
         """Word frequencies, cached as they are counted."""
-        assert self.caches is not None
         return self.caches.frequencies
 
     @property
     def codes(self) -> "Codes | Neighbours":
         """The vector search."""
-        assert self.caches is not None
         return self.caches.codes
 
     def acting(self, **changed: Any) -> "Memory":

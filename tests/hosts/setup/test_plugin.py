@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.hosts.cli.commands import COMMANDS
+from holdfast.hosts.setup.clients import SECONDS, opencode_plugin
 from holdfast.hosts.setup.machine import Installation
-from holdfast.hosts.setup.shapes import SECONDS, opencode_plugin
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.conftest import new_file, new_folder
 from tests.rows import each

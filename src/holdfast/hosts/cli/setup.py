@@ -21,12 +21,11 @@ from holdfast.hosts.cli.render import console, hanging, page, print_json, say
 from holdfast.hosts.mcp.serving import SURFACES, WITHOUT_TOOLS
 from holdfast.hosts.preparing import next_session
 from holdfast.hosts.setup.apply import Manifest, Planned, apply, diff_of, planned, read_manifest, removals, snippet
-from holdfast.hosts.setup.clients import BY_NAME, Client, check_clients, installed
+from holdfast.hosts.setup.clients import BY_NAME, Client, check_clients, installed, stdio
 from holdfast.hosts.setup.edits import NAME, Member, noun_of
 from holdfast.hosts.setup.machine import Installation, Level, Machine, check_lasting, project_root, this_installation
 from holdfast.hosts.setup.others import SYSTEMS, Found, others
 from holdfast.hosts.setup.plan import Choices, Wanted, covered, has_plugin, is_new, wanted
-from holdfast.hosts.setup.shapes import stdio
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.files import FILE, FOLDER, read_regular
 from holdfast.model.request import Asked

@@ -341,12 +341,5 @@ def _touched(given: dict[str, Any]) -> Touched:
         is_rule = one["kind"] == "element" and isinstance(parts["value"], str)  # as earlier versions noted it
         edit: edits.Edit = edits.Approval(**parts, form="rule") if is_rule else edits.KINDS[one["kind"]](**parts)
         placed.append(Placed(edit=edit, clients=tuple(one["clients"]), kept=one["kept"]))
-    splices = given["splices"]
-    return Touched(
-        before=given["before"],
-        after=given["after"],
-        folders=tuple(given["folders"]),
-        skeleton=given["skeleton"],
-        splices=None if splices is None else tuple((at, removed, inserted) for at, removed, inserted in splices),
-        placed=tuple(placed),
-    )
+    splices = None if given["splices"] is None else tuple(map(tuple, given["splices"]))
+    return Touched(**{**given, "folders": tuple(given["folders"]), "splices": splices, "placed": tuple(placed)})

@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.hosts.setup import edits, jsontext, tomltext
 from holdfast.hosts.setup.apply import Manifest
-from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, Server, installed
+from holdfast.hosts.setup.clients import BY_NAME, CLIENTS, Client, installed
 from holdfast.hosts.setup.files import text_of
 from holdfast.hosts.setup.machine import Level, Machine
 from holdfast.hosts.setup.others import others
@@ -97,18 +97,16 @@ def _entries(client: Client, machine: Machine) -> Iterator[tuple[Path, Any]]:
     for level in LEVELS:
         if path := file_of(client.server, level, machine):
             with _about(path):
-                entry = _entry(client.server, text_of(path) or "")
+                text = text_of(path) or ""
+                if client.server.form == "yaml":  # two lines of our own file: JSON, or plain words if written by hand
+                    lines = [line.strip().partition(": ") for line in text.splitlines()]
+                    values = {key: value for key, _, value in lines if key in ("command", "args") and value}
+                    entry = {key: jsontext.value_of(one) if one[0] in '"[' else one for key, one in values.items()}
+                else:
+                    read = tomltext.table_of if client.server.form == "toml" else jsontext.value_at
+                    entry = read(text, (*client.server.under, edits.NAME))
             if edits.runs_holdfast(entry):
                 yield path, entry
-
-
-def _entry(server: Server, text: str) -> Any:
-    if server.form == "yaml":  # two lines of our own file: values are JSON, or plain words if written by hand
-        lines = [line.strip().partition(": ") for line in text.splitlines()]
-        values = {key: value for key, _, value in lines if key in ("command", "args") and value}
-        return {key: jsontext.value_of(value) if value[0] in '"[' else value for key, value in values.items()}
-    path = (*server.under, edits.NAME)
-    return tomltext.table_of(text, path) if server.form == "toml" else jsontext.value_at(text, path)
 
 
 def _hook_files(client: Client, machine: Machine) -> Iterator[Path]:
@@ -140,9 +138,6 @@ def _about(path: Path) -> Iterator[None]:
 
 
 def _called(edit: edits.Edit) -> str:
-    match edit:
-        case edits.Member(path=path) | edits.Table(path=path) | edits.Element(path=path):
-            return ".".join(path)
-        case edits.Block():
-            return "the note for agents"
-    return "the file"
+    if isinstance(edit, edits.Member | edits.Table | edits.Element):
+        return ".".join(edit.path)
+    return "the note for agents" if isinstance(edit, edits.Block) else "the file"

@@ -1,38 +1,109 @@
-"""The clients Holdfast knows how to set up, from the table clients.toml."""
+"""The clients Holdfast knows how to set up, from the table clients.toml: how each expects a server, a hook, and our instructions."""
 
+import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from holdfast.hosts.setup import shapes
+from holdfast.hosts.setup.edits import NAME, SIGN
 from holdfast.hosts.setup.machine import Installation, Machine
+from holdfast.model.config import preset_of
 from holdfast.model.errors import Invalid
 from holdfast.model.files import read_regular
+from holdfast.model.trail import CLIENT_EVENTS
 
+HERE = Path(__file__).parent
 Paths = tuple[str, ...]  # templates of `places.Machine`; the first that exists is taken, else the last is made
+# How long clients wait for a hook: at the end of a session only briefly.
+SECONDS = dict.fromkeys(CLIENT_EVENTS, 5) | {"SessionStart": 10, "SessionEnd": 1}
+
+
+def stdio(made: Installation) -> dict[str, Any]:
+    """Write a server's entry as most clients want it."""
+    command, *arguments = made.server()
+    return {"command": command, "args": arguments} | ({"env": dict(made.variables)} if made.variables else {})
+
+
+def joined(made: Installation) -> dict[str, Any]:
+    """Write it with the command line as one list."""
+    given = {"environment": dict(made.variables)} if made.variables else {}
+    return {"type": "local", "command": list(made.server()), "enabled": True} | given
+
+
+def yaml(made: Installation) -> str:
+    """Write it as a YAML file of its own; JSON strings and lists are YAML too."""
+    command, *arguments = made.server()
+    lines = [f"# {SIGN}", f"name: {NAME}", "version: 0.0.1", "schema: v1", "mcpServers:", f"  - name: {NAME}"]
+    lines += [f"    command: {json.dumps(command)}", f"    args: {json.dumps(arguments)}"]
+    lines += [f"    env: {json.dumps(dict(made.variables))}"] if made.variables else []
+    return "\n".join([*lines, ""])
+
+
+def group(made: Installation, client: str, event: str) -> Mapping[str, Any]:
+    """Write a hook as Claude Code and Codex want it; timeouts are seconds."""
+    return {"hooks": [{"type": "command", "command": made.hook_line(event, client), "timeout": SECONDS[event]}]}
+
+
+def group_in_milliseconds(made: Installation, client: str, event: str) -> Mapping[str, Any]:
+    """Write a hook as Gemini CLI wants it."""
+    hook = {"type": "command", "name": NAME, "command": made.hook_line(event, client)}
+    return {"hooks": [hook | {"timeout": SECONDS[event] * 1000}]}
+
+
+def by_shell(made: Installation, client: str, event: str) -> Mapping[str, Any]:
+    """Write a hook as Copilot CLI wants it: one line for each shell."""
+    line = made.hook_line(event, client)
+    return {"type": "command", "bash": line, "powershell": f"& {line}", "timeoutSec": SECONDS[event]}
+
+
+def flat(made: Installation, client: str, event: str) -> Mapping[str, Any]:
+    """Write a hook as Cursor wants it."""
+    return {"command": made.hook_line(event, client), "timeout": SECONDS[event]}
+
+
+def opencode_plugin(made: Installation) -> str:
+    """Write the plugin that gives OpenCode, which has no hooks, the same events."""
+    template = read_regular(HERE / "opencode.js").decode()
+    words = [made.python, "-I", "-S", made.hook]
+    return (
+        template.replace("SIGN", SIGN)
+        .replace('"COMMAND"', json.dumps(words))
+        .replace('"ARGUMENTS"', json.dumps(list(made.hook_words("opencode"))))
+    )
+
+
+def instructions(surfaces: Sequence[str] = ()) -> str:
+    """Return the lines that explain Holdfast to an agent, with the tools that its surfaces have."""
+    template = read_regular(HERE / "instructions.md").decode()
+    guides = dict.fromkeys(preset_of(name).guide or preset_of("").guide for name in surfaces or ("",))
+    return template.replace("GUIDE", "\n".join(f"- {line}" for guide in guides for line in guide))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """Where a client lists MCP servers, and how an entry looks."""
+class Part:
+    """Something that a client has in files of the user and of a project, such as instructions."""
 
     user: Paths = ()
     project: Paths = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server(Part):
+    """Where a client lists MCP servers, and how an entry looks."""
+
     under: tuple[str, ...] = ("mcpServers",)
     form: Literal["json", "toml", "yaml"] = "json"
-    shape: Callable[[Installation], Any] = shapes.stdio
+    shape: Callable[[Installation], Any] = stdio
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hooks:
+class Hooks(Part):
     """Where a client lists hooks, how one looks, and its own names of our events."""
 
-    user: Paths = ()
-    project: Paths = ()
     events: Mapping[str, str]
     shape: Callable[[Installation, str, str], Mapping[str, Any]]
     skeleton: Mapping[str, Any] = field(default_factory=dict)  # what a new file must hold besides
@@ -40,34 +111,19 @@ class Hooks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plugin:
+class Plugin(Part):
     """A file, entirely ours, that a client loads."""
 
-    user: Paths
-    project: Paths
     text: Callable[[Installation], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
+class Grant(Part):
     """Where a client keeps what lets our tools run without asking: a rule in a file, or a key of the server's entry."""
 
-    user: Paths = ()
-    project: Paths = ()
     path: tuple[str, ...]
     value: Any
     form: Literal["rule", "json", "toml"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guide:
-    """Where a client looks for instructions."""
-
-    user: Paths = ()
-    project: Paths = ()
-
-
-Part = Server | Hooks | Plugin | Grant | Guide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +146,12 @@ class Client:
     hooks: Hooks | None = None
     plugin: Plugin | None = None
     grant: Grant | None = None
-    guide: Guide = Guide()
+    guide: Part = Part()
     switch: Switch | None = None  # for clients that take our Claude-format plugin
     note: str = ""  # what is left to do by hand
 
 
-_PARTS = {"server": Server, "hooks": Hooks, "plugin": Plugin, "grant": Grant, "guide": Guide, "switch": Switch}
+_PARTS = {"server": Server, "hooks": Hooks, "plugin": Plugin, "grant": Grant, "guide": Part, "switch": Switch}
 
 
 def _read(kind: Callable[..., Any], row: Mapping[str, Any]) -> Any:
@@ -105,13 +161,13 @@ def _read(kind: Callable[..., Any], row: Mapping[str, Any]) -> Any:
         if name in _PARTS:
             given[name] = _read(_PARTS[name], value)
         elif name in ("shape", "text"):
-            given[name] = getattr(shapes, value)
+            given[name] = globals()[value]
         else:
             given[name] = tuple(value) if isinstance(value, list) else value
     return kind(**given)
 
 
-_TABLE = tomllib.loads(read_regular(Path(__file__).with_suffix(".toml")).decode())
+_TABLE = tomllib.loads(read_regular(HERE / "clients.toml").decode())
 CLIENTS: tuple[Client, ...] = tuple(_read(Client, row) for row in _TABLE["client"])
 BY_NAME = {client.name: client for client in CLIENTS}
 

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePath
@@ -27,27 +27,23 @@ SIGN = "Written by holdfast init"  # in files that are entirely ours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class _Entry:
+    """A value of ours at a place in a file."""
+
+    path: tuple[str, ...]
+    value: Mapping[str, Any]
+
+
+class Member(_Entry):
     """A server's entry in a JSON object."""
 
-    path: tuple[str, ...]
-    value: Mapping[str, Any]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Element:
+class Element(_Entry):
     """A hook in a JSON list."""
 
-    path: tuple[str, ...]
-    value: Mapping[str, Any]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(_Entry):
     """A server's entry in a TOML file."""
-
-    path: tuple[str, ...]
-    value: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,11 +351,12 @@ def own_hooks(listed: Any) -> Iterator[tuple[tuple[str | int, ...], Mapping[str,
                 yield (place, "hooks", spot), hook
 
 
-def agrees(current: Any, wanted: Any) -> bool:
+def agrees(current: Any, wanted: Any, vital: Container[str] | None = VITAL) -> bool:
     """True if an entry has the wanted values in everything that makes it work."""
-    if not isinstance(current, Mapping):
+    if not isinstance(current, Mapping) or not isinstance(wanted, Mapping):
         return bool(current == wanted)
-    return all(_within(current.get(key), item) for key, item in wanted.items() if key in VITAL)
+    pairs = [(current.get(key), item) for key, item in wanted.items() if vital is None or key in vital]
+    return all(agrees(there, item, None) for there, item in pairs)
 
 
 def repaired(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -367,12 +364,6 @@ def repaired(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str,
     both = {key: {**current[key], **wanted[key]} for key in ("env", "environment") if key in current and key in wanted}
     vital = {key: item for key, item in wanted.items() if key in VITAL}
     return {**wanted, **current, **vital, **both}
-
-
-def _within(current: Any, wanted: Any) -> bool:
-    if isinstance(wanted, Mapping):
-        return isinstance(current, Mapping) and all(current.get(key) == item for key, item in wanted.items())
-    return bool(current == wanted)
 
 
 def _surfaces(words: list[str]) -> set[str]:

@@ -48,7 +48,8 @@ def replace_file(path: Path, text: str, *, private: bool) -> None:
     """Write a file atomically: links are followed, permissions stay; a new private file is for its owner only."""
     real = _real(path)
     try:
-        mode = real.stat().st_mode & 0o7777 if real.exists() else 0o600 if private else 0o666 & ~_umask()
+        os.umask(mask := os.umask(0o077))
+        mode = real.stat().st_mode & 0o7777 if real.exists() else 0o600 if private else 0o666 & ~mask
         real.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
         try:
@@ -83,9 +84,3 @@ def _owner(path: Path | None) -> int:
     if sys.platform == "win32":
         return 0
     return path.stat().st_uid if path else os.geteuid()
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

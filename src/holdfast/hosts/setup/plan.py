@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.hosts.setup import jsontext, tomltext
-from holdfast.hosts.setup.clients import BY_NAME, Client, Hooks, Part
+from holdfast.hosts.setup.clients import BY_NAME, Client, Hooks, Part, instructions
 from holdfast.hosts.setup.edits import NAME, Approval, Block, Edit, Element, Member, Table, Whole, own_hooks, standing
 from holdfast.hosts.setup.files import text_of
 from holdfast.hosts.setup.machine import Installation, Level, Machine
-from holdfast.hosts.setup.shapes import instructions
 from holdfast.model.config import preset_of
 from holdfast.model.errors import InvalidFile
 

@@ -15,8 +15,7 @@ from functools import cache
 from holdfast.model.foreign_json import texts_in
 from holdfast.model.patterns import lazy
 from holdfast.policy.secrets.places import arguments, assigned, columns, manifests
-from holdfast.policy.secrets.rules import JUDGED, RULES, WHOLE
-from holdfast.policy.secrets.words import is_name, is_placeholder, is_secret, is_wordy
+from holdfast.policy.secrets.words import JUDGED, RULES, WHOLE, is_name, is_placeholder, is_secret, is_wordy
 
 MYPY = False
 if MYPY:  # importing `typing` would take a third of a hook's time

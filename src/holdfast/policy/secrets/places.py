@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from holdfast.model.patterns import lazy
-from holdfast.policy.secrets.rules import COMMANDS, NAMES
-from holdfast.policy.secrets.words import is_about, is_name, is_secret, secret_names
+from holdfast.policy.secrets.words import COMMANDS, NAMES, is_about, is_name, is_secret, secret_names
 
 MYPY = False
 if MYPY:  # importing `typing` is too slow here

@@ -6,8 +6,18 @@ import math
 from collections import Counter
 from functools import lru_cache
 
-from holdfast.model.patterns import lazy
-from holdfast.policy.secrets.rules import NAMES
+from holdfast.model.patterns import lazy, tables
+
+_TABLES = tables(__file__)
+# Name, hints, pattern, and where the format is described.
+RULES = [(name.rstrip("?!"), *row.split("\t")) for name, row in _TABLES["shapes"]]
+JUDGED = frozenset(name[:-1] for name, _ in _TABLES["shapes"] if name.endswith("?"))
+WHOLE = frozenset(name[:-1] for name, _ in _TABLES["shapes"] if name.endswith("!"))
+# Programs, a word that must be among their arguments, and the place of the password.
+COMMANDS = [(names, *row.removeprefix("-").split("\t")) for names, row in _TABLES["commands"]]
+# What names of secrets, and values that are none, look like.
+NAMES = dict(_TABLES["names"])
+
 
 MYPY = False
 if MYPY:

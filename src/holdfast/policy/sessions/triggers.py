@@ -1,15 +1,239 @@
 """Decide at which commands and files a record is injected, by its own triggers or those that its text implies; and write its warning."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from holdfast.model.fence import inline
 from holdfast.model.ids import short
+from holdfast.model.patterns import lazy
 from holdfast.model.record import Record
 from holdfast.model.text import filled, shorten
-from holdfast.policy.activity.patterns import compiled
-from holdfast.policy.sessions.warned_places import sites_in
+from holdfast.policy.activity.patterns import compiled, narrowed
+from holdfast.policy.activity.programs import INTERPRETERS, KNOWN, SHELLS, SQL_CLIENTS, SQL_VERBS, WRAPPERS
+from holdfast.policy.language.cues import cues_of
+
+_BARE = frozenset({*SHELLS, *INTERPRETERS, *WRAPPERS})  # alone they name no action
+Role = Literal["site", "remedy", "condition", ""]
+MOST = 6
+
+_CUES = cues_of(__file__)
+_SAYS = {name: lazy(text) for name, text in _CUES["warnings"].items()}
+_HABITS = {tuple(commands.split(", ")): lazy(text) for commands, text in _CUES["habits"].items()}
+_LANGUAGE = frozenset(_CUES["words"]["language"].split())  # first words of code, not of commands
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mention:
+    """A command, path, flag or piece of SQL that a text names, and what it is there."""
+
+    text: str
+    kind: Literal["command", "path", "flag", "sql"]
+    role: Role
+    sentence: int
+
+
+def sites_in(warning: str, *, advice: Iterable[str] = ()) -> list[str]:
+    """Return the triggers that a warning's text implies; what `advice` names is what to do, unless a negation says otherwise."""
+    mentions = list(_mentions(warning))
+    for place, text in enumerate(advice, 1):
+        mentions += _mentions(text, default="remedy", first=1_000 * place)
+    remedies = [mention.text for mention in mentions if mention.role == "remedy"]
+    sites = [mention for mention in mentions if mention.role == "site" and mention.text not in remedies]
+    if not sites:  # "pass `--no-cache` to `docker build`": the command is where the flag is missed
+        flagged = {mention.sentence for mention in mentions if mention.role == "condition"}
+        sites = [mention for mention in mentions if mention.kind == "command" and mention.sentence in flagged]
+        remedies = []
+    triggers = [
+        _trigger(text, [*remedies, *_conditions(mentions, sites, sentence)])
+        for text, sentence in _merged(sites, mentions)
+        if text.split()[0] not in _BARE or len(text.split()) > 1 + text.count(" -")
+    ]
+    return list(dict.fromkeys(triggers))[:MOST]
+
+
+def _trigger(text: str, excuses: list[str]) -> str:
+    """Return a trigger with what excuses it; a script is marked as a command, for it looks like a path."""
+    if text.startswith("path:"):
+        return text
+    narrow = narrowed(text, excuses)
+    return f"command:{narrow}" if _SAYS["path"].fullmatch(text.removeprefix("./")) else narrow
+
+
+def _conditions(mentions: list[_Mention], sites: list[_Mention], sentence: int) -> list[str]:
+    """Return the flags that excuse a command: named in its sentence, or in one that names no command."""
+    about = {site.sentence for site in sites}
+    return [
+        mention.text
+        for mention in mentions
+        if mention.role == "condition" and (mention.sentence == sentence or mention.sentence not in about)
+    ]
+
+
+def _merged(sites: list[_Mention], mentions: list[_Mention]) -> Iterator[tuple[str, int]]:
+    """Yield triggers with their sentence: SQL joins the client that runs it, a flag joins the command of its sentence."""
+    commands = [site for site in sites if site.kind == "command"]
+    clients = [name for name in (site.text.split()[0] for site in commands) if name in SQL_CLIENTS]
+    joined = {site.sentence for site in sites if site.kind == "flag"}
+    has_sql = any(site.kind == "sql" for site in sites)
+    for site in sites:
+        text = site.text
+        if site.kind == "path":
+            text = f"path:{text}"
+        elif site.kind == "sql":
+            text = f"{clients[0] if clients else 'sql'} {text}"
+        elif site.kind == "flag":
+            near = (
+                one
+                for one in mentions
+                if one.kind == "command" and one.role in ("site", "") and one.sentence == site.sentence
+            )
+            text = f"{next((one.text for one in near), '')} {text}".strip()
+        elif site.sentence in joined or (has_sql and text.split()[0] in SQL_CLIENTS):
+            continue
+        yield text, site.sentence
+
+
+def _mentions(text: str, default: Role = "", first: int = 0) -> Iterator[_Mention]:
+    """Yield what a text names, each with its role; the first command without a cue is what the text is about.
+
+    Sentences are counted from `first`.
+    """
+    is_told = bool(default)
+    text = _SAYS["fence"].sub(_as_quotations, text)
+    text = _SAYS["in_quotes"].sub(lambda match: f"`{match[1]}`" if match[1].split()[0] in KNOWN else match[0], text)
+    named = {tuple(match[1].split()[:2]) for match in _SAYS["quoted"].finditer(text)}
+    for number, sentence in enumerate(_SAYS["sentence"].split(text), first):
+        for start, end, quoted in _spans(sentence, named):
+            before, after = sentence[:start], sentence[end:]
+            kind = _kind_of(quoted, before)
+            if not kind:
+                continue
+            role = _role(kind, before, after, default, is_first=not is_told)
+            is_told = is_told or role == "site"
+            named_as = " ".join(quoted.split())
+            named_as = named_as.removesuffix(" …").rstrip() if kind in ("command", "sql") else named_as
+            yield _Mention(text=named_as, kind=kind, role=role, sentence=number)
+        for commands, pattern in _HABITS.items():
+            for match in pattern.finditer(_SAYS["quoted"].sub(lambda quote: " " * len(quote[0]), sentence)):
+                before, after = sentence[: match.start()], sentence[match.end() :]
+                role = _role_of_habit(match[0], before, after, default)
+                if role == "site":
+                    is_told = True
+                    yield from (_Mention(text=one, kind="command", role=role, sentence=-1) for one in commands)
+
+
+def _as_quotations(fence: re.Match[str]) -> str:
+    """Return the lines of a code block as quotations in the sentence before it."""
+    lines = [line.strip().removeprefix("$ ") for line in fence[1].splitlines()]
+    return " " + ", ".join(f"`{line}`" for line in lines if line and not line.startswith("#")) + "\n"
+
+
+def _role_of_habit(habit: str, before: str, after: str, default: Role) -> Role:
+    """Return what a habit is: one that a clause begins with is advice ("Prune images only"), unless it did harm."""
+    if habit.startswith("before"):
+        return "site"
+    is_order = not _SAYS["clause"].split(before)[-1].strip() and not re.search(r"(?:ing|ed)\b", habit)
+    return (
+        "remedy"
+        if is_order and not _SAYS["harm"].search(after)
+        else _role("command", before, after, default, is_first=True)
+    )
+
+
+def _spans(sentence: str, named: set[tuple[str, ...]]) -> list[tuple[int, int, str]]:
+    """Return quotations with their places, and commands without quotation marks unless the text quotes them elsewhere."""
+    quoted = [
+        (match.start(), match.end(), match[1].strip().removeprefix("$ "))
+        for match in _SAYS["quoted"].finditer(sentence)
+    ]
+    plain = _SAYS["prose_command"].finditer(_SAYS["quoted"].sub(lambda quote: " " * len(quote[0]), sentence))
+    unquoted = [(match.start(), match.end(), match[0].strip()) for match in plain]
+    return sorted([*quoted, *(span for span in unquoted if tuple(span[2].split()[:2]) not in named)])
+
+
+def _kind_of(quoted: str, before: str) -> Literal["command", "path", "flag", "sql", ""]:
+    """Return what a quotation is; "" if it is none of these."""
+    quoted = _SAYS["setting"].sub("", quoted) if _SAYS["setting"].match(quoted) else quoted
+    words = quoted.split()
+    first = words[0] if words else ""
+    if first.startswith("-") and len(first) > 1 and _SAYS["second"].match(first):
+        return "flag"
+    if (
+        first.lower() in SQL_VERBS
+        and first.lower() != "merge"
+        and (first.isupper() or len(words) > 1)
+        and first not in KNOWN
+    ):
+        return "sql" if first.isupper() or words[1:2] != [] else ""
+    if len(words) == 1 and _SAYS["path"].fullmatch(first):
+        is_script = first.startswith("./") or first.endswith((".sh", ".bash", ".ps1")) or "/" in first
+        return "command" if first.startswith("./") or (is_script and _SAYS["running"].search(before)) else "path"
+    if not _SAYS["word"].fullmatch(first) or first.lower() in _LANGUAGE:
+        return ""
+    name = first.rpartition("/")[2]
+    if name in KNOWN or first.startswith("./"):
+        return "command"
+    if _SAYS["code"].search(quoted.partition(" ")[0]) or first != first.lower():
+        return ""
+    if len(words) == 1:
+        return "command" if _SAYS["running"].search(before) and "." not in first else ""
+    is_name = (
+        len(words) == 2 and words[1].isalpha() and before.strip() and not _SAYS["doing"].search(before)
+    )  # `consumer stalled`
+    return "command" if _SAYS["second"].match(words[1]) and not _SAYS["code"].search(quoted) and not is_name else ""
+
+
+def _role(kind: str, before: str, after: str, default: Role, *, is_first: bool) -> Role:
+    """Decide what a mention is by the words of its clause."""
+    before = _SAYS["quoted"].sub("it", before)
+    clause = _SAYS["clause"].split(before)[-1]
+    if role := _cue_before(kind, before, clause):
+        return role
+    if kind == "flag":
+        if (_SAYS["with"].search(clause) or _SAYS["imperative"].search(clause)) and not _SAYS["gerund"].search(clause):
+            return "condition"
+        return "site" if is_first and (_SAYS["harm"].search(after) or _SAYS["option"].match(after)) else ""
+    if _SAYS["only"].match(after):
+        return "site"
+    if (
+        _SAYS["imperative"].search(_wide(before, clause) if _SAYS["end"].match(after) else clause)
+        or (_SAYS["first"].match(after) and _SAYS["ought"].search(clause))
+        or _SAYS["good"].match(after)
+    ):
+        return "remedy"
+    if _SAYS["advice"].search(clause) and not is_first:
+        return "remedy"
+    if _SAYS["went_well"].match(after):
+        return ""
+    did_harm = (
+        _SAYS["harm"].search(after if not before.strip() else _SAYS["clause"].split(after)[0][:40])
+        and kind == "command"
+    )
+    return default or ("site" if is_first or did_harm else "")
+
+
+def _cue_before(kind: str, before: str, clause: str) -> Role:
+    """Return what the words before a mention make of it, whatever follows."""
+    if _SAYS["without"].search(before):
+        return "condition" if kind == "flag" else "remedy"
+    if _SAYS["example"].search(before):
+        return "remedy"
+    if _SAYS["opposed"].search(clause):
+        return "site"
+    if _SAYS["before"].search(clause):
+        return "remedy" if _SAYS["negated"].search(clause) else "site"
+    if _SAYS["only_after"].search(before):
+        return "remedy"
+    return "site" if _SAYS["negated"].search(_wide(before, clause)) or _SAYS["when"].search(clause) else ""
+
+
+def _wide(before: str, clause: str) -> str:
+    """Return a clause; if a mention stands alone in it (`…: X`, `… (X)`), the clause before it."""
+    clauses = _SAYS["clause"].split(before)
+    return clauses[-2] if len(clauses) > 1 and clause.strip().lower() in ("", "or", "and", "nor") else clause
+
 
 LONGEST, MOST_SET = 200, 20  # characters of a trigger, and triggers of a record
 MOST_WILDCARDS = 6

@@ -1,19 +1,40 @@
 """Create records from hook activity: observations of each turn, the session summary, and statements worth keeping."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
 
 from holdfast.engine.search.similar import similar
-from holdfast.model.record import Draft, Record
+from holdfast.engine.views import usage
+from holdfast.model.event import Actor, Event
+from holdfast.model.files import read_regular
+from holdfast.model.ids import fixed_id, parse_instant
+from holdfast.model.record import Draft, Link, Record, Source
+from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
+from holdfast.policy.activity.claims import claims_of, is_echo, is_guess, is_proven, standing_of, takes_back
 from holdfast.policy.activity.observe import observations_of
 from holdfast.policy.activity.session_summary import summary
 from holdfast.policy.activity.turns import Turn, turns
+from holdfast.policy.admission.admit import Admitted, Pending, Waivers
+from holdfast.policy.language.noteworthy import NOVEL, Signal, marked, tier, worth
 from holdfast.policy.language.overlap import overlap
-from holdfast.verbs.capture.claims import Known, derived_event, derived_id, keep_claims, keep_statements, settle
+from holdfast.policy.language.user_statements import Said, objection, stated
 from holdfast.verbs.capture.observer import Observation, Observed, Off, observe
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.write import preview, record_of
+from holdfast.verbs.records.conflicts import claim_of, is_comparable
+from holdfast.verbs.records.write import (
+    Written,
+    WrittenPending,
+    confirm,
+    draft_event,
+    novelty,
+    preview,
+    record_of,
+    verdict_on,
+)
 
 SAME_TEXT, SAME_TITLE = 0.6, 0.8  # shares of words from which two observations report the same routine
 MOST_COUNTED = 50  # occurrences of a routine that are named; all are counted
@@ -143,3 +164,245 @@ def _repeated(memory: Memory, draft: Draft) -> Record | None:
         if same and share >= SAME_TEXT and overlap(other.title, draft.title) >= SAME_TITLE:
             return other
     return None
+
+
+INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules", ".github/copilot-instructions.md")
+MOST_INSTRUCTIONS = 100_000  # bytes of a file with instructions that are compared
+MOST_STATEMENTS = 20  # of one prompt: a text with more is quoting
+# Chance of a conflict from which a statement supersedes a memory: less is needed if it was meant as a correction.
+CONFLICT, CORRECTED = 0.7, 0.4
+SAME = 0.7  # chance, in either order, from which a statement only repeats a memory; that gets a receipt
+RESTATED = "restated"  # outcome of such a receipt, a `used` event; it counts as no use
+UNPROVEN = "an agent's conclusion: it needs a passing check, a commit, or a user who agrees"
+LIKELY = "it sounds worth keeping"
+PASTED = "it stands beside pasted text: was it you who said it?"
+OBJECTED, WITHDRAWN = "the user objected: {why}", "the agent took it back"
+
+
+@dataclass
+class Known:
+    """What a session was given: an agent that repeats it reports no news."""
+
+    memory: Memory
+    session: str
+
+    @cached_property
+    def shown(self) -> list[Record]:
+        """Active records that were returned to the session or injected into it, in order."""
+        shown = self.memory.known(impression.id for impression in usage.shown_in(self.memory.store, self.session))
+        return [record for record in shown.values() if record.state == "active"]
+
+    @cached_property
+    def instructions(self) -> list[str]:
+        """The lines of the project's files with instructions for agents."""
+        lines = list[str]()
+        for file in (self.memory.checkout.top() / name for name in INSTRUCTIONS):
+            with suppress(OSError):  # there is none, or it is larger than what anyone instructs
+                lines += read_regular(file, MOST_INSTRUCTIONS).decode(errors="replace").splitlines()
+        return [line for line in lines if line.strip()]
+
+    def is_instruction(self, text: str) -> bool:
+        """True if a file with instructions says this already."""
+        return any(is_echo(text, line) for line in self.instructions)
+
+    def is_echo(self, text: str) -> bool:
+        """True if a text repeats what the session was given."""
+        return self.is_instruction(text) or any(is_echo(text, record.text) for record in self.shown)
+
+
+def keep_statements(
+    memory: Memory, turn: Turn, known: Known, replaced: Sequence[Record] = ()
+) -> list[Written | WrittenPending]:
+    """Store what the user states in the prompt of a turn: marked text, rules, facts, decisions and corrections.
+
+    `replaced` are records that this prompt objects to; a correction in it supersedes them.
+    """
+    if turn.agent:
+        return []  # a prompt of a sub-agent is written by an agent
+    shown = [claim_of(record) for record in known.shown]
+    statements = stated(turn.prompt, turn.previous, turn.reader, certain=turn.certain, shown=shown)[:MOST_STATEMENTS]
+    outcomes, spans = list[Written | WrittenPending | None](), list[tuple[int, int]]()
+    for signal in marked(turn.prompt)[:MOST_STATEMENTS]:
+        doubtful = not turn.certain[slice(*signal.span)].strip()
+        outcomes.append(_keep_signal(memory, turn, signal, by_user=True, doubtful=doubtful))
+        spans.append(signal.span)
+    for said in statements:
+        is_marked = any(said.span[0] < end and start < said.span[1] for start, end in spans)
+        if not is_marked and not known.is_instruction(said.text):
+            outcomes.append(_keep_statement(memory, turn, said, known, replaced))
+    return [outcome for outcome in outcomes if outcome]
+
+
+def keep_claims(memory: Memory, turn: Turn, known: Known) -> list[Written | WrittenPending]:
+    """Store what the agent marked in a turn; what only its wording marks is pending unless a check or a commit proves it."""
+    claims = [claim for claim in claims_of(turn) if not known.is_echo(claim.text)]
+    proven = bool(claims) and is_proven(turn)
+    outcomes = [_keep_signal(memory, turn, claim, guessed=is_guess(claim) and not proven) for claim in claims]
+    return [outcome for outcome in outcomes if outcome]
+
+
+def settle(memory: Memory, turn: Turn, after: Turn) -> tuple[list[Record], list[Record]]:
+    """Approve or retire what a turn claimed, by what followed; return what was approved and what was retired.
+
+    The user's next prompt decides, and an agent that takes its own conclusion back.
+    """
+    approved, retired = list[Record](), list[Record]()
+    objects = objection(after.prompt, after.previous, after.reader) == "no"
+    why = OBJECTED.format(why=shorten(" ".join(after.prompt.split()), 200)) if objects else WITHDRAWN
+    keys = [(signal.record_kind, f"{turn.id} {signal.text}") for signal in claims_of(turn)]
+    for kind, key in (*keys, ("observation", turn.id)):
+        record = memory.store.folded(derived_id(kind, turn.session, key, turn.began))
+        # Of observations only a finding that no change of the turn backs.
+        if record is None or (kind == "observation" and record.fields.get("type") not in ("discovery", "decision")):
+            continue
+        standing = "refuted" if takes_back(after) and "how" in record.extra else standing_of(record.text, after)
+        if standing == "refuted" and record.state in ("pending", "active"):
+            by = replace(memory.actor, kind="user" if objects else "rule", session=after.session)
+            event = memory.event("retired", record.id, data={"reason": why}, after=record.head, by=by)
+            retired.append(memory.commit([event])[0].record)
+        elif standing == "confirmed" and record.state == "pending":
+            outcome = confirm(memory, record.id)
+            approved += [outcome.record] if isinstance(outcome, Written) else []
+    return approved, retired
+
+
+def _keep_statement(
+    memory: Memory, turn: Turn, statement: Said, known: Known, replaced: Sequence[Record]
+) -> Written | WrittenPending | None:
+    """Store a user's statement at once; one that corrects or updates supersedes what it contradicts."""
+    draft = Draft(
+        kind=statement.kind,
+        body=statement.text,
+        source="correction" if statement.corrects else "explicit",
+        confidence="high",
+        extra=_origin(turn, signal="correction" if statement.corrects else "statement", how="wording"),
+        at=turn.began,
+    )
+    if _is_stored(memory, turn, draft):
+        return None
+    new = preview(memory, draft)
+    near = [record for record, _ in similar(memory.store, new)]
+    outdated = _outdated(memory, new, near, statement, known)
+    old = [] if statement.doubtful else [*outdated, *(replaced if statement.corrects else ())]
+    if not old and (again := _restated(memory, new, (*near, *known.shown))):
+        data, by = {"outcome": RESTATED, "note": statement.text}, _actor(memory, turn, by_user=True)
+        about = derived_id(RESTATED, turn.session, f"{turn.id} {statement.text}", turn.began)
+        memory.commit([replace(memory.event("used", again.id, data=data, at=turn.began, by=by), id=about)])
+        return None
+    if not old and novelty(memory, draft) < NOVEL:
+        return None  # it was retired before
+    if statement.doubtful:
+        return _make_pending(memory, turn, draft, PASTED)
+    links = tuple(Link(relation="supersedes", target=record.id) for record in old)
+    return _admit(memory, turn, replace(draft, links=links), by_user=True, insist=bool(old), name=statement.text)
+
+
+def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Said, known: Known) -> list[Record]:
+    """Return the records that a user's statement makes untrue, among what the session was shown and what is similar."""
+    bar = CORRECTED if statement.corrects else CONFLICT
+
+    def is_replaced(record: Record) -> bool:
+        claim = claim_of(record)
+        about = statement.corrects and statement.about and statement.about in claim
+        return bool(about) or memory.reader.relation(claim, statement.text).get("conflict", 0.0) >= bar
+
+    candidates = {record.id: record for record in (*known.shown, *near)}
+    return [record for record in candidates.values() if is_comparable(new, record) and is_replaced(record)]
+
+
+def _restated(memory: Memory, new: Record, candidates: Sequence[Record]) -> Record | None:
+    """Return the record that says the same already, in whatever words."""
+
+    def same(record: Record) -> float:
+        pair = claim_of(record), claim_of(new)
+        return min(memory.reader.relation(*each).get("same", 0.0) for each in (pair, pair[::-1]))
+
+    for record in candidates:
+        if is_echo(new.body, record.text) or (is_comparable(new, record) and same(record) >= SAME):
+            return record
+    return None
+
+
+def _keep_signal(
+    memory: Memory, turn: Turn, signal: Signal, *, by_user: bool = False, guessed: bool = False, doubtful: bool = False
+) -> Written | WrittenPending | None:
+    """Store a signal, make it pending, or skip it; one that was stored before is left as it is now."""
+    observed: Source = "inferred" if signal.record_kind == "preference" else "observed"
+    draft = Draft(
+        kind=signal.record_kind,
+        body=signal.text,
+        source="explicit" if by_user or signal.how != "wording" else observed,
+        extra=_origin(turn, signal=signal.kind, how=signal.how),
+        at=turn.ended,
+    )
+    if _is_stored(memory, turn, draft):
+        return None
+    new = novelty(memory, draft)
+    share = worth(signal.confidence, new)
+    draft = replace(draft, confidence="high" if share >= 0.9 else "medium" if share >= 0.7 else "low")
+    match tier(signal, new):
+        case "auto" | "suggest" if doubtful:
+            return _make_pending(memory, turn, draft, PASTED)
+        case "auto" if guessed:
+            return _make_pending(memory, turn, draft, UNPROVEN)
+        case "auto":
+            return _admit(memory, turn, draft, by_user=by_user)
+        case "suggest":
+            return _make_pending(memory, turn, draft, LIKELY)
+    return None
+
+
+def _origin(turn: Turn, **more: str) -> dict[str, str]:
+    extra = {**more, "session": turn.session, "trail": turn.id, "agent": turn.agent}
+    return {name: value for name, value in extra.items() if value}
+
+
+def _is_stored(memory: Memory, turn: Turn, draft: Draft) -> bool:
+    about = derived_id(draft.kind, turn.session, f"{turn.id} {draft.body}", turn.began)
+    return memory.store.folded(about) is not None
+
+
+def _admit(
+    memory: Memory, turn: Turn, draft: Draft, *, by_user: bool = False, insist: bool = False, name: str = ""
+) -> Written | WrittenPending | None:
+    match verdict_on(memory, draft, waivers=Waivers(scope=True, duplicate=insist)):
+        case Admitted(related=related):
+            event = derived_event(
+                memory, draft, turn.events[0], name=name or draft.body, by=_actor(memory, turn, by_user=by_user)
+            )
+            return Written(record=memory.commit([event])[0].record, related=related)
+        case Pending(why=why):
+            return _make_pending(memory, turn, draft, why)
+    return None  # a duplicate, removed before, or transient
+
+
+def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> WrittenPending:
+    # Pending since now, however late the activity is read.
+    event = derived_event(memory, replace(draft, at=""), turn.events[0], name=draft.body, pending=True)
+    return WrittenPending(record=memory.commit([event])[0].record, why=why)
+
+
+def _actor(memory: Memory, turn: Turn, *, by_user: bool) -> Actor:
+    """Return who a record is by: what the user said is the user's, whichever client noted it."""
+    name = memory.actor.name if by_user and memory.actor.kind == "user" else turn.client
+    return Actor(kind="user" if by_user else "rule", name=name or "hook", session=turn.session)
+
+
+# Ids of records that rules derive from activity follow from their source, so repeating changes nothing.
+
+
+def derived_id(kind: str, session: str, key: str, at: str) -> str:
+    """Return the id of a record that is derived from one place of a session."""
+    seconds = datetime.fromisoformat(parse_instant(at)).timestamp()
+    return fixed_id(seconds, f"{kind} {session} {key}")
+
+
+def derived_event(
+    memory: Memory, draft: Draft, first: HookEvent, *, name: str = "", pending: bool = False, by: Actor | None = None
+) -> Event:
+    """Return the event that stores a draft, by a rule unless `by` is given, with an id derived from its source."""
+    about = derived_id(draft.kind, first.session, f"{draft.extra['trail']} {name}".rstrip(), first.at)
+    actor = by or Actor(kind="rule", name=first.client or "hook", session=first.session)
+    event = draft_event(memory, draft, pending=pending, about=about, by=actor)
+    # Without the checkout's current commit: it may have moved on since the activity.
+    return replace(event, data={name: value for name, value in event.data.items() if name != "origin"})

@@ -12,8 +12,14 @@ from holdfast.model.ids import instant
 from holdfast.model.observer import Answered, Declined, Observing, RateLimited, Rejected, TimedOut, Unreachable
 from holdfast.model.record import Draft
 from holdfast.model.trail import HookEvent
-from holdfast.policy.activity.observer_prompt import most_spent, question_of
-from holdfast.policy.activity.observer_reply import Malformed, drafts_of, read_reply, summary_draft
+from holdfast.policy.activity.observer_reply import (
+    Malformed,
+    drafts_of,
+    most_spent,
+    question_of,
+    read_reply,
+    summary_draft,
+)
 from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.activity.turns import Turn
 from holdfast.policy.secrets.find import mask_secrets

@@ -8,7 +8,6 @@ from itertools import islice
 
 from holdfast.engine.raw import transcripts
 from holdfast.engine.views import records
-from holdfast.engine.views.records import fingerprint
 from holdfast.model.errors import Ambiguous, Invalid
 from holdfast.model.event import Event
 from holdfast.model.fold import fold
@@ -17,7 +16,7 @@ from holdfast.model.ids import named_id
 from holdfast.model.record import Record
 from holdfast.model.text import check_keepable
 from holdfast.policy.admission import adopt
-from holdfast.policy.admission.fitting import fitted
+from holdfast.policy.admission.adopt import fitted
 from holdfast.policy.ranking.trust import base_trust
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.incoming import marks_of
@@ -77,10 +76,7 @@ def import_items(
     its memories are quarantined.
     """
     homes = {there: project_called(memory, here) for there, here in (mapped or {}).items()}
-    report = Report(system=system)
-    intake = _Import(
-        memory=memory, report=report, project=project, mapped=homes, dry_run=dry_run, quarantine_as=quarantine_as
-    )
+    intake = _Import(memory, Report(system=system), project, homes, dry_run=dry_run, quarantine_as=quarantine_as)
     source, done = iter(items), 0
     while page := list(islice(source, BATCH)):
         intake.take(page)
@@ -89,7 +85,7 @@ def import_items(
     return intake.finish()
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Import:
     """The state of an import."""
 
@@ -97,7 +93,7 @@ class _Import:
     report: Report
     project: str
     mapped: Mapping[str, str]
-    dry_run: bool
+    dry_run: bool = False
     quarantine_as: str = ""
     ids: dict[str, str] = field(default_factory=dict)  # key there → id here
     texts: dict[tuple[str, str], str] = field(default_factory=dict)  # project and fingerprint → id
@@ -263,7 +259,7 @@ class _Import:
 
     def _same(self, record: Record) -> str:
         """Return the active record of the same project with exactly this text; if there is none, remember this record."""
-        value = fingerprint(record)
+        value = records.fingerprint(record)
         if known := self.texts.get((record.project, value)):
             return known
         for entry in records.with_fingerprint(self.memory.store, value):

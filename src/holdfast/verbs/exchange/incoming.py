@@ -1,17 +1,21 @@
 """The border: every event from a replica is checked here before it is stored."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from holdfast.model.anchor import LONGEST_ANCHOR
 from holdfast.model.event import SHARED, Actor, Event
 from holdfast.model.fold import fold_all
 from holdfast.model.foreign import Remark
 from holdfast.model.record import Record
-from holdfast.model.text import counted
-from holdfast.policy.admission.incoming import problem_of
+from holdfast.model.scope import MAX_LABEL, MAX_LABELS, SCOPE
+from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, counted
 from holdfast.policy.admission.sharing import Sharing, is_of_team
 from holdfast.policy.secrets.find import mask_secrets, masked
+from holdfast.policy.sessions.triggers import problem_with
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.quarantine import UNKNOWN, address, standing, waiting
 
@@ -158,3 +162,44 @@ def _objection(memory: Memory, about: str, events: Sequence[Event], sharing: Sha
     if here and not is_of_team(here, sharing):
         return "it is private here" if here.project == sharing.project else "it belongs to another project here"
     return "" if after.state == "erased" or is_of_team(after, sharing) else "it is not shared with the team"
+
+
+LONGEST_NAME, MOST_LINKS = 200, 64
+_KIND = re.compile(r"[a-z][a-z_]{0,39}")
+_LISTS = {"tags": MAX_LABEL, "anchors": LONGEST_ANCHOR, "triggers": LONGEST_ANCHOR}
+
+
+def problem_of(event: Event) -> str:
+    """Return what is wrong with an incoming event; "" if it could have been written here."""
+    data = event.data
+    if len(event.by.name) > LONGEST_NAME or not event.by.name.isprintable():
+        return "its author's name is too long or unprintable"
+    if "kind" in data and not (isinstance(data["kind"], str) and _KIND.fullmatch(data["kind"])):
+        return "its kind is not a lower-case word"
+    for name, longest in (("title", LONGEST_TITLE), ("body", LONGEST_BODY)):
+        if isinstance(data.get(name), str) and len(data[name]) > longest:
+            return f"its {name} has more than {longest:,} characters"
+    scopes = _texts(data.get("scopes"))
+    if any(len(scope) > MAX_LABEL or not SCOPE.fullmatch(scope) for scope in scopes):
+        return "it has an invalid scope"
+    lists = {name: _texts(data.get(name)) for name in _LISTS} | {"scopes": scopes}
+    if any(
+        len(label) > _LISTS.get(name, MAX_LABEL) or not label.isprintable()
+        for name, labels in lists.items()
+        for label in labels
+    ):
+        return "it has a label, place or trigger that is too long or cannot be read"
+    if any(len(labels) > MAX_LABELS for labels in lists.values()):
+        return f"it has more than {MAX_LABELS} labels of a kind"
+    if problem := problem_with(lists["triggers"]):
+        return problem
+    links = data.get("links")
+    return f"it has more than {MOST_LINKS} links" if isinstance(links, list) and len(links) > MOST_LINKS else ""
+
+
+def _texts(value: Any) -> list[str]:
+    return (
+        [text for text in value if isinstance(text, str)]
+        if isinstance(value, Iterable) and not isinstance(value, str)
+        else []
+    )

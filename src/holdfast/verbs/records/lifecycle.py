@@ -273,7 +273,7 @@ def undo(memory: Memory, events: Sequence[Event]) -> list[Record]:
                 if event.verb in _COUNTED:
                     past = [each for each in memory.store.all_about(about) if each.verb == event.verb]
                     after = max(each.id for each in past) if event.verb == "heated" else ""
-                    data = _COUNTED[event.verb](memory, event, past)
+                    data = _compensation(memory, event, past)
                     memory.commit([memory.event(event.verb, about, data=data, after=after)])
             if decided := [event for event in mine if event.verb in ("accepted", "rejected")]:
                 quarantine.withdraw(memory, decided)
@@ -318,31 +318,24 @@ def _take_back(memory: Memory, about: str, events: Sequence[Event]) -> None:
             commit_about(memory, "revised", now, {"project": before.project})
 
 
-def _unused(memory: Memory, event: Event, _: Sequence[Event]) -> Json:
-    if not is_counted(memory.store, event.id):
-        raise Conflict("This outcome was taken back already.")
-    return {"outcome": event.data["outcome"], "withdraws": event.id}
+_COUNTED = ("used", "touched", "trusted", "heated")
 
 
-def _untouched(_: Memory, event: Event, touched: Sequence[Event]) -> Json:
-    gone = {each.data.get("withdraws") for each in touched}
-    if event.id in gone:
+def _compensation(memory: Memory, event: Event, past: Sequence[Event]) -> Json:
+    """Return the data of the event that compensates one, given all events of its verb about the same record."""
+    gone = {each.data.get("withdraws") for each in past}
+    if event.id in gone or (event.verb == "used" and not is_counted(memory.store, event.id)):
         raise Conflict("This was taken back already.")
-    counted = [each.at for each in touched if each.id not in (gone | {event.id}) and "withdraws" not in each.data]
-    return {"withdraws": event.id, "at": event.at, "last_at": max(counted, default="")}
-
-
-def _hot_as_before(_: Memory, event: Event, heated: Sequence[Event]) -> Json:
-    before = max((each for each in heated if each.id < event.id), key=lambda each: each.id, default=None)
-    return dict(before.data) if before else {"hot": False, "pinned": False, "why": "manual"}
-
-
-def _trusted_as_before(_: Memory, event: Event, _past: Sequence[Event]) -> Json:
+    match event.verb:
+        case "used":
+            return {"outcome": event.data["outcome"], "withdraws": event.id}
+        case "touched":
+            left = [each.at for each in past if each.id not in (gone | {event.id}) and "withdraws" not in each.data]
+            return {"withdraws": event.id, "at": event.at, "last_at": max(left, default="")}
+        case "heated":
+            before = max((each for each in past if each.id < event.id), key=lambda each: each.id, default=None)
+            return dict(before.data) if before else {"hot": False, "pinned": False, "why": "manual"}
     return {"reason": event.data["reason"], "delta": -event.data["delta"], "note": "taken back"}
-
-
-# What compensates an event: the data of another one, made from all events of its verb about the same record.
-_COUNTED = {"used": _unused, "touched": _untouched, "trusted": _trusted_as_before, "heated": _hot_as_before}
 
 
 def _steps(now: Record, before: Record) -> Iterator[tuple[Verb, Mapping[str, Any]]]:

@@ -343,12 +343,14 @@ def hydrate(memory: Memory, reference: str, level: Level = "full") -> Hydrated:
     state = freshness(memory, [record]).get(record.id)
     latest = tuple(memory.store.events_about(record.id)[-HEAD:])
     is_local = is_here(memory, record.project)
-    commit = memory.checkout.facts_of(_commit_of(record)) if is_local else None
+    made_at = (record.seen.commit if record.seen else "") or record.origin.commit
+    commit = memory.checkout.facts_of(made_at) if is_local else None
     room, files, left_out = MOST_BYTES, list[CitedFile](), list[str]()
-    wants_files = level == "files" and is_local
-    cited = (_cited_files(record) or memory.checkout.files_of(_commit_of(record))) if wants_files else ()
-    for path in cited:
-        content = _content(memory, record, path) if len(files) < MOST_FILES and room > 0 else None
+    places = map(parse_anchor, (*record.anchors, *(record.seen.marks if record.seen else ())))
+    paths = (place.path for place in places if place.kind not in ("version", "commit", "absent"))
+    cited = list(dict.fromkeys(path for path in paths if path))
+    for path in (cited or memory.checkout.files_of(made_at)) if level == "files" and is_local else ():
+        content = _content(memory, record, made_at, path) if len(files) < MOST_FILES and room > 0 else None
         if content is None:
             left_out.append(path)
             continue
@@ -361,17 +363,8 @@ def hydrate(memory: Memory, reference: str, level: Level = "full") -> Hydrated:
     )
 
 
-def _cited_files(record: Record) -> list[str]:
-    """Return the files a record cites, its anchors first."""
-    places = [*record.anchors, *(record.seen.marks if record.seen else ())]
-    cited = (parse_anchor(place) for place in places)
-    paths = (anchor.path for anchor in cited if anchor.kind not in ("version", "commit", "absent"))
-    return list(dict.fromkeys(path for path in paths if path))
-
-
-def _content(memory: Memory, record: Record, path: str) -> tuple[bytes, str] | None:
+def _content(memory: Memory, record: Record, commit: str, path: str) -> tuple[bytes, str] | None:
     """Return a file as it was when the record was last checked, by its content or commit; else as it is now."""
-    commit = _commit_of(record)
     marks = record.seen.marks.items() if record.seen else ()
     blobs = [mark.blob for anchor, mark in marks if mark.blob and anchor.startswith(path)]
     for revision in (*blobs, *([f"{commit}:{path}"] if commit else ())):
@@ -381,7 +374,3 @@ def _content(memory: Memory, record: Record, path: str) -> tuple[bytes, str] | N
         return read_inside(memory.checkout.top(), path, LARGEST), ""
     except (OSError, ValueError):
         return None  # gone, too large, or outside of the checkout
-
-
-def _commit_of(record: Record) -> str:
-    return (record.seen.commit if record.seen else "") or record.origin.commit

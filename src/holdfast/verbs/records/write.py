@@ -189,7 +189,6 @@ def _data(memory: Memory, draft: Draft) -> dict[str, Any]:
     value |= {
         "project": memory.project if draft.project is None else draft.project,
         "origin": {"branch": origin.branch, "worktree": origin.worktree, "commit": origin.commit},
-        "links": [{"relation": link.relation, "target": link.target} for link in draft.links],
         "seen": snapshot_to_json(seen) if seen else {},
     }
     return {name: item for name, item in value.items() if item not in ([], {}, "")}

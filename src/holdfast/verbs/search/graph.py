@@ -1,15 +1,155 @@
 """Follow the links of a record, and query the graph of a project's records and sessions."""
 
-from dataclasses import dataclass, replace
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from holdfast.engine.views import links, records, sessions
 from holdfast.engine.views.links import Arrow
 from holdfast.engine.views.records import Filter
 from holdfast.model.errors import Invalid
-from holdfast.model.record import Record
-from holdfast.policy.sessions import graph
+from holdfast.model.ids import short
+from holdfast.model.record import RELATIONS, Record
+from holdfast.model.session import Session
 from holdfast.verbs.memory import Memory, check_choice, find, is_reference
 from holdfast.verbs.search.brief import LESSONS
+
+LENSES = ("connected_to", "produced_by", "provenance", "stats")
+# Derived from fields and sessions, plus the relations of links.
+_DERIVED = "created_in influenced_by affects_doc created_thread resolves_thread relates_to_thread"
+PREDICATES = (*_DERIVED.split(), *RELATIONS)
+_ISSUE = re.compile(r"[A-Za-z][A-Za-z0-9]*-\d+")
+_ROLE = re.compile(r"\s*\([^)]*\)\s*$|\s+-\s.*$|:\s.*$")
+TOP, TOP_ISSUES = 10, 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triple:
+    """One connection; both ends are labels such as "Scar: title" or "Issue: SHOP-12"."""
+
+    subject: str
+    predicate: str
+    object: str
+    at: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hop:
+    """One step back in the provenance of a node."""
+
+    depth: int
+    triple: Triple
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """Counts over a graph."""
+
+    triples: int = 0
+    predicates: Mapping[str, int] = field(default_factory=dict)
+    subjects: Mapping[str, int] = field(default_factory=dict)
+    objects: Mapping[str, int] = field(default_factory=dict)
+    issues: Mapping[str, int] = field(default_factory=dict)
+    agents: Mapping[str, int] = field(default_factory=dict)
+
+
+def label(record: Record) -> str:
+    """Return a record's label in the graph."""
+    return f"{record.kind.replace('_', ' ').title()}: {record.title}"
+
+
+def of_record(record: Record, known: Mapping[str, Record], resolved_in: str = "") -> Iterator[Triple]:
+    """Yield the triples of one record; `known` maps ids to the records its links may lead to."""
+    own, fields, by = label(record), record.fields, record.by
+    ends = [(own, link.relation, label(known[link.target])) for link in record.links if link.target in known]
+    if record.kind == "thread":
+        worked = {"created_thread": by.session, "resolves_thread": resolved_in}
+        ends = [
+            *((_session(session), predicate, own) for predicate, session in worked.items() if session),
+            *((own, "relates_to_thread", f"Issue: {issue.upper()}") for issue in _texts(fields.get("related_issues"))),
+            *ends,
+        ]
+    else:
+        agent = f"{'Agent' if by.kind == 'agent' else 'Persona'}: {by.name}"
+        people = [_ROLE.sub("", person).strip() or person for person in _texts(fields.get("people"))]
+        targets = {
+            "created_in": [
+                *(f"Issue: {issue.upper()}" for issue in _texts([fields.get("issue")])),
+                *([_session(by.session)] if by.session else ()),
+            ],
+            "influenced_by": [
+                *([agent] if by.name and by.kind != "rule" else ()),
+                *(f"Persona: {person}" for person in people),
+            ],
+            "affects_doc": [f"Doc: {document}" for document in _texts(fields.get("documents"))],
+        }
+        ends = [*((own, predicate, target) for predicate, each in targets.items() for target in each), *ends]
+    for subject, predicate, target in dict.fromkeys(ends):
+        yield Triple(subject=subject, predicate=predicate, object=target, at=record.created_at, source=record.id)
+
+
+def of_session(session: Session) -> Iterator[Triple]:
+    """Yield the triples of a session: its issue and its agent."""
+    ends = [("created_in", f"Issue: {session.issue.upper()}")] if session.issue else []
+    ends += [("influenced_by", f"Agent: {session.agent}")] if session.agent else []
+    own, at = _session(session.id), session.started_at
+    for predicate, target in ends:
+        yield Triple(subject=own, predicate=predicate, object=target, at=at, source=session.id)
+
+
+def nodes_called(triples: Sequence[Triple], name: str) -> list[str]:
+    """Return the labels that match a name: a label, an issue, a person or agent, else every label containing it."""
+    wanted = name.strip().lower()
+    labels = list(dict.fromkeys(end for triple in triples for end in (triple.subject, triple.object)))
+    exact = [node for node in labels if node.lower() == wanted]
+    if _ISSUE.fullmatch(name.strip()):
+        exact = exact or [node for node in labels if node.lower() == f"issue: {wanted}"]
+    people = [node for node in labels if node.lower() in (f"agent: {wanted}", f"persona: {wanted}")]
+    return exact or people or [node for node in labels if wanted and wanted in node.lower()]
+
+
+def provenance(triples: Sequence[Triple], nodes: Sequence[str], depth: int, predicate: str = "") -> list[Hop]:
+    """Return where nodes came from, step by step from subject to object."""
+    leaving: dict[str, list[Triple]] = {}
+    for triple in triples:
+        if predicate in ("", triple.predicate):
+            leaving.setdefault(triple.subject, []).append(triple)
+    hops: list[Hop] = []
+    seen, frontier = set[Triple](), list(nodes)
+    for step in range(1, depth + 1):
+        fresh = [triple for node in frontier for triple in leaving.get(node, ()) if triple not in seen]
+        seen |= set(fresh)
+        hops += [Hop(depth=step, triple=triple) for triple in dict.fromkeys(fresh)]
+        frontier = list(dict.fromkeys(triple.object for triple in fresh))
+    return hops
+
+
+def stats_of(triples: Sequence[Triple]) -> Stats:
+    """Count what is in a graph."""
+    objects = Counter(triple.object for triple in triples)
+    issues, agents = (
+        Counter({name: count for name, count in objects.items() if name.startswith(sort)})
+        for sort in ("Issue: ", "Agent: ")
+    )
+    return Stats(
+        triples=len(triples),
+        predicates=dict(Counter(triple.predicate for triple in triples).most_common()),
+        subjects=dict(Counter(triple.subject for triple in triples).most_common(TOP)),
+        objects=dict(objects.most_common(TOP)),
+        issues=dict(issues.most_common(TOP_ISSUES)),
+        agents=dict(agents.most_common(TOP)),
+    )
+
+
+def _session(session_id: str) -> str:
+    return f"Session: {short(session_id)}"
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str) and item] if isinstance(value, list) else []
+
 
 MOST = 200
 MOST_RECORDS, MOST_SESSIONS = 5_000, 1_000  # of a project: its graph is built from these, newest first
@@ -39,9 +179,9 @@ class Traversal:
 
     lens: str
     nodes: tuple[str, ...] = ()
-    triples: tuple[graph.Triple, ...] = ()
-    hops: tuple[graph.Hop, ...] = ()
-    stats: graph.Stats | None = None
+    triples: tuple[Triple, ...] = ()
+    hops: tuple[Hop, ...] = ()
+    stats: Stats | None = None
     scanned: int = 0
     cut: int = 0
 
@@ -66,9 +206,9 @@ def traverse(
     memory: Memory, lens: str, node: str = "", *, predicate: str = "", depth: int = 3, limit: int = 50
 ) -> Traversal:
     """Query the graph of this project through one of four lenses; a node is a label, an id, an issue or a name."""
-    check_choice(lens, graph.LENSES, "a lens")
+    check_choice(lens, LENSES, "a lens")
     if predicate != "demonstrates":
-        check_choice(predicate or graph.PREDICATES[0], graph.PREDICATES, "a predicate")
+        check_choice(predicate or PREDICATES[0], PREDICATES, "a predicate")
     store, here = memory.store, memory.here
     kept = records.page(store, Filter(projects=(here,), kinds=(*LESSONS, "thread")), limit=MOST_RECORDS)
     done = records.page(store, Filter(projects=(here,), kinds=("thread",), states=("retired",)), limit=MOST_RECORDS)
@@ -77,26 +217,32 @@ def traverse(
     named = {link.target for record in known.values() for link in record.links} - known.keys()
     ends = memory.known(named).items()
     linked = known | {id_: end for id_, end in ends if (end.state, end.project) == ("retired", memory.project)}
-    triples = list[graph.Triple]()
+    triples = list[Triple]()
     for record in known.values():
         resolved_in = ""  # the session that resolved a thread
         if record.kind == "thread" and record.state == "retired":
             retired = [event for event in store.events_about(record.id) if event.verb == "retired"]
             resolved_in = retired[-1].by.session if retired else ""
-        triples += graph.of_record(record, linked, resolved_in)
+        triples += of_record(record, linked, resolved_in)
     worked = sessions.page(store, memory.project, limit=MOST_SESSIONS)
-    triples = [*triples, *(triple for session in worked for triple in graph.of_session(session))]
+    triples = [*triples, *(triple for session in worked for triple in of_session(session))]
     if lens == "stats":
-        return Traversal(lens=lens, stats=graph.stats_of(triples), scanned=len(triples))
+        return Traversal(lens=lens, stats=stats_of(triples), scanned=len(triples))
     if not node.strip():
         raise Invalid("Which node?", hint="Name an issue, an agent, a title or an id; only stats needs none.")
-    nodes = graph.nodes_called(triples, graph.label(find(memory, node).record) if is_reference(memory, node) else node)
+    nodes = nodes_called(triples, label(find(memory, node).record) if is_reference(memory, node) else node)
     found = Traversal(lens=lens, nodes=tuple(nodes), scanned=len(triples))
     if lens == "provenance":
-        hops = graph.provenance(triples, nodes, min(depth, DEEPEST), predicate)
+        hops = provenance(triples, nodes, min(depth, DEEPEST), predicate)
         return replace(found, hops=tuple(hops[:limit]), cut=len(hops[limit:]))
-    look = graph.connected_to if lens == "connected_to" else graph.produced_by
-    reached = look(triples, nodes, predicate)
+    if lens == "connected_to":
+        reached = [
+            each for each in triples if predicate in ("", each.predicate) and {each.subject, each.object} & {*nodes}
+        ]
+    else:  # what people or agents took part in
+        relation = predicate or "influenced_by"
+        reached = [each for each in triples if each.predicate == relation and each.object in nodes]
+    reached.sort(key=lambda triple: triple.at, reverse=True)
     return replace(found, triples=tuple(reached[:limit]), cut=len(reached[limit:]))
 
 

@@ -316,8 +316,7 @@ def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
 
 
 def _opening(memory: Memory, session: Session) -> Opening:
-    store, host = memory.store, memory.host
-    recent = days_before(memory.clock.now(), DECISION_DAYS)
+    store, host, now = memory.store, memory.host, memory.clock.now()
     others = [other for other in sessions.page(store, memory.project, limit=20) if other.id != session.id]
     last = next((other for other in others if other.close and other.close.get("type") != "superseded"), None)
     named = last.close.get("summary") if last else None
@@ -326,6 +325,12 @@ def _opening(memory: Memory, session: Session) -> Opening:
     rapports = (rapport_of(record.fields) for record in newest_of_kind(memory, "retrospective", limit=5))
     decisions = newest_of_kind(memory, "decision", limit=DECISIONS)
     left_open = (other for other in others if other.is_open and not other.implicit)
+    worked = sessions.page(store, memory.project, limit=1_000, since=days_before(now, INSIGHT_DAYS))
+    scars, insight = effects(memory, days=INSIGHT_DAYS) if len(worked) >= INSIGHT_SESSIONS else [], None
+    if shown := sum(effect.shown for effect in scars):
+        heeded = sum(effect.outcomes["applied"] for effect in scars) / shown
+        blind_spot = next((effect.scar for effect in scars if effect.is_blind_spot), None)
+        insight = Insight(sessions=len(worked), shown=shown, heeded=heeded, blind_spot=blind_spot)
     return Opening(
         session=session,
         last=last,
@@ -333,20 +338,9 @@ def _opening(memory: Memory, session: Session) -> Opening:
         state=next(states, None),
         rapport=next(filter(None, rapports), ""),
         threads=tuple(open_threads(memory)),
-        decisions=tuple(record for record in decisions if record.created_at >= recent),
+        decisions=tuple(record for record in decisions if record.created_at >= days_before(now, DECISION_DAYS)),
         suggestions=tuple(suggestions(memory)),
         left_open=tuple(other for other in left_open if other.host != host.name or not host.is_alive(other.pid)),
         left_off=left_off(memory, without=session.id),
-        insight=_insight(memory),
+        insight=insight,
     )
-
-
-def _insight(memory: Memory) -> Insight | None:
-    since = days_before(memory.clock.now(), INSIGHT_DAYS)
-    recent = sessions.page(memory.store, memory.project, limit=1_000, since=since)
-    scars = effects(memory, days=INSIGHT_DAYS) if len(recent) >= INSIGHT_SESSIONS else []
-    if not (shown := sum(effect.shown for effect in scars)):
-        return None
-    heeded = sum(effect.outcomes["applied"] for effect in scars) / shown
-    blind_spot = next((effect.scar for effect in scars if effect.is_blind_spot), None)
-    return Insight(sessions=len(recent), shown=shown, heeded=heeded, blind_spot=blind_spot)

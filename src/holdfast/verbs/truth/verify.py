@@ -13,8 +13,7 @@ from holdfast.model.record import Record
 from holdfast.model.replica import CommittedMemory
 from holdfast.model.text import counted
 from holdfast.policy.admission.admit import SecretFound
-from holdfast.policy.freshness import details, freshness_of, is_about_code, places_of, wrong_claims
-from holdfast.policy.new_value import new_value
+from holdfast.policy.freshness import details, freshness_of, is_about_code, new_value, places_of, wrong_claims
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.freshness import freshness, is_here, lost, snapshot_of
 from holdfast.verbs.records.lifecycle import Revision, commit_about, remark, revise

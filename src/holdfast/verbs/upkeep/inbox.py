@@ -14,8 +14,7 @@ from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.admission.admit import Waivers
 from holdfast.policy.admission.refusals import explain
-from holdfast.policy.freshness import details, wrong_claims
-from holdfast.policy.new_value import NewValue, new_value
+from holdfast.policy.freshness import NewValue, details, new_value, wrong_claims
 from holdfast.verbs.capture import mining
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records import quarantine

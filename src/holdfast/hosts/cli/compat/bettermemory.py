@@ -13,10 +13,9 @@ from holdfast.hosts.cli.compat import run
 from holdfast.hosts.cli.render import page, print_json
 from holdfast.hosts.cli.setup import look_around
 from holdfast.hosts.setup.apply import snippet
-from holdfast.hosts.setup.clients import CLIENTS
+from holdfast.hosts.setup.clients import CLIENTS, instructions, stdio
 from holdfast.hosts.setup.edits import Member
 from holdfast.hosts.setup.plan import file_of
-from holdfast.hosts.setup.shapes import instructions, stdio
 from holdfast.model.errors import HoldfastError, Invalid, NotFound
 from holdfast.model.ids import days_between
 from holdfast.model.scope import check_scopes, project_of_remote
