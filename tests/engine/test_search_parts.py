@@ -13,7 +13,7 @@ from holdfast.engine.tokens import MOST, SIZE, WHOLE, passages, pieces, query_te
 from holdfast.model.event import Json
 from holdfast.model.query import Hit, Past
 from holdfast.model.record import Record
-from tests.rows import each, examples
+from tests.rows import examples
 
 
 @examples
@@ -131,31 +131,11 @@ def test_the_codes_looked_at_are_the_nearest_and_as_many_as_promised() -> None:
     assert len({number for _, number in found}) == len(found)
 
 
-ASKED_FOR_A_LIST = """
-what did we decide last week | what did we decide | which decisions did we make in October | recent decisions | latest decisions
-what have we learned this month | lessons from September | what happened on November 14 | what happened yesterday
-what changed last week | what did we do on Monday | anything new today? | list all decisions | what's new
-what was decided in october | show me the lessons of last month | was haben wir letzte Woche entschieden
-qué decidimos la semana pasada | what did we decide two days ago? | What has the team been working on this week?
-"""
-ASKED_FOR_MORE = """
-what did we decide about caching | what happened to the staging server last week | what changed in the parser
-who deployed last week | when did we decide to use redis | what is the latest version of node | decision log format
-why did we decide against kafka in october | what did the customer say on November 14 | new hire onboarding | release notes
-what happens when the queue is full | what do we do in case of a fire | notes | where do we keep records
-how do we make decisions | make a decision | add a new note | new notes | save the latest changes | who decides on the roadmap | what should we do when a build fails | how do I add a note
-"""
-
-
-def questions(text: str) -> list[str]:
-    return [question.strip() for line in text.strip().splitlines() for question in line.split("|")]
-
-
-@each("text", questions(ASKED_FOR_A_LIST))
+@examples
 def test_a_question_that_names_only_a_time_or_a_kind_asks_for_a_list(text: str) -> None:
     assert listing_in(text, dates_in(text, "2026-11-16T12:00:00.000Z")) is not None
 
 
-@each("text", questions(ASKED_FOR_MORE))
+@examples
 def test_a_question_that_names_more_asks_for_no_list(text: str) -> None:
     assert listing_in(text, dates_in(text, "2026-11-16T12:00:00.000Z")) is None
