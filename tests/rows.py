@@ -13,6 +13,8 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 Test = Callable[..., None]
 T = TypeVar("T")
 WHOLE = bool(os.environ.get("TEST_WHOLE"))
@@ -85,3 +87,15 @@ def of_type(kind: type[T], value: object) -> T:
     """Return a value that must be of a kind."""
     assert isinstance(value, kind), value
     return value
+
+
+def some(value: T | None) -> T:
+    """Return a value that must be there."""
+    assert value is not None
+    return value
+
+
+def refused(error: type[BaseException], do: Callable[..., object], *given: Any, says: str = "", **named: Any) -> None:
+    """Check that a call raises an error, with a message that the pattern `says` is found in."""
+    with pytest.raises(error, match=says or None):
+        do(*given, **named)

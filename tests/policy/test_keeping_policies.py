@@ -10,7 +10,6 @@ from holdfast.policy.ranking.hot_set import helpfulness, hot_score, stale_after,
 from holdfast.policy.ranking.retention import outlived
 from holdfast.policy.ranking.salience import importance, salience
 from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust
-from tests.rows import each
 
 START = 1_790_000_000.0
 
@@ -19,18 +18,16 @@ def day(number: float) -> str:
     return instant(START + number * 86_400)
 
 
-@each(
-    ("source", "confidence", "expected"),
-    [
-        ("explicit", "high", 1.0),
-        ("explicit", "medium", 0.9),
-        ("mined", "high", 0.7),
-        ("imported", "low", 0.48),
-        ("starter", "medium", 0.45),
-    ],
-)
-def test_trust_begins_with_where_it_comes_from(source: str, confidence: str, expected: float) -> None:
-    assert base_trust(Record(id="x", source=source, confidence=confidence)) == pytest.approx(expected)  # type: ignore[arg-type]
+def test_trust_begins_with_where_it_comes_from() -> None:
+    rows = {
+        "explicit high": 1.0,
+        "explicit medium": 0.9,
+        "mined high": 0.7,
+        "imported low": 0.48,
+        "starter medium": 0.45,
+    }
+    parts = {row: dict(zip(("source", "confidence"), row.split(), strict=True)) for row in rows}
+    assert {row: base_trust(Record(id="x", **parts[row])) for row in rows} == pytest.approx(rows)  # type: ignore[arg-type]
 
 
 def test_every_reason_moves_trust_by_its_own_amount() -> None:
@@ -53,51 +50,24 @@ def test_trust_stays_between_0_and_1_at_each_step() -> None:
     assert trust(record, [-0.3] * 5 + [0.1]) == pytest.approx(0.1)
 
 
-@each(
-    ("kind", "idle", "uses", "expected"),
-    [
-        ("fact", 0, 0, 1.0),
-        ("fact", 180, 0, 0.5),
-        ("fact", 180, 9, 0.5 * 1.2303),
-        ("fact", 180, 10_000, 0.5 * 1.5),
-        ("fact", 10, 10_000, 1.0),
-        ("preference", 5_000, 0, 1.0),
-        ("observation", 60, 0, 0.25),
-    ],
-)
-def test_trust_fades_with_idleness_and_use_slows_it(kind: str, idle: float, uses: int, expected: float) -> None:
-    assert decayed(1.0, kind, idle_days=idle, uses=uses) == pytest.approx(expected, abs=1e-3)
+def test_trust_fades_with_idleness_and_use_slows_it() -> None:
+    facts = {(0, 0): 1.0, (180, 0): 0.5, (180, 9): 0.5 * 1.2303, (180, 10_000): 0.5 * 1.5, (10, 10_000): 1.0}
+    rows = {**{("fact", *fact): share for fact, share in facts.items()}, ("preference", 5_000, 0): 1.0, ("observation", 60, 0): 0.25}  # fmt: skip
+    found = {row: decayed(1.0, row[0], idle_days=row[1], uses=row[2]) for row in rows}
+    assert found == pytest.approx(rows, abs=1e-3)
 
 
-@each(
-    ("text", "expected"),
-    [
-        ("short", 0.3 * 0.2),
-        ("a" * 50, 0.3 * 0.5),
-        ("a" * 200, 0.3),
-        ("a" * 1_000, 0.3 * 0.8),
-        ("a" * 5_000, 0.3 * 0.6),
-        (
-            "def run(): see src/app.py and https://example.org, then git push" + " " * 40,
-            0.3 * 1.0 + 0.4 * 0.5 + 0.3 * 0.4,
-        ),
-    ],
-)
-def test_importance_counts_length_code_and_names(text: str, expected: float) -> None:
-    assert importance(text) == pytest.approx(expected, abs=1e-3)
+def test_importance_counts_length_code_and_names() -> None:
+    shares = {5: 0.2, 50: 0.5, 200: 1.0, 1_000: 0.8, 5_000: 0.6}
+    assert {size: importance("a" * size) / 0.3 for size in shares} == pytest.approx(shares, abs=1e-3)
+    named = "def run(): see src/app.py and https://example.org, then git push" + " " * 40
+    assert importance(named) == pytest.approx(0.3 * 1.0 + 0.4 * 0.5 + 0.3 * 0.4, abs=1e-3)
 
 
-@each(
-    ("uses", "idle", "expected"),
-    [
-        (0, None, 0.15 * 0.5 + 0.15 * 1.0),
-        (5, 0, 0.225 + 0.2 + 0.3),
-        (10, 14, 0.225 + 0.4 + 0.15),
-        (50, 28, 0.225 + 0.4 + 0.075),
-    ],
-)
-def test_salience_weighs_importance_trust_use_and_its_recency(uses: int, idle: float | None, expected: float) -> None:
-    assert salience(importance=0.5, trust=1.0, uses=uses, idle_days=idle) == pytest.approx(expected, abs=1e-3)
+def test_salience_weighs_importance_trust_use_and_its_recency() -> None:
+    rows = {(0, None): 0.075 + 0.15, (5, 0): 0.225 + 0.2 + 0.3, (10, 14): 0.225 + 0.4 + 0.15, (50, 28): 0.225 + 0.4 + 0.075}  # fmt: skip
+    found = {row: salience(importance=0.5, trust=1.0, uses=row[0], idle_days=row[1]) for row in rows}
+    assert found == pytest.approx(rows, abs=1e-3)
 
 
 def test_who_is_let_into_the_hot_set() -> None:

@@ -20,7 +20,7 @@ from holdfast.policy.activity.observer_reply import (
 )
 from holdfast.policy.activity.turns import turns
 from tests.policy.trails import Trail, session
-from tests.rows import each, examples
+from tests.rows import each, examples, some
 
 CODE = load_mode("code", None)
 WHOLE = """<observation turn="1">
@@ -132,8 +132,7 @@ def test_files_are_those_that_were_touched_whatever_is_claimed() -> None:
 
 def test_a_summary_becomes_a_draft() -> None:
     hook_events = session("bugfix-tests")
-    draft = summary_draft(ParsedReply(summary={"request": "R", "completed": "C"}), hook_events, "x")
-    assert draft is not None
+    draft = some(summary_draft(ParsedReply(summary={"request": "R", "completed": "C"}), hook_events, "x"))
     assert (draft.title, draft.body, draft.fields) == ("R", "C", {"request": "R", "completed": "C"})
     assert summary_draft(ParsedReply(), hook_events, "x") is None
 

@@ -1,6 +1,7 @@
 """What threads, scars, answers, briefs and closings are judged by: every formula with worked values."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -27,26 +28,16 @@ def day(number: float) -> str:
     return instant(START + number * DAY)
 
 
-@each(
-    ("thread_class", "days", "expected"),
-    [
-        ("operational", 0, 1.0),
-        ("operational", 1, 0.8865),
-        ("operational", 3, 0.5000),
-        ("operational", 5, 0.3473),
-        ("operational", 9, 0.2042),
-        ("operational", 10, 0.1846),
-        ("backlog", 7, 0.5865),
-        ("backlog", 10, 0.5255),
-        ("backlog", 14, 0.4617),
-        ("backlog", 30, 0.2952),
-        ("backlog", 45, 0.2060),
-        ("backlog", 50, 0.1849),
-    ],
-)
-def test_vitality_falls_as_tabulated(thread_class: str, days: float, expected: float) -> None:
+VITALITY = {
+    "operational": {0: 1.0, 1: 0.8865, 3: 0.5000, 5: 0.3473, 9: 0.2042, 10: 0.1846},
+    "backlog": {7: 0.5865, 10: 0.5255, 14: 0.4617, 30: 0.2952, 45: 0.2060, 50: 0.1849},
+}
+
+
+@each(("thread_class", "tabulated"), VITALITY.items())
+def test_vitality_falls_as_tabulated(thread_class: str, tabulated: dict[int, float]) -> None:
     life = Life(created_at=day(0), touched_at=day(0), touches=1, thread_class=thread_class)  # type: ignore[arg-type]
-    assert vitality(life, day(days)) == pytest.approx(expected, abs=1e-4)
+    assert {days: vitality(life, day(days)) for days in tabulated} == pytest.approx(tabulated, abs=1e-4)
 
 
 def test_vitality_grows_with_touches_and_never_passes_one() -> None:
@@ -56,27 +47,11 @@ def test_vitality_grows_with_touches_and_never_passes_one() -> None:
     assert vitality(Life(created_at=day(0), touched_at=day(0), touches=1_000), day(0)) == 1.0
 
 
-@each(
-    ("days", "expected"),
-    [
-        (0.9, "emerging"),
-        (2, "active"),
-        (3, "cooling"),
-        (9, "cooling"),
-        (10, "dormant"),
-        (38, "dormant"),
-        (41, "archived"),
-    ],
-)
-def test_a_thread_goes_through_its_life_without_anybody_moving_it(days: float, expected: str) -> None:
+def test_a_thread_goes_through_its_life_without_anybody_moving_it_and_a_touch_brings_it_back() -> None:
     life = Life(created_at=day(0), touched_at=day(0), touches=1, thread_class="operational")
-    assert stage(life, day(days)) == expected
-
-
-def test_a_touch_brings_a_dormant_thread_back() -> None:
-    assert (
-        stage(Life(created_at=day(0), touched_at=day(60), touches=2, thread_class="operational"), day(60)) == "active"
-    )
+    stages = {0.9: "emerging", 2: "active", 3: "cooling", 9: "cooling", 10: "dormant", 38: "dormant", 41: "archived"}
+    assert {days: stage(life, day(days)) for days in stages} == stages
+    assert stage(replace(life, touched_at=day(60), touches=2), day(60)) == "active"
 
 
 @examples
@@ -84,47 +59,24 @@ def test_what_burns_is_told_from_what_waits_by_whole_words(text: str, expected: 
     assert class_of(text) == expected
 
 
-@each(
-    ("scar_type", "days", "expected"),
-    [
-        ("process", 10_000, 1.0),
-        ("", 10_000, 1.0),
-        ("incident", 0, 1.0),
-        ("incident", 90, 0.55),
-        ("incident", 180, 0.1),
-        ("context", 15, 0.55),
-        ("context", 400, 0.1),
-    ],
-)
-def test_scars_age_by_their_type(scar_type: str, days: float, expected: float) -> None:
-    assert by_type(scar_type, days) == pytest.approx(expected)
+AGES = {"process": {10_000: 1.0}, "": {10_000: 1.0}, "incident": {0: 1.0, 90: 0.55, 180: 0.1}, "context": {15: 0.55, 400: 0.1}}  # fmt: skip
 
 
-@each(
-    ("outcomes", "expected"),
-    [
-        ((), 1.0),
-        (("ignored", "ignored"), 1.0),
-        (("ignored", "ignored", "ignored"), 0.2),
-        (("ignored", "refuted", "applied", "acknowledged"), 0.6),
-        (("applied",) * 5, 1.0),
-    ],
-)
-def test_a_scar_nobody_heeds_makes_room(outcomes: tuple[str, ...], expected: float) -> None:
-    assert by_dismissal(outcomes) == pytest.approx(expected)
+@each(("scar_type", "shares"), AGES.items())
+def test_scars_age_by_their_type(scar_type: str, shares: dict[int, float]) -> None:
+    assert {days: by_type(scar_type, days) for days in shares} == pytest.approx(shares)
+
+
+def test_a_scar_nobody_heeds_makes_room() -> None:
+    mixed = ["ignored", "refuted", "applied", "acknowledged"]
+    found = [by_dismissal(each) for each in ([], ["ignored"] * 2, ["ignored"] * 3, mixed, ["applied"] * 5)]
+    assert found == pytest.approx([1.0, 1.0, 0.2, 0.6, 1.0])
 
 
 def test_age_and_dismissal_multiply_and_checking_a_scar_makes_it_young() -> None:
     scar = Record(id="x", kind="scar", fields={"scar_type": "context"}, updated_at=day(0))
     assert decay(scar, ["ignored"] * 4, day(15)) == pytest.approx(0.55 * 0.2)
-    assert (
-        decay(
-            Record(id="x", kind="scar", fields={"scar_type": "context"}, updated_at=day(0), verified_at=day(15)),
-            [],
-            day(15),
-        )
-        == 1.0
-    )
+    assert decay(replace(scar, verified_at=day(15)), [], day(15)) == 1.0
     assert dismissed_share(["ignored", "applied"]) == 0.5
     assert dismissed_share([]) == 0.0
 
@@ -308,19 +260,10 @@ def test_the_human_must_have_had_time_to_answer(asked: str, answered: str, says:
     assert any(says in line for line in said) or not says
 
 
-@each(
-    ("conduct", "expected"),
-    [
-        (Conduct(minutes=5), "micro"),
-        (Conduct(minutes=5, recalls=1), "standard"),
-        (Conduct(minutes=20), "standard"),
-        (Conduct(minutes=60), "full"),
-        (Conduct(minutes=5, recalls=3), "full"),
-        (Conduct(minutes=5, observations=3), "full"),
-    ],
-)
-def test_the_ceremony_fits_the_session(conduct: Conduct, expected: str) -> None:
-    assert closing.ceremony(conduct) == expected
+def test_the_ceremony_fits_the_session() -> None:
+    facts = [{"minutes": 20}, {"minutes": 60}, {"recalls": 1}, {"recalls": 3}, {"observations": 3}, {}]
+    found = [closing.ceremony(Conduct(**{"minutes": 5, **each})) for each in facts]
+    assert found == ["standard", "full", "standard", "full", "full", "micro"]
 
 
 def test_a_transcript_is_read_turn_by_turn() -> None:

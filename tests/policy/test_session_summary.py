@@ -7,7 +7,7 @@ from holdfast.policy.activity.session_summary import ahead_in, handover, summary
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.headlines import conditions
 from tests.policy.trails import EXPECTED, Trail, session
-from tests.rows import each, examples
+from tests.rows import each, examples, some
 
 
 def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
@@ -21,8 +21,7 @@ def test_a_summary_tells_what_was_asked_done_learned_and_left() -> None:
     trail.ask("yes").use("Read", file_path="/repo/docs/mail.md").use(
         "Bash", "E   AssertionError: 3 != 4", failed=True, command="pytest -q"
     )
-    found = summary(trail.events, READER)
-    assert found is not None
+    found = some(summary(trail.events, READER))
     assert found.title == "Add retries to the mailer"
     assert found.fields == {
         "request": "Add retries to the mailer",
@@ -134,13 +133,11 @@ def test_the_open_steps_of_a_plan_come_next_and_an_unanswered_turn_is_interrupte
         {"content": "Remove settings.css", "status": "pending"},
     ]
     trail = Trail().ask("Move the settings page").use("TodoWrite", todos=todos)
-    found = summary(trail.use("Edit", file_path="/repo/a.tsx", old_string="", new_string="").events)
-    assert found is not None
+    found = some(summary(trail.use("Edit", file_path="/repo/a.tsx", old_string="", new_string="").events))
     assert found.fields["next_steps"] == "Remove settings.css"
     assert found.extra["interrupted"] is True
 
 
 def test_a_request_that_nobody_answered_has_a_summary() -> None:
-    found = summary(Trail().ask("Rename OrderService to CheckoutService").events)
-    assert found is not None
+    found = some(summary(Trail().ask("Rename OrderService to CheckoutService").events))
     assert found.title == "Rename OrderService to CheckoutService"

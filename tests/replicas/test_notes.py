@@ -25,6 +25,7 @@ from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep, make_memory, recorded
 from tests.hosts.running import script_command
 from tests.replicas.seats import Seat, Seats, commit, git, seating, synced
+from tests.rows import refused
 
 
 @pytest.fixture
@@ -416,8 +417,7 @@ def test_a_repository_without_anybodys_name_can_still_be_written(ada: Seat) -> N
 def test_no_repository_is_said_in_one_line(tmp_path: Path) -> None:
     from holdfast.model.errors import ReplicaError
 
-    with pytest.raises(ReplicaError, match="no git repository"):
-        GitNotes(tmp_path, tmp_path / "states").read()
+    refused(ReplicaError, GitNotes(tmp_path, tmp_path / "states").read, says="no git repository")
 
 
 def test_the_demo_of_two_clones_runs(tmp_path: Path) -> None:

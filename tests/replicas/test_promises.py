@@ -15,6 +15,7 @@ from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
 from tests.replicas.seats import Seat, synced
+from tests.rows import of_type
 
 SCAR = {"severity": "high", "counter_arguments": ["it is slow", "it is rare"]}
 
@@ -123,8 +124,7 @@ def test_an_erased_record_is_gone_everywhere(ada: Seat, bob: Seat) -> None:
 
 def test_what_waits_for_a_yes_does_not_leave(ada: Seat, bob: Seat) -> None:
     ada.memory = replace(ada.memory, config=replace(ada.memory.config, confirm_writes=True))
-    held = write(ada.memory, Draft(body="Waits for a yes.", visibility="team"))
-    assert isinstance(held, WrittenPending)
+    held = of_type(WrittenPending, write(ada.memory, Draft(body="Waits for a yes.", visibility="team")))
     synced(ada, bob)
     assert bob.records() == {}
     confirm(ada.memory, held.record.id)

@@ -21,6 +21,7 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
 from tests.conftest import Time, keep, make_memory, new_folder
 from tests.replicas.seats import Seat, git, seating, synced
+from tests.rows import refused
 
 DECIDED = "Orders live in PostgreSQL: the ledger needs transactions."
 
@@ -52,8 +53,7 @@ def test_what_a_stranger_sends_waits_and_is_named_apart_from_the_answers(pair: t
     assert "ada <ada@example.org>" in found.held[0].came
     assert DECIDED[:20] not in brief_of(bob.memory).text
     assert bob.sync().held == {}  # told once
-    with pytest.raises(Conflict, match="is quarantined"):
-        retire(bob.memory, record.id, "no")
+    refused(Conflict, retire, bob.memory, record.id, "no", says="is quarantined")
 
 
 def test_an_accepted_author_is_accepted_for_good_and_in_this_project_alone(pair: tuple[Seat, Seat]) -> None:
@@ -104,8 +104,7 @@ def test_a_strangers_change_of_a_known_memory_waits_and_the_memory_stays(pair: t
 
 
 def test_names_are_not_enough_to_accept_somebody(pair: tuple[Seat, Seat]) -> None:
-    with pytest.raises(NotFound):
-        accept(pair[1].memory, ["ada"])
+    refused(NotFound, accept, pair[1].memory, ["ada"])
 
 
 def test_views_are_the_same_after_a_rebuild(pair: tuple[Seat, Seat]) -> None:

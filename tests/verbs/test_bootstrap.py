@@ -12,6 +12,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import hot_set, promote
 from holdfast.verbs.records.lifecycle import retire
 from tests.conftest import Time, keep, make_memory, new_folder
+from tests.rows import refused
 
 LIKE = Draft(body="", source="imported", tags=("docs",))
 
@@ -146,10 +147,8 @@ def test_files_that_cannot_be_read_are_named_and_spoil_nothing(memory: Memory, p
 def test_nothing_outside_of_the_project_is_read(memory: Memory, project: Path) -> None:
     (project / "out").symlink_to("/etc")
     for path in ("..", "/etc", "out", "docs/../../.."):
-        with pytest.raises(Invalid, match="outside of the project"):
-            confined(memory, path)
-    with pytest.raises(Invalid, match="outside of the project"):
-        bootstrap(memory, LIKE, root="/etc")
+        refused(Invalid, confined, memory, path, says="outside of the project")
+    refused(Invalid, bootstrap, memory, LIKE, root="/etc", says="outside of the project")
     assert confined(memory, "docs") == (project / "docs").resolve()
 
 

@@ -29,6 +29,7 @@ from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
 from tests.engine.test_store import everything, some_history
 from tests.importing import FIXTURES, SECRET, SHOP, all_records, brought, items, journal_size
+from tests.rows import refused
 
 AT = "2026-01-10T09:15:30.250Z"
 
@@ -418,8 +419,7 @@ def test_an_import_cut_short_can_be_repeated(memory: Memory, tmp_path: Path, tim
         keep(memory, f"Something about the {word}.")
     lines = list(export(memory))
     other = make_memory(tmp_path / "other", time)
-    with pytest.raises(Invalid, match="Line 3"):
-        import_lines(other, [*lines[:2], lines[2][:40]])
+    refused(Invalid, import_lines, other, [*lines[:2], lines[2][:40]], says="Line 3")
     assert import_lines(other, lines).events == 3
     assert list(export(other)) == lines
     other.close()
@@ -447,6 +447,5 @@ def test_secrets_in_an_export_are_masked_on_the_way_in(memory: Memory) -> None:
 
 @pytest.mark.parametrize("line", ['{"id"', "5", '{"id": "x"}', '"\\ud800"', "NaN"])
 def test_a_bad_line_is_named(memory: Memory, line: str) -> None:
-    with pytest.raises(Invalid, match="Line 2"):
-        import_lines(memory, [HEADER, line])
+    refused(Invalid, import_lines, memory, [HEADER, line], says="Line 2")
     assert list(memory.store.journal()) == []

@@ -29,6 +29,7 @@ from holdfast.verbs.upkeep.doctor import back_up_store
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import START, Time, keep, make_memory
 from tests.replicas.seats import seating
+from tests.rows import of_type
 
 HOUR, YEAR = 3_600.0, 365 * 86_400.0
 # How far the clock is off, step by step, over and over.
@@ -70,8 +71,7 @@ def _undo(memory: Memory, ids: dict[str, str]) -> None:
 
 
 def _thread(memory: Memory, ids: dict[str, str]) -> None:
-    opened = open_thread(memory, "Move refunds to the ledger")
-    assert isinstance(opened, Opened)
+    opened = of_type(Opened, open_thread(memory, "Move refunds to the ledger"))
     ids["thread"] = opened.thread.record.id
 
 

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from holdfast.adapters.embedders.local import LocalEmbedder
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.query import Query
@@ -20,6 +18,7 @@ from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.truth.consolidate import Proposals, consolidate, proposal_of, split
 from holdfast.verbs.truth.contradictions import resolve
 from tests.conftest import Time, keep, make_memory
+from tests.rows import refused
 
 FIRST = "Access tokens expire after 15 minutes and are signed with RS256 by the gateway. Ask Noor for the key."
 SECOND = "Access tokens are signed with RS256 by the gateway and expire after 15 minutes. Refresh tokens live in Redis."
@@ -105,10 +104,8 @@ def test_a_merge_can_be_taken_apart(memory: Memory, time: Time) -> None:
     assert get(memory, merged.id).record.state == "retired"
     found = {hit.record.id for hit in recall(memory, Query(text="access tokens expire")).hits}
     assert found == {first.id, second.id}
-    with pytest.raises(Conflict, match="not an active merged memory"):
-        split(memory, merged.id)
-    with pytest.raises(Conflict, match="not an active merged memory"):
-        split(memory, first.id)
+    refused(Conflict, split, memory, merged.id, says="not an active merged memory")
+    refused(Conflict, split, memory, first.id, says="not an active merged memory")
 
 
 def test_one_of_the_sources_can_be_restored_alone(memory: Memory, time: Time) -> None:
@@ -125,16 +122,12 @@ def test_never_across_projects_kinds_or_states(memory: Memory, time: Time) -> No
     again = forced(memory, FIRST, kind="observation")
     assert proposals(memory).found == ()
     for one in (other, decision, everywhere, seen):
-        with pytest.raises(Invalid, match="different projects or kinds"):
-            proposal_of(memory, [here.id, one.id])
-    with pytest.raises(Invalid, match="different projects or kinds"):
-        proposal_of(memory, [seen.id, again.id])
-    with pytest.raises(Invalid, match="at least two"):
-        proposal_of(memory, [here.id, here.id])
+        refused(Invalid, proposal_of, memory, [here.id, one.id], says="different projects or kinds")
+    refused(Invalid, proposal_of, memory, [seen.id, again.id], says="different projects or kinds")
+    refused(Invalid, proposal_of, memory, [here.id, here.id], says="at least two")
     first, second = two(memory, time)
     consolidate(memory, proposal_of(memory, [first.id, second.id]))
-    with pytest.raises(Conflict, match="only active memories"):
-        proposal_of(memory, [first.id, here.id])
+    refused(Conflict, proposal_of, memory, [first.id, here.id], says="only active memories")
 
 
 def test_a_proposal_that_is_out_of_date_is_not_carried_out(memory: Memory, time: Time) -> None:
@@ -142,8 +135,7 @@ def test_a_proposal_that_is_out_of_date_is_not_carried_out(memory: Memory, time:
     (one,) = proposals(memory).found
     revise(memory, first.id, Revision(tags=("changed",)))
     before = sum(1 for _ in memory.store.journal())
-    with pytest.raises(Conflict, match="has changed since"):
-        consolidate(memory, one)
+    refused(Conflict, consolidate, memory, one, says="has changed since")
     assert sum(1 for _ in memory.store.journal()) == before
 
 

@@ -18,7 +18,7 @@ from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep
 from tests.policy.trails import EXPECTED, Trail, session
-from tests.rows import each
+from tests.rows import each, some
 
 
 def titles(found: tuple[Record, ...]) -> list[str]:
@@ -151,18 +151,15 @@ def test_only_turns_that_something_new_belongs_to_are_looked_at(memory: Memory) 
 
 def test_a_summary_follows_its_session_until_somebody_retires_it(memory: Memory) -> None:
     trail = Trail().ask("add a header").use("Write", file_path="/repo/h.ts", content="x").stop("Added a header.")
-    first = summarise(memory, trail.events)
-    assert first is not None
+    first = some(summarise(memory, trail.events))
     assert summarise(memory, trail.events) == first
     trail.ask("add a footer").use("Write", file_path="/repo/f.ts", content="x").stop("Added a footer.")
-    second = summarise(memory, trail.events)
-    assert second is not None
+    second = some(summarise(memory, trail.events))
     assert (second.id, second.revision) == (first.id, 2)
     assert second.fields["completed"] == "Added a header\nAdded a footer"
     retire(memory, first.id, "noise")
     trail.ask("add a menu").use("Write", file_path="/repo/m.ts", content="x").stop("Added a menu.")
-    last = summarise(memory, trail.events)
-    assert last is not None
+    last = some(summarise(memory, trail.events))
     assert (last.state, last.revision) == ("retired", 3)
 
 
@@ -170,8 +167,7 @@ def test_what_a_person_wrote_into_a_derived_record_is_not_undone(memory: Memory)
     (found,) = derive(memory, session("bugfix-tests")).observations
     revise(memory, found.id, Revision(title="My own words"))
     derive(memory, session("bugfix-tests"))
-    told = summarise(memory, session("bugfix-tests"))
-    assert told is not None
+    told = some(summarise(memory, session("bugfix-tests")))
     revise(memory, told.id, Revision(title="My own summary"))
     summarise(memory, [*session("bugfix-tests"), *Trail(session="claude-code-bugfix-tests").ask("more").stop().events])
     kept = [memory.store.folded(id_) for id_ in (found.id, told.id)]

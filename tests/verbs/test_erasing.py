@@ -28,7 +28,7 @@ from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.erasing import erase, finish, forget_prepared, unfinished
 from tests.conftest import keep
 from tests.engines import kept_bytes
-from tests.rows import each
+from tests.rows import each, refused, some
 
 MEMORY = {"config": {"starters": False}}
 TEXT = (
@@ -75,12 +75,10 @@ def test_raw_material_and_what_rules_made_of_it_lose_the_text_and_nothing_else(m
     }  # fmt: skip
     assert b"heron" not in kept_bytes(tmp_path / "store").lower()
     assert trail.of_session(memory.store, "s1")[0].text == f"Well: {MASK} So do it."
-    kept = transcripts.get(memory.store, "s1")
-    assert kept is not None
+    kept = some(transcripts.get(memory.store, "s1"))
     assert messages_in(kept.body, "json") == [f"user: Mind: {MASK} Now go."]
     assert find(memory, observed).record.body == f"Asked to mind this: {MASK} Tests pass."
-    session = sessions.of(memory.store, "s1")
-    assert session is not None
+    session = some(sessions.of(memory.store, "s1"))
     assert session.title == f"Mind: {MASK}"
 
 
@@ -262,5 +260,4 @@ def test_erasing_what_is_erased_already_finds_nothing_and_what_never_was_is_an_e
     record = keep(memory, TEXT)
     erase(memory, record.id)
     assert (erase(memory, record.id).ids, erase(memory, record.id).reached) == ((record.id,), {})
-    with pytest.raises(NotFound):
-        erase(memory, "01HZZZZZZZZZZZZZZZZZZZZZZZ")
+    refused(NotFound, erase, memory, "01HZZZZZZZZZZZZZZZZZZZZZZZ")

@@ -25,6 +25,7 @@ from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.truth.verify import check_all, check_change, verify
 from holdfast.verbs.upkeep.health import Sample, health
 from tests.conftest import Time, keep, make_memory, new_folder
+from tests.rows import of_type, refused
 
 APP = "LIMIT = 5\n\n\ndef pay(amount):\n    return amount * LIMIT\n\n\ndef other():\n    return 0\n"
 Git = Callable[..., str]
@@ -209,18 +210,15 @@ def test_a_name_that_may_mean_several_things_or_is_only_partly_found_is_never_fr
 def test_a_check_whose_claim_is_false_is_refused(here: Memory, code: Path, git: Git) -> None:
     record = keep(here, "The limit is five.", anchors=("app.py::LIMIT=5",))
     change(code, git, "LIMIT = 5", "LIMIT = 7")
-    with pytest.raises(Conflict, match="it is 7 now"):
-        verify(here, record.id)
-    with pytest.raises(Conflict, match="does not exist"):
-        verify(here, record.id, anchors=("nowhere.py",))
+    refused(Conflict, verify, here, record.id, says="it is 7 now")
+    refused(Conflict, verify, here, record.id, anchors=("nowhere.py",), says="does not exist")
     assert verify(here, record.id, anchors=("app.py::LIMIT=7",)).anchors == ("app.py::LIMIT=7",)
 
 
 def test_revising_looks_again(here: Memory, code: Path, git: Git) -> None:
     record = keep(here, "Payments are multiplied.", anchors=("app.py::pay",))
     change(code, git, "amount * LIMIT", "amount + LIMIT")
-    revised = revise(here, record.id, Revision(body="Payments are added up."))
-    assert isinstance(revised, Record)
+    revised = of_type(Record, revise(here, record.id, Revision(body="Payments are added up.")))
     assert state_of(here, revised) == "fresh"
 
 

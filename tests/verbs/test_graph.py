@@ -23,6 +23,7 @@ from holdfast.verbs.sessions.session import begin, start
 from holdfast.verbs.sessions.thread import Opened, open_thread, resolve
 from holdfast.verbs.upkeep.health import day_by_day, projects, timings
 from tests.conftest import Time, keep
+from tests.rows import of_type, refused, some
 from tests.verbs.test_stream import told
 
 Said = list[tuple[str, str, str]]
@@ -47,8 +48,7 @@ def session(memory: Memory) -> str:
         title="Midnight expiry",
         links=(Link(relation="refines", target=decision.id),),
     )
-    outcome = open_thread(memory, "Rotate the signing keys", issues=("SHOP-13",))
-    assert isinstance(outcome, Opened)
+    outcome = of_type(Opened, open_thread(memory, "Rotate the signing keys", issues=("SHOP-13",)))
     resolve(memory, outcome.thread.record.id)
     return f"Session: {short(begun)}"
 
@@ -97,8 +97,7 @@ def test_threads_are_connected_with_sessions_and_issues(memory: Memory, session:
 
 @pytest.mark.usefixtures("session")
 def test_the_whole_graph_can_be_counted(memory: Memory) -> None:
-    stats = traverse(memory, "stats").stats
-    assert stats is not None
+    stats = some(traverse(memory, "stats").stats)
     assert (stats.predicates["influenced_by"], stats.issues["Issue: SHOP-12"]) == (5, 2)
     assert stats.agents == {"Agent: claude": 3}
 
@@ -106,8 +105,7 @@ def test_the_whole_graph_can_be_counted(memory: Memory) -> None:
 def test_a_look_needs_a_lens_and_a_node(memory: Memory) -> None:
     assert traverse(memory, "connected_to", "SHOP-99").nodes == ()
     for lens, node, predicate in (("sideways", "x", ""), ("provenance", " ", ""), ("connected_to", "x", "likes")):
-        with pytest.raises(Invalid):
-            traverse(memory, lens, node, predicate=predicate)
+        refused(Invalid, traverse, memory, lens, node, predicate=predicate)
 
 
 def test_projects_are_counted_apart(memory: Memory) -> None:

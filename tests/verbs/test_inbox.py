@@ -35,7 +35,7 @@ from holdfast.verbs.records.write import WrittenPending, draft_event, write
 from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, choices, decide, decide_all, decide_by_name, waiting_items
 from tests.conftest import Time, keep, make_memory
-from tests.rows import of_type
+from tests.rows import of_type, refused
 
 OWN = {"revision", "head", "updated_at", "seen"}  # of each version
 
@@ -191,10 +191,8 @@ def test_ids_and_addresses_are_decided_without_a_list(memory: Memory, tmp_path: 
     assert (
         decide_by_name(memory, "stranger@example.org", "reject", Given())[1].message == "Rejected: stranger@example.org"
     )
-    with pytest.raises(Conflict, match="needs no approval"):
-        decide_by_name(memory, first.id, "approve", Given())
-    with pytest.raises(NotFound, match="nobody"):
-        decide_by_name(memory, "nobody", "reject", Given())
+    refused(Conflict, decide_by_name, memory, first.id, "approve", Given(), says="needs no approval")
+    refused(NotFound, decide_by_name, memory, "nobody", "reject", Given(), says="nobody")
 
 
 @pytest.mark.parametrize(
@@ -216,10 +214,8 @@ def test_only_some_sorts_are_listed_and_only_what_is_offered_is_done(
     suggested(memory, tmp_path, time)
     assert [item.sort for item in waiting_items(memory, sorts=["suggestion"])] == ["suggestion"]
     assert len(waiting_items(memory, limit=1)) == 2
-    with pytest.raises(Invalid):
-        waiting_items(memory, sorts=["nonsense"])
-    with pytest.raises(Invalid):
-        decide(memory, waiting_of(memory, "pending")[0], "both")
+    refused(Invalid, waiting_items, memory, sorts=["nonsense"])
+    refused(Invalid, decide, memory, waiting_of(memory, "pending")[0], "both")
 
 
 FIELDS = {"reason": "outdated", "note": "why", "visibility": "team", "outcome": "applied", "relation": "refines"}
@@ -259,16 +255,14 @@ def test_the_last_actions_are_undone_one_after_the_other(memory: Memory) -> None
     act(memory, lambda acting: ("Moved.", move(acting, ".", "github.com/acme/new")))
     assert undo_last(memory)[0].project == memory.project
     assert undo_last(memory, done.result.id)[0].state == "retired"
-    with pytest.raises(NotFound, match="nothing to undo"):
-        undo_last(memory)
+    refused(NotFound, undo_last, memory, says="nothing to undo")
 
 
 def test_what_was_changed_again_is_not_undone(memory: Memory) -> None:
     record = keep(memory, "Staging is reset at two.")
     done = act_on(memory, record.id, "retire", {"reason": "wrong"})
     act_on(memory, record.id, "restore", {})
-    with pytest.raises(Conflict, match="changed again"):
-        undo(memory, done.events)
+    refused(Conflict, undo, memory, done.events, says="changed again")
 
 
 @pytest.mark.parametrize(
@@ -291,8 +285,7 @@ def test_a_record_goes_back_to_an_earlier_version_and_forward_again(
     assert plain(now) != plain(record)
     assert plain(revert(memory, version_at(memory, record.id, history(memory, record.id)[0].id))) == plain(record)
     assert plain(revert(memory, now)) == plain(now)
-    with pytest.raises(NotFound):
-        version_at(memory, record.id, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+    refused(NotFound, version_at, memory, record.id, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
 
 
 @pytest.mark.parametrize(

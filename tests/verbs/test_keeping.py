@@ -35,6 +35,7 @@ from holdfast.verbs.upkeep.doctor import audit, maintain
 from holdfast.verbs.upkeep.erasing import erase
 from holdfast.verbs.upkeep.health import Typo, health, metrics, quality, typos_in
 from tests.conftest import Time, keep, make_memory
+from tests.rows import refused
 
 MEMORY = {"config": {"starters": False, "hot_capacity": 3}}
 
@@ -62,12 +63,9 @@ def test_trust_is_changed_for_reasons_and_remembers_them(memory: Memory, time: T
 def test_a_penalty_never_raises_trust(memory: Memory) -> None:
     record = keep(memory, "The limit is 60 a minute.")
     assert change_trust(memory, record.id, raises=False, delta=0.2).value == pytest.approx(0.7)
-    with pytest.raises(Invalid, match="raises trust"):
-        change_trust(memory, record.id, "cross_validated", raises=False)
-    with pytest.raises(Invalid, match="is not a reason"):
-        change_trust(memory, record.id, "mood")
-    with pytest.raises(Invalid, match="at most 1"):
-        change_trust(memory, record.id, delta=3)
+    refused(Invalid, change_trust, memory, record.id, "cross_validated", raises=False, says="raises trust")
+    refused(Invalid, change_trust, memory, record.id, "mood", says="is not a reason")
+    refused(Invalid, change_trust, memory, record.id, delta=3, says="at most 1")
 
 
 def test_less_trusted_memories_rank_lower(memory: Memory) -> None:
@@ -123,13 +121,11 @@ def test_a_set_full_of_pins_takes_nobody(memory: Memory) -> None:
     records = [keep(memory, f"Fact about {word}.") for word in ("redis", "kafka", "nginx", "vault")]
     for record in records[:3]:
         pin(memory, record.id)
-    with pytest.raises(Conflict, match="every memory in it is pinned"):
-        promote(memory, records[3].id)
+    refused(Conflict, promote, memory, records[3].id, says="every memory in it is pinned")
     unpin(memory, records[0].id)
     promote(memory, records[3].id)
     demote(memory, records[3].id)
-    with pytest.raises(Conflict, match="not in the hot set"):
-        demote(memory, records[3].id)
+    refused(Conflict, demote, memory, records[3].id, says="not in the hot set")
 
 
 def test_idleness_takes_memories_out_but_not_pinned_ones(memory: Memory, time: Time) -> None:
@@ -169,8 +165,7 @@ def test_a_retired_memory_is_not_hot(memory: Memory) -> None:
     promote(memory, record.id)
     retire(memory, record.id, "gone")
     assert hot_set(memory) == []
-    with pytest.raises(Conflict, match="only an active memory"):
-        promote(memory, record.id)
+    refused(Conflict, promote, memory, record.id, says="only an active memory")
     restore(memory, record.id)
     assert len(hot_set(memory)) == 1
 

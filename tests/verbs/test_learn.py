@@ -17,7 +17,7 @@ from holdfast.verbs.records.lifecycle import Revision, retire, revise
 from holdfast.verbs.records.write import Written, confirm
 from holdfast.verbs.sessions.scars import candidates
 from tests.conftest import keep
-from tests.rows import each
+from tests.rows import each, refused
 
 
 class Repository:
@@ -350,8 +350,7 @@ def test_reading_is_bounded(memory: Memory, repository: Repository, history: Git
         repository.commit(f"Add part {place}")
     assert learn(memory, history, limit=2, dry_run=True).commits == 2
     assert learn(memory, history, since="2026-03-05T00:00:00Z", dry_run=True).commits == 2
-    with pytest.raises(Invalid):
-        learn(memory, history, limit=0)
+    refused(Invalid, learn, memory, history, limit=0)
 
 
 def test_names_beyond_ascii_and_an_empty_repository_are_no_problem(
@@ -365,5 +364,4 @@ def test_names_beyond_ascii_and_an_empty_repository_are_no_problem(
 
 
 def test_outside_a_repository_it_says_so(memory: Memory, tmp_path: Path) -> None:
-    with pytest.raises(Invalid, match="no git repository"):
-        learn(memory, GitHistory(tmp_path))
+    refused(Invalid, learn, memory, GitHistory(tmp_path), says="no git repository")

@@ -29,7 +29,7 @@ from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory
 from tests.engines import kept_bytes
-from tests.rows import each, of_type
+from tests.rows import each, of_type, refused
 
 PLAIN = "We decided to use Postgres instead of MySQL because of the JSON columns."  # confidence 0.9
 RECURRING = "The orders service talks to the billing service over gRPC."  # confidence 0.7
@@ -131,8 +131,7 @@ def test_a_run_that_dies_midway_counts_nothing_twice_and_loses_nothing(
         return real(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(outputs, "see", dying)
-    with pytest.raises(KeyboardInterrupt):
-        mine_outputs(anywhere)
+    refused(KeyboardInterrupt, mine_outputs, anywhere)
     assert set(occurrences(anywhere).values()) == {1}
     monkeypatch.setattr(outputs, "see", real)
     run = mine_outputs(anywhere)
@@ -146,8 +145,7 @@ def test_an_offer_that_was_not_made_before_a_crash_is_made_later(
 ) -> None:
     said(anywhere, PLAIN)
     monkeypatch.setattr(outputs, "due", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        mine_outputs(anywhere)
+    refused(KeyboardInterrupt, mine_outputs, anywhere)
     monkeypatch.undo()
     run = mine_outputs(anywhere)
     assert (run.outputs, [record.body for record in run.offered]) == (0, [PLAIN])
@@ -231,8 +229,7 @@ def test_rejecting_is_all_or_nothing(memory: Memory) -> None:
     said(memory, PLAIN)
     mine_outputs(memory)
     (one,) = mined(memory)
-    with pytest.raises(Conflict, match="not a pending mined"):
-        reject(memory, [one.record.id, keep(memory, "Not mined at all.").id])
+    refused(Conflict, reject, memory, [one.record.id, keep(memory, "Not mined at all.").id], says="not a pending mined")
     assert len(mined(memory)) == 1
 
 
@@ -255,8 +252,7 @@ def test_what_nobody_saw_for_a_month_is_no_longer_offered(anywhere: Memory, time
     assert [one.record.id for one in mined(anywhere)] == [record.id]
     time.pass_days(11)
     assert mined(anywhere) == []
-    with pytest.raises(Conflict, match="waited longer than 30 days"):
-        approve(anywhere, record.id)
+    refused(Conflict, approve, anywhere, record.id, says="waited longer than 30 days")
     mine_outputs(anywhere)
     assert occurrences(anywhere) == {}
     said(anywhere, PLAIN, "s9")
@@ -321,8 +317,7 @@ def test_projects_are_mined_apart(tmp_path: Path, time: Time) -> None:
         assert output_status(other).held.outputs == 1
     with make_memory(tmp_path, time) as memory:
         assert mined(memory) == []
-        with pytest.raises(Conflict, match=r"was mined in example\.org/acme/other"):
-            approve(memory, record.id)
+        refused(Conflict, approve, memory, record.id, says=r"was mined in example\.org/acme/other")
         said(memory, PLAIN)
         (own,) = mine_outputs(memory).offered
         assert (own.project, own.id == record.id) == ("example.org/acme/shop", False)

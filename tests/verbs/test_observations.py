@@ -21,6 +21,7 @@ from holdfast.verbs.search.observations import (
 )
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep
+from tests.rows import refused
 
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
 SEEN = {
@@ -85,8 +86,7 @@ def test_a_question_finds_the_best_first_unless_another_order_is_asked_for(memor
     assert found(memory, question="jwt", order="date_desc") == ["Use JWT.", "Added JWT validation."]
     assert found(memory, question="jwt", types=("decision",)) == ["Use JWT."]
     for wrong in ({"order": "loudest"}, {"limit": 0}, {"offset": -1}):
-        with pytest.raises(Invalid):
-            found(memory, **wrong)
+        refused(Invalid, found, memory, **wrong)
 
 
 def test_a_number_means_the_same_record_always(memory: Memory, kept: list[Record]) -> None:
@@ -98,8 +98,7 @@ def test_a_number_means_the_same_record_always(memory: Memory, kept: list[Record
     assert observation(memory, f"#S{numbers[3]}").record.id == kept[3].id
     erase(memory, kept[0].id)
     for wanted in ([numbers[0]], [17]):
-        with pytest.raises(NotFound):
-            fetched(memory, wanted)
+        refused(NotFound, fetched, memory, wanted)
 
 
 def test_numbers_of_what_was_imported_still_work(memory: Memory) -> None:

@@ -20,6 +20,7 @@ from holdfast.verbs.memory import Memory
 from tests.adapters.stub import Stub, stub_server
 from tests.conftest import Time, at_once, make_memory
 from tests.policy.trails import Trail, session
+from tests.rows import some
 
 ANSWER = "<observation><type>bugfix</type><title>Months were compared in UTC</title><narrative>Late sales went missing.</narrative></observation>"
 DAY = 100_000
@@ -231,12 +232,10 @@ def test_a_summary_that_was_told_stands_until_the_session_goes_on(memory: Memory
     trail.tell("SessionEnd")
     found = derive(memory, trail.events)
     assert isinstance(found.observer, Observed)
-    summarised = summarise(memory, trail.events, found.observer.summary)
-    assert summarised is not None
+    summarised = some(summarise(memory, trail.events, found.observer.summary))
     assert summarised.title == "Why sums differ"
     assert "<summary>" in stub.asked[0][2]["system"]
     assert summarise(memory, trail.events) == summarised
     trail.ask("and a test").use("Write", file_path="/repo/t.py", content="x").stop("Added a test.")
-    later = summarise(memory, trail.events)
-    assert later is not None
+    later = some(summarise(memory, trail.events))
     assert (later.id, later.fields["completed"]) == (summarised.id, "Fixed the sum\nAdded a test")

@@ -18,6 +18,7 @@ from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.truth.compare import compare
 from tests.conftest import Time, keep
+from tests.rows import of_type
 
 SCAR = {"counter_arguments": ["it was only once", "there is a backup"]}
 REQUIRED = {"scar": {**SCAR, "severity": "high"}, "anti_pattern": {"severity": "high"}}
@@ -121,8 +122,7 @@ def test_lines_that_say_the_same_are_one_line_and_others_are_not(memory: Memory)
         "The nightly export takes four hours, it turns out.",
         "The nightly export takes 5 hours on Sundays, it turns out.",
     ):
-        written = write(memory, Draft(body=text, kind="learning"), waivers=Waivers(duplicate=True))
-        assert isinstance(written, Written)
+        of_type(Written, write(memory, Draft(body=text, kind="learning"), waivers=Waivers(duplicate=True)))
     lines = lines_of(memory)
     assert len(lines) == 2
     assert sorted("(and 1 like it)" in line for line in lines) == [False, True]

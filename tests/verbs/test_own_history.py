@@ -18,6 +18,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.write import Written, write
 from tests.conftest import Time, make_memory
+from tests.rows import of_type
 
 ROOT = Path(__file__).parents[2]
 CITED = 50
@@ -100,6 +101,5 @@ def holds(now: dict[tuple[str, str], set[str]], finding: Finding, name: str, mea
 
 def keep(memory: Memory, anchor: str) -> Record:
     draft = Draft(body="It is so by design.", anchors=(anchor,))
-    outcome = write(memory, draft, waivers=Waivers(duplicate=True))
-    assert isinstance(outcome, Written)
+    outcome = of_type(Written, write(memory, draft, waivers=Waivers(duplicate=True)))
     return outcome.record

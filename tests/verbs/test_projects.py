@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from holdfast.engine.views import records, sessions
 from holdfast.model.errors import Ambiguous, Invalid, NotFound
 from holdfast.model.query import Query
@@ -19,6 +17,7 @@ from holdfast.verbs.sessions.session import begin, find_session, start
 from tests.conftest import keep
 from tests.engine.test_store import everything
 from tests.importing import brought
+from tests.rows import refused
 from tests.verbs.test_bring_in import foreign
 
 SHOP = "example.org/acme/shop"
@@ -59,10 +58,8 @@ def test_only_memories_of_a_scope_move_and_only_if_it_is_meant(memory: Memory) -
 
 
 def test_nothing_to_move_and_the_same_project_are_errors(memory: Memory) -> None:
-    with pytest.raises(NotFound):
-        move(memory, "nowhere", SHOP)
-    with pytest.raises(Invalid):
-        move(memory, ".", SHOP)
+    refused(NotFound, move, memory, "nowhere", SHOP)
+    refused(Invalid, move, memory, ".", SHOP)
 
 
 def test_importing_again_with_a_map_moves_what_is_known(memory: Memory) -> None:
@@ -112,13 +109,10 @@ def test_what_the_importers_brought_answers_to_its_old_ids(memory: Memory, tmp_p
 def test_an_id_of_nobody_is_not_found_and_no_id_is_refused(memory: Memory) -> None:
     keep(memory, "One.", extra={"imported": {"id": f"{UUID}-1"}})
     keep(memory, "Two things.", extra={"imported": {"id": f"{UUID}-2"}})
-    with pytest.raises(Ambiguous):
-        find(memory, UUID)
-    with pytest.raises(NotFound):
-        find(memory, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
+    refused(Ambiguous, find, memory, UUID)
+    refused(NotFound, find, memory, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
     for nonsense in ("not an id", "%", "____", "x"):
-        with pytest.raises(Invalid):
-            find(memory, nonsense)
+        refused(Invalid, find, memory, nonsense)
 
 
 def test_a_short_name_means_the_project_that_ends_so(memory: Memory) -> None:
@@ -128,8 +122,7 @@ def test_a_short_name_means_the_project_that_ends_so(memory: Memory) -> None:
     assert project_called(memory, "api") == "example.org/acme/api"
     assert project_called(memory, "new-thing") == "new-thing"
     keep(memory, "A third place.", project="example.org/other/api")
-    with pytest.raises(Ambiguous, match="2 projects are called api"):
-        project_called(memory, "api")
+    refused(Ambiguous, project_called, memory, "api", says="2 projects are called api")
 
 
 def test_one_call_may_work_on_another_project(memory: Memory) -> None:

@@ -26,6 +26,7 @@ from holdfast.verbs.truth.contradictions import mark
 from holdfast.verbs.upkeep.doctor import rebuild_vectors
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep, make_memory, recorded
+from tests.rows import refused
 
 
 class Topics:
@@ -425,8 +426,7 @@ def test_texts_without_spaces_are_found_by_their_words(memory: Memory, text: str
     ],
 )
 def test_an_impossible_question_is_refused(memory: Memory, asked: dict[str, Any]) -> None:
-    with pytest.raises(Invalid):
-        recall(memory, Query(**{"text": "x", **asked}))
+    refused(Invalid, lambda: recall(memory, Query(**{"text": "x", **asked})))
 
 
 @pytest.mark.parametrize(

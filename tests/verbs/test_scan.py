@@ -41,7 +41,7 @@ from holdfast.verbs.upkeep.doctor import audit
 from holdfast.verbs.upkeep.health import metrics
 from holdfast.verbs.upkeep.scan import look_through, redact, scan
 from tests.conftest import Time, make_memory, recorded
-from tests.rows import each
+from tests.rows import each, some
 
 MEMORY = {"config": {"starters": False}}
 TOKEN = "ghp_" + "q7R2" * 9
@@ -304,8 +304,7 @@ def test_a_journal_is_rewritten_on_both_engines(database: Callable[[], Database]
         lambda given: replace(given, data={**given.data, "body": "Use nothing.", "title": "Nothing"})
     )
     assert [one.id for one in changed] == [event.id]
-    folded = store.folded(event.id)
-    assert folded is not None
+    folded = some(store.folded(event.id))
     assert folded.body == "Use nothing."
     assert TOKEN not in str([dict(given.data) for _, given in store.journal()])
     assert TOKEN not in str([row[0] for row in store.db.query("select doc from records")])

@@ -31,7 +31,7 @@ from holdfast.verbs.sessions.thread import Opened, dismiss, open_thread, open_th
 from holdfast.verbs.sessions.transcript import drop_transcript, get_transcript, save_transcript, search_transcripts
 from holdfast.verbs.upkeep.doctor import status
 from tests.conftest import Time, keep, make_memory, new_file
-from tests.rows import of_type
+from tests.rows import of_type, refused, some
 
 EVIDENCE = "Ran the migration on a copy of production and compared the row counts."
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
@@ -130,8 +130,7 @@ def test_sessions_of_another_project_stay_there(process: Open) -> None:
     assert opening.session.id != session.id
     with pytest.raises(Conflict, match="belongs to"):
         other, _ = start(other, session=session.id)
-    with pytest.raises(Conflict, match="belongs to"):
-        close(other, session=session.id, close_type="quick")
+    refused(Conflict, close, other, session=session.id, close_type="quick", says="belongs to")
 
 
 def test_force_begins_anew_and_supersedes(memory: Memory) -> None:
@@ -152,8 +151,7 @@ def test_a_session_nobody_announced_becomes_the_announced_one(process: Open) -> 
 
 
 def test_a_refresh_without_a_session_says_to_start_one(process: Open) -> None:
-    with pytest.raises(NotFound, match="No active session"):
-        refresh(process(10))
+    refused(NotFound, refresh, process(10), says="No active session")
 
 
 def test_the_next_session_is_told_what_the_last_one_left(memory: Memory) -> None:
@@ -217,11 +215,9 @@ def test_a_closed_session_cannot_be_closed_again_and_several_open_ones_must_be_n
     first, second = process(10), process(11)
     one, other = start(first)[1].session, start(second)[1].session
     outside = process(12)
-    with pytest.raises(Ambiguous, match="2 sessions are active"):
-        close(outside, close_type="quick")
+    refused(Ambiguous, close, outside, close_type="quick", says="2 sessions are active")
     done(outside, session=one.id, close_type="quick")
-    with pytest.raises(Conflict, match="was closed"):
-        close(outside, session=one.id, close_type="quick")
+    refused(Conflict, close, outside, session=one.id, close_type="quick", says="was closed")
     done(outside, close_type="quick")
     assert [session.is_open for session in list_sessions(outside)] == [False, False]
     assert other.id != one.id
@@ -237,11 +233,9 @@ def test_an_autonomous_close_needs_no_human_and_a_retroactive_one_no_session(mem
 
 def test_a_payload_left_as_a_file_is_read_merged_and_removed_only_after_success(memory: Memory) -> None:
     session = refresh(memory).session
-    file = payload_file(memory, session.id)
-    assert file is not None
+    file = some(payload_file(memory, session.id))
     new_file(file, "{broken")
-    with pytest.raises(Invalid, match="not JSON"):
-        close(memory)
+    refused(Invalid, close, memory, says="not JSON")
     file.write_text(json.dumps({"closing_reflection": ANSWERS, "title": "From the file", "human_corrections": ""}))
     assert isinstance(close(memory, payload={"closing_reflection": {"what_broke": "x"}}), NotClosed)
     assert file.exists()
@@ -472,8 +466,7 @@ def test_a_promoted_suggestion_is_a_thread_and_not_suggested_again(memory: Memor
         closed = done(memory, close_type="quick", payload={"summary": {"completed": "looked at it"}})
     assert closed.suggestion is not None
     promote(memory, closed.suggestion.id)
-    with pytest.raises(Conflict, match="not a pending suggestion"):
-        promote(memory, closed.suggestion.id)
+    refused(Conflict, promote, memory, closed.suggestion.id, says="not a pending suggestion")
     assert [thread.record.title for thread in open_threads(memory)] == ["Flaky checkout test in CI"]
     memory, _ = start(memory, title="Flaky checkout test in CI", force=True)
     again = done(memory, close_type="quick", payload={"summary": {"completed": "more"}})
@@ -494,8 +487,7 @@ def test_topics_and_patterns_tell_what_sessions_were_about(memory: Memory) -> No
     found = patterns(memory)
     assert (found.memories[0].record.id, found.memories[0].sessions) == (record.id, 3)
     assert ("throttling", 2) in found.topics
-    with pytest.raises(Invalid):
-        patterns(memory, least=1)
+    refused(Invalid, patterns, memory, least=1)
 
 
 def test_transcripts_are_kept_found_and_dropped(process: Open) -> None:
@@ -522,15 +514,12 @@ def test_transcripts_are_kept_found_and_dropped(process: Open) -> None:
     assert len(search_transcripts(other, "bucket", everywhere=True)) == 1
     assert drop_transcript(memory, session.id)
     assert search_transcripts(memory, "bucket policies") == []
-    with pytest.raises(NotFound, match="no transcript"):
-        get_transcript(memory, session.id)
+    refused(NotFound, get_transcript, memory, session.id, says="no transcript")
 
 
 def test_an_empty_transcript_is_refused(memory: Memory) -> None:
-    with pytest.raises(Invalid, match="contains no messages"):
-        save_transcript(memory, "not json", form="json")
-    with pytest.raises(Invalid, match="not a transcript format"):
-        save_transcript(memory, "x", form="pdf")
+    refused(Invalid, save_transcript, memory, "not json", form="json", says="contains no messages")
+    refused(Invalid, save_transcript, memory, "x", form="pdf", says="not a transcript format")
 
 
 def test_insight_needs_some_sessions(process: Open) -> None:
@@ -541,8 +530,7 @@ def test_insight_needs_some_sessions(process: Open) -> None:
         recall(memory, Query(text="deploys second pair of eyes"))
         close(memory, close_type="quick")
     memory, opening = start(memory)
-    insight = opening.insight
-    assert insight is not None
+    insight = some(opening.insight)
     assert (insight.sessions, insight.shown, insight.heeded) == (6, 5, 0.0)
     assert insight.blind_spot is not None
     assert insight.blind_spot.id == scar.id

@@ -17,7 +17,7 @@ from holdfast.verbs.records.lifecycle import Revision, amend, retire
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.health import quality
 from tests.conftest import START, Time, keep, new_file
-from tests.rows import of_type
+from tests.rows import of_type, refused
 
 FACTS = ("fact",)
 
@@ -118,8 +118,7 @@ def test_a_new_text_passes_the_gates_of_a_new_memory(memory: Memory) -> None:
     waived = amend(memory, record.id, Revision(body="It is currently broken."), waivers=Waivers(transient=True))
     assert isinstance(waived, Record)
     retire(memory, record.id, "gone")
-    with pytest.raises(Conflict, match="was removed: gone"):
-        amend(memory, record.id, Revision(body="It is back."))
+    refused(Conflict, amend, memory, record.id, Revision(body="It is back."), says="was removed: gone")
 
 
 def test_a_curator_sees_what_is_of_no_use(memory: Memory, time: Time) -> None:

@@ -16,6 +16,7 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import begin
 from holdfast.verbs.upkeep.stream import Item, Place, Wanted, head, newer, older, place_of
 from tests.conftest import Time, keep
+from tests.rows import refused
 
 
 def told(folder: Path, number: int, at: str, event: str, **given: object) -> None:
@@ -124,8 +125,7 @@ def test_an_erased_record_leaves_no_word_in_the_stream(memory: Memory) -> None:
 def test_a_place_is_read_as_it_was_written() -> None:
     assert place_of(str(Place(seq=12, trail_id="00-1"))) == Place(seq=12, trail_id="00-1")
     for wrong in ("", "x", "1e3", "9" * 30, f"1.{'x' * 200}"):
-        with pytest.raises(Invalid):
-            place_of(wrong)
+        refused(Invalid, place_of, wrong)
 
 
 def test_two_who_drain_the_same_spool_do_not_stumble(

@@ -33,6 +33,7 @@ from holdfast.verbs.sessions.thread import (
     triage,
 )
 from tests.conftest import Time, keep, make_memory
+from tests.rows import of_type, refused
 
 
 def opened(memory: Memory, text: str, **given: object) -> Thread:
@@ -71,8 +72,7 @@ def test_a_thread_is_named_by_its_place_its_id_its_text_or_the_id_it_had_elsewhe
         (touch, fact.id, Invalid, "is a fact"),
         (touch, first.record.id, Conflict, "Reopen"),
     ):
-        with pytest.raises(error, match=words):
-            verb(memory, reference)
+        refused(error, verb, memory, reference, says=words)
 
 
 def test_what_lies_dormant_for_a_month_can_be_archived(memory: Memory, time: Time) -> None:
@@ -86,8 +86,7 @@ def test_what_lies_dormant_for_a_month_can_be_archived(memory: Memory, time: Tim
 
 def test_the_same_piece_of_work_is_one_thread(memory: Memory) -> None:
     first = opened(memory, "Fix rate limiting on the public API")
-    again = open_thread(memory, "rate limiting for the public API is missing")
-    assert isinstance(again, Known)
+    again = of_type(Known, open_thread(memory, "rate limiting for the public API is missing"))
     assert (again.thread.record.id, again.thread.touches) == (first.record.id, 2)
     opened(memory, "rate limiting for the public API is missing", force=True)
     assert len(open_threads(memory)) == 2
@@ -119,8 +118,7 @@ def test_threads_fade_and_are_archived_by_time_alone(memory: Memory, time: Time)
 def test_a_text_that_fits_several_threads_names_them(memory: Memory) -> None:
     opened(memory, "Export orders as CSV nightly")
     opened(memory, "Export customers as CSV once", force=True)
-    with pytest.raises(Ambiguous, match="2 threads match"):
-        resolve(memory, "as CSV")
+    refused(Ambiguous, resolve, memory, "as CSV", says="2 threads match")
 
 
 def test_a_thread_holds_no_secret(memory: Memory) -> None:
@@ -153,8 +151,7 @@ def test_what_sub_agents_saw_is_kept_and_lessons_are_pointed_out(memory: Memory)
         "observation 5: 'terrible' is not a severity. Use one of info, warning, scar_candidate.",
     )
     assert [one.cue for one in found.candidates[:2]] == ["marked as a candidate", "says “missing”"]
-    with pytest.raises(Invalid, match="nothing to absorb"):
-        absorb(memory, [])
+    refused(Invalid, absorb, memory, [], says="nothing to absorb")
 
 
 def test_a_candidate_that_became_a_lesson_is_no_candidate(memory: Memory) -> None:
@@ -185,10 +182,8 @@ def test_a_brief_leaves_no_trace_and_keeps_its_budget(memory: Memory) -> None:
     assert brief(memory, "paint the kitchen", form="gate").text == "PASS: nothing blocks paint the kitchen"
     assert brief(memory, "deploy the shop", form="full", budget=30).tokens <= 30
     assert sum(1 for _ in memory.store.journal()) == events
-    with pytest.raises(Invalid, match="no brief"):
-        brief(memory, "x", form="long")
-    with pytest.raises(Invalid, match="at least 20"):
-        brief(memory, "x", budget=5)
+    refused(Invalid, brief, memory, "x", form="long", says="no brief")
+    refused(Invalid, brief, memory, "x", budget=5, says="at least 20")
 
 
 FIELDS = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
@@ -258,15 +253,12 @@ def test_a_use_is_counted_once_however_often_it_is_told(memory: Memory, shown: l
     assert outcomes(memory, shown[0]) == {"applied": 1, "succeeded": 1}
     note_use(memory, Use(scar=shown[1].title, reference="none"))
     assert outcomes(memory, shown[1]) == {"ignored": 1}
-    with pytest.raises(Invalid, match="not a reference_type"):
-        note_use(memory, Use(scar=shown[1].id, reference="loosely"))
+    refused(Invalid, note_use, memory, Use(scar=shown[1].id, reference="loosely"), says="not a reference_type")
 
 
 def test_a_scar_is_meant_by_id_title_or_words_of_its_own(memory: Memory, shown: list[Record]) -> None:
     for name in (shown[0].id[:10], "migrations need a rehearsal"):
         assert scar_called(memory, name).id == shown[0].id
     assert scar_called(memory, "rollbacks of").id == shown[1].id
-    with pytest.raises(Ambiguous, match="2 scars match"):
-        scar_called(memory, "production differs")
-    with pytest.raises(NotFound, match="No scar matches"):
-        scar_called(memory, "unheard of")
+    refused(Ambiguous, scar_called, memory, "production differs", says="2 scars match")
+    refused(NotFound, scar_called, memory, "unheard of", says="No scar matches")
