@@ -65,7 +65,12 @@ def sources(file: str) -> dict[str, str]:
     """Return the text of each test of a file, by its name."""
     text = (ROOT / "tests" / f"{file}.py").read_text(encoding="utf-8")
     functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    return {node.name: ast.unparse(node) for node in functions if node.name.startswith("test_")}
+    scripts = ROOT / "tests" / f"{file}.txt"
+    _, *parts = re.split(
+        r"^\[(test_\w+)", scripts.read_text(encoding="utf-8") if scripts.exists() else "", flags=re.MULTILINE
+    )
+    written = dict(zip(parts[::2], parts[1::2], strict=True))
+    return {node.name: ast.unparse(node) for node in functions if node.name.startswith("test_")} | written
 
 
 @each("section", sections())
@@ -97,7 +102,8 @@ def test_every_tool_has_a_row_and_a_test_that_calls_it(section: str) -> None:
     assert sorted(tool for row in rows for tool in tools_of(row)) == sorted(TOOLS[section])
     for row in rows:
         texts = "".join(sources(file)[name] for file, name in (test.split("::") for test in SHOWN[section][row]))
-        assert [tool for tool in tools_of(row) if f"'{tool}'" not in texts] == [], row
+        called = r"['\"]%s['\"]|(?:^|= |! |x )%s(?: |$)"
+        assert [tool for tool in tools_of(row) if not re.search(called % (tool, tool), texts, re.MULTILINE)] == [], row
 
 
 def test_every_setting_that_is_named_exists() -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from tests.compatible.conftest import Place, Tools, git, original
+from tests.compatible.scripts import scripts_in
 from tests.hosts.test_mcp import INITIALIZE, Peer
 
 promise = pytest.mark.promise
+globals().update(scripts_in(__file__))
 TOOLS = """memory_search memory_show memory_write memory_update memory_verify memory_list memory_remove memory_restore
 memory_list_tombstones memory_rename_scope memory_record_use memory_health memory_scope_overview memory_scope_disable
 memory_scope_enable memory_write_confirm memory_write_cancel""".split()
@@ -39,77 +41,6 @@ def test_init_writes_no_hooks_and_removes_earlier_ones(place: Place) -> None:
     assert place.hook("UserPromptSubmit", prompt="what's the difference between find and fd?") == ""
     place.run("uninstall --yes")
     assert not settings.exists()
-
-
-@promise("day one: an inference about the user is pending until the user agrees; week two it is found")
-def test_day_one_and_week_two(ask: Tools) -> None:
-    held = ask("memory_write", content=TUTORIAL, scopes=["learning-style"], category="user-inference")
-    assert (held["status"], "memory_write_confirm" in held["hint"]) == ("pending", True)
-    assert held["preview"]["content"] == TUTORIAL
-    kept = ask("memory_write_confirm", pending_id=held["pending_id"])
-    assert kept["status"] == "committed"
-    assert ask("memory_write_cancel", pending_id=held["pending_id"])["existed"] is False
-    ask.restart()
-    [hit] = ask("memory_search", query="zero to hero tutorial")
-    assert (hit["id"], hit["relevance"]) == (kept["id"], "high")
-    assert {"zero", "hero", "tutorial"} <= set(hit["match_terms"])
-
-
-@promise("memory_search: relevance, match_terms, times, path and commit drift on every hit; expand_top gives the body")
-def test_a_hit_has_three_signals(ask: Tools, place: Place) -> None:
-    (place.folder / "a.py").write_text("x = 1\n")
-    git(place.folder, "add", "."), git(place.folder, "commit", "-qm", "first")
-    kept = ask("memory_write", content="The scheduler retries failed jobs three times.", scopes=["infrastructure"])
-    [hit] = ask("memory_search", query="scheduler retries failed jobs", expand_top=True)
-    wanted = {"id", "score", "relevance", "match_terms", "created", "updated", "last_verified_at", "path_drift_checked"}
-    wanted |= {"path_drift_missing", "verification", "body", "path_drift", "commit_drift"}
-    assert wanted <= set(hit)
-    assert (hit["id"], hit["body"]) == (kept["id"], "The scheduler retries failed jobs three times.")
-    ask("memory_verify", id=kept["id"], verified_paths=["a.py"], note="Read it.")
-    [again] = ask("memory_search", query="scheduler retries failed jobs")
-    assert again["commit_drift_count"] == 0
-    shown = ask("memory_show", id=kept["id"])
-    assert (shown["verification"]["status"], shown["verified_paths"]) == ("fresh", ["a.py"])
-
-
-@promise("memory_write: durability check, duplicates, previously removed with its reason, force")
-def test_writes_pass_the_gates(ask: Tools) -> None:
-    warned = ask("memory_write", content="We are currently using GitHub Actions.", scopes=["tools"])
-    assert (warned["status"], warned["markers"][0]["marker"]) == ("transient_warning", "currently")
-    assert "currently using" in warned["markers"][0]["snippet"]
-    kept = ask(
-        "memory_write", content="We are currently using GitHub Actions.", scopes=["tools"], acknowledge_transient=True
-    )
-    assert kept["status"] == "committed"
-    assert (
-        ask(
-            "memory_write",
-            content="We are currently using GitHub Actions.",
-            scopes=["tools"],
-            acknowledge_transient=True,
-        )["status"]
-        == "duplicate"
-    )
-    ask("memory_remove", id=kept["id"], reason="We left GitHub.")
-    back = ask(
-        "memory_write", content="We are currently using GitHub Actions.", scopes=["tools"], acknowledge_transient=True
-    )
-    assert (back["status"], back["removed_matches"][0]["removed_reason"]) == ("previously_removed", "We left GitHub.")
-    forced = {"content": "We are currently using GitHub Actions.", "scopes": ["tools"]}
-    assert ask("memory_write", **forced, acknowledge_transient=True, force=True)["status"] == "committed"
-    markers = {row["marker"]: row for row in ask("memory_health")["marker_stats"]}
-    assert markers["currently"]["override_count"] >= 1
-
-
-@promise("generic questions stay clean: what shares no word and does not mean the same is left out")
-def test_generic_questions(place: Place) -> None:
-    place.environment["HOLDFAST_EMBEDDER"] = "local"
-    ask = place.tools("bettermemory")
-    for text in ("The staging database is reset every Sunday night.", "We use pnpm in this repository."):
-        ask("memory_write", content=text, scopes=["tools"])
-    place.run("store rebuild vectors --missing")
-    questions = ("capital of France", "find and fd", "sourdough baking", "weather tomorrow in Oslo", "package manager")
-    assert [len(ask("memory_search", query=question)) for question in questions] == [0, 0, 0, 0, 1]
 
 
 @promise("a query of stop words finds nothing; expand_top gives a body only for a high hit; default_max_results")
@@ -147,16 +78,6 @@ def test_drift(ask: Tools, place: Place, monkeypatch: pytest.MonkeyPatch) -> Non
     assert shown["path_drift"]["missing"] == ["retry.py"]
 
 
-@promise("memory_health: typo scopes (rare_scopes), scope distribution")
-def test_typos_of_scopes(ask: Tools) -> None:
-    ask("memory_write", content="Ruff is the linter.", scopes=["tooling"])
-    ask("memory_write", content="Mypy checks types.", scopes=["tooling"])
-    ask("memory_write", content="Pytest runs the tests.", scopes=["toolin"])
-    health = ask("memory_health")
-    assert health["scope_distribution"] == {"tooling": 2, "toolin": 1}
-    assert [row["scope"] for row in health["rare_scopes"]] == ["toolin"]
-
-
 @promise("bettermemory without arguments is the server over stdio")
 def test_the_server_without_arguments(place: Place) -> None:
     peer = Peer(place.environment, place.folder, ("-m", "holdfast", "compat", "bettermemory"))
@@ -165,96 +86,6 @@ def test_the_server_without_arguments(place: Place) -> None:
         assert {tool["name"] for tool in peer.ask("tools/list")["result"]["tools"]} == set(TOOLS)
     finally:
         peer.close()
-
-
-@promise("memory_update keeps id, created and source and bumps updated; user-inference is rejected there")
-def test_an_update_in_place(ask: Tools) -> None:
-    kept = ask(
-        "memory_write", content="The API is versioned by header.", scopes=["projects:foo"], source="explicit-statement"
-    )
-    changed = ask(
-        "memory_update", id=kept["id"], content="The API is versioned by path.", scopes=["projects:foo", "api"]
-    )
-    assert (changed["id"], changed["created"], changed["source"]) == (kept["id"], kept["created"], "explicit-statement")
-    assert changed["updated"] >= kept["updated"]
-    assert changed["scopes"] == ["projects:foo", "api"]
-    assert "category" in ask.refused("memory_update", id=kept["id"], category="user-inference")
-
-
-@promise("memory_verify bumps last_verified_at, not updated; after an update to a moved path it verifies the new one")
-def test_verify_after_a_move(ask: Tools, place: Place) -> None:
-    (place.folder / "old.py").write_text("x = 1\n")
-    git(place.folder, "add", "."), git(place.folder, "commit", "-qm", "first")
-    kept = ask("memory_write", content="The retry policy lives in `old.py`.", scopes=["projects:foo"])
-    verified = ask("memory_verify", id=kept["id"], verified_paths=["old.py"])
-    assert verified["updated"] == kept["updated"]
-    git(place.folder, "mv", "old.py", "new.py"), git(place.folder, "commit", "-qm", "move")
-    ask("memory_update", id=kept["id"], content="The retry policy lives in `new.py`.")
-    assert ask("memory_verify", id=kept["id"], verified_paths=["new.py"])["verified_paths"] == ["new.py"]
-    (place.folder / "other.py").write_text("y = 1\n")
-    git(place.folder, "rm", "-q", "new.py"), git(place.folder, "add", "."), git(place.folder, "commit", "-qm", "gone")
-    ask("memory_update", id=kept["id"], content="The retry policy lives in `other.py`.")
-    assert ask("memory_verify", id=kept["id"])["verified"] == kept["id"]
-
-
-@promise("remove, list_tombstones, restore: created and last_verified_at survive; an active or unknown id is an error")
-def test_tombstones(ask: Tools) -> None:
-    kept = ask("memory_write", content="Deploys go out on Tuesdays.", scopes=["infrastructure"])
-    ask("memory_verify", id=kept["id"])
-    before = ask("memory_show", id=kept["id"])
-    assert ask("memory_remove", id=kept["id"], reason="They go out daily.")["tombstone_path"] is None
-    [gone] = ask("memory_list_tombstones", scopes=["infrastructure"])
-    assert (gone["id"], gone["removed_reason"], bool(gone["removed"]), bool(gone["removed_session"])) == (
-        kept["id"],
-        "They go out daily.",
-        True,
-        True,
-    )
-    ask("memory_restore", id=kept["id"])
-    after = ask("memory_show", id=kept["id"])
-    assert [after[name] for name in ("created", "last_verified_at")] == [before["created"], before["last_verified_at"]]
-    assert after["updated"] > before["updated"]
-    assert ask.refused("memory_restore", id=kept["id"])
-    assert ask.refused("memory_restore", id="01HXYZ123ABC0000000000000A")
-
-
-@promise("memory_list, memory_rename_scope, memory_scope_disable and _enable")
-def test_scopes(ask: Tools) -> None:
-    kept = ask("memory_write", content="Ruff is the linter.", scopes=["tool"])
-    [row] = ask("memory_list")
-    assert row["summary"] == "Ruff is the linter."
-    [full] = ask("memory_list", with_bodies=True)
-    assert full["body"] == "Ruff is the linter."
-    assert ask("memory_rename_scope", old_scope="tool", new_scope="tools")["active"] == [kept["id"]]
-    ask("memory_scope_disable", scope="tools")
-    assert ask("memory_search", query="which linter is ruff") == []
-    assert ask("memory_scope_enable", scope="tools")["disabled_scopes"] == []
-    assert ask("memory_scope_overview")["scopes"] == {"tools": 1}
-
-
-@promise("memory_record_use and memory_health: applied, contradicted with a timeline, corrected, orphans as a number")
-def test_use_and_health(ask: Tools) -> None:
-    kept = ask("memory_write", content="The queue is RabbitMQ.", scopes=["infrastructure"])
-    ask("memory_record_use", memory_ids=[kept["id"]], outcome="applied", note="chose the client")
-    ask("memory_record_use", memory_ids=[kept["id"]], outcome="contradicted")
-    health = ask("memory_health", window_days=30, heavily_used_top_k=5, min_applied=1)
-    assert [row["id"] for row in health["heavily_used"]] == [kept["id"]]
-    assert health["contradicted"][0]["resolution_timeline"][-1]["kind"] == "contradicted"
-    assert (health["orphan_use_events"], health["verification_debt"]["never_verified_total"]) == (0, 1)
-    ask("memory_verify", id=kept["id"])
-    assert ask("memory_health")["contradicted"] == []
-    assert ask.refused("memory_record_use", memory_ids=["01HXYZ123ABC0000000000000A"], outcome="applied")
-    assert ask("memory_health")["orphan_use_events"] == 0
-    assert ask("memory_record_use", memory_ids=[kept["id"]], outcome="corrected")["outcome"] == "corrected"
-
-
-@promise("memory_scope_overview: counts by scope, and what there is to curate")
-def test_the_overview(ask: Tools) -> None:
-    assert ask("memory_scope_overview")["total"] == 0
-    ask("memory_write", content="The queue is RabbitMQ.", scopes=["infrastructure"])
-    overview = ask("memory_scope_overview")
-    assert (overview["total"], overview["curation_pending"]["never_verified"]) == (1, 1)
-    assert set(overview["curation_pending"]) == {"stale", "never_verified", "drifted", "cold", "dead"}
 
 
 @promise("written outside git it is global and surfaces anywhere; another repository needs auto_scope=false")
@@ -280,25 +111,9 @@ def test_auto_scope(place: Place, tmp_path: Path) -> None:
     }
 
 
-@promise("BETTERMEMORY_DIR chooses the store")
-def test_the_variable_for_the_directory(place: Place, tmp_path: Path) -> None:
-    del place.environment["HOLDFAST_HOME"]
-    place.environment["BETTERMEMORY_DIR"] = str(tmp_path / "mine")
-    place.tools("bettermemory")("memory_write", content="The cache is Valkey.", scopes=["tools"])
-    assert (tmp_path / "mine" / "holdfast.db").exists()
-    [row] = place.tools("bettermemory")("memory_list")
-    assert row["summary"] == "The cache is Valkey."
-
-
 def _with(place: Place, **variables: str) -> Tools:
     place.environment.update(variables)
     return place.tools("bettermemory")
-
-
-@promise("config scopes.allowed: a write with another scope fails")
-def test_allowed_scopes(place: Place) -> None:
-    ask = _with(place, HOLDFAST_ALLOWED_SCOPES="tools")
-    assert "tools" in ask.refused("memory_write", content="The cache is Valkey.", scopes=["projects:foo"])
 
 
 INIT = ["init", *(f"init --client {name}" for name in ("claude-code", "claude-desktop", "cursor", "continue", "cline"))]
@@ -326,29 +141,6 @@ def _kept(place: Place) -> tuple[Tools, dict[str, Any]]:
     gone = ask("memory_write", content="The queue is RabbitMQ.", scopes=["tools"])
     ask("memory_remove", id=gone["id"], reason="It was never used.")
     return ask, kept
-
-
-@promise("bettermemory health, health --json, health --days 60 --top-k 20: the data of memory_health")
-def test_health_lines(place: Place) -> None:
-    ask, kept = _kept(place)
-    ask("memory_record_use", memory_ids=[kept["id"]], outcome="applied")
-    assert "1" in place.run("compat bettermemory health").stdout
-    report = place.json("compat bettermemory health --json")
-    assert set(report) >= {"dead_weight", "heavily_used", "contradicted", "marker_stats", "verification_debt"}
-    assert place.json("compat bettermemory health --days 60 --top-k 20 --json")["window_days"] == 60
-
-
-@promise("bettermemory tombstones list, --json --scope, prune --older-than DAYS, --dry-run")
-def test_tombstone_lines(place: Place) -> None:
-    _kept(place)
-    assert "It was never used." in place.run("compat bettermemory tombstones list").stdout
-    [row] = place.json("compat bettermemory tombstones list --json --scope tools")
-    assert row["removed_reason"] == "It was never used."
-    assert place.json("compat bettermemory tombstones list --json --scope other") == []
-    assert "1" in place.run("compat bettermemory tombstones prune --older-than 0 --dry-run").stdout
-    assert "0" in place.run("compat bettermemory tombstones prune --older-than 365").stdout
-    place.run("compat bettermemory tombstones prune --older-than 0")
-    assert place.json("compat bettermemory tombstones list --json") == []
 
 
 @promise("bettermemory export to stdout, -o FILE, --no-tombstones, --scope")

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from tests.compatible.conftest import Place, Tools, git
+from tests.compatible.scripts import scripts_in
 from tests.conftest import new_folder
 
 promise = pytest.mark.promise
+globals().update(scripts_in(__file__))
 
 
 def kept(ask: Tools, content: str, *scopes: str, **more: Any) -> str:
@@ -88,61 +90,6 @@ def old_commit(place: Place, environment: dict[str, str]) -> None:
 
     command = "git -c user.name=Ada -c user.email=ada@example.org commit -q --allow-empty -m first".split()
     subprocess.run(command, cwd=place.folder, env=os.environ | environment, check=True)
-
-
-@promise("memory_search: a scope includes nested scopes; a disabled scope is back after a restart; scopes have a form")
-def test_scopes(ask: Tools) -> None:
-    one = kept(ask, "The worker reads jobs from Redis.", "projects:foo:worker")
-    assert [hit["id"] for hit in ask("memory_search", query="jobs from Redis", scopes=["projects:foo"])] == [one]
-    ask("memory_scope_disable", scope="projects:foo")
-    assert ask("memory_search", query="jobs from Redis") == []
-    ask.restart()
-    assert [hit["id"] for hit in ask("memory_search", query="jobs from Redis")] == [one]
-    assert "scope" in ask.refused("memory_write", content="Mypy checks types.", scopes=["Not A Scope!"])
-
-
-@promise("use tokens: what was shown and not answered for two calls counts as observed use, apart from declared use")
-def test_observed_use(ask: Tools, place: Place) -> None:
-    one = kept(ask, "The worker reads jobs from Redis.")
-    [hit] = ask("memory_search", query="jobs from Redis")
-    assert hit["use_token"]
-    for _ in range(3):
-        ask("memory_list")
-    assert ask("memory_health", min_applied=1)["heavily_used"] == []
-    quality = place.tools("memory-mcp")("retrieval_quality_stats")
-    assert (quality["declared"], quality["observed"]) == ({}, {"applied": 1})
-    ask("memory_record_use", memory_ids=[one], outcome="applied")
-    assert len(ask("memory_health", min_applied=1)["heavily_used"]) == 1
-
-
-@promise("memory_write: a secret is refused; conflicts are found afterwards; every documented marker is found")
-def test_writes(ask: Tools, place: Place) -> None:
-    assert "credentials" in ask.refused("memory_write", content="token ghp_" + "a1B2" * 9, scopes=["tools"])
-    first = kept(ask, "The API listens on port 8080.")
-    clash = ask("memory_write", content="The API listens on port 9090.", scopes=["tools"])
-    assert [one["id"] for one in clash["related"]] == [first]
-    place.work()
-    assert "against The API listens on port 8080." in place.run("review").stdout
-    for text, marker in (
-        ("Today I moved the cache.", "today i"),
-        ("We just shipped the page.", "we just"),
-        ("The new parser is fast.", "the new"),
-        ("The parser was replaced in 4d79987.", "4d79987"),
-    ):
-        warned = ask("memory_write", content=text, scopes=["tools"])
-        assert (warned["status"], warned["markers"][0]["marker"]) == ("transient_warning", marker)
-
-
-@promise("memory_rename_scope: nested scopes and tombstones too; last_verified_at stays; an unknown scope is an error")
-def test_renaming(ask: Tools) -> None:
-    one, other = kept(ask, "Ruff is the linter.", "tool:lint"), kept(ask, "Mypy checks types.", "tool")
-    verified = ask("memory_verify", id=one)["last_verified_at"]
-    ask("memory_remove", id=other, reason="We use ty.")
-    renamed = ask("memory_rename_scope", old_scope="tool", new_scope="tools")
-    assert (renamed["active"], renamed["tombstoned"]) == ([one], [other])
-    shown = ask("memory_show", id=one)
-    assert (shown["scopes"], shown["last_verified_at"]) == (["tools:lint"], verified)
-    assert "wild" in ask.refused("memory_rename_scope", old_scope="wild", new_scope="tools")
 
 
 @promise("memory_scope_overview: drifted is null where git cannot be asked, 0 where git found nothing")

@@ -14,30 +14,15 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.compatible.conftest import Place, Tools
+from tests.compatible.scripts import scripts_in
 
 promise = pytest.mark.promise
+globals().update(scripts_in(__file__))
 FIXED = {
     "content": "The gateway dropped requests over 1 MB; the limit is 10 MB now.",
     "title": "Gateway limit raised",
     "kind": "bugfix",
 }
-
-
-@promise("the four tools of the search workflow, the workflow itself always visible")
-def test_tools(ask: Tools) -> None:
-    assert {"search", "timeline", "get_observations", "__IMPORTANT"} <= ask.names
-    assert "get_observations" in ask.text("__IMPORTANT")
-
-
-@promise("three layers: search gives ids, timeline the context, get_observations full details")
-def test_three_layers(ask: Tools) -> None:
-    number = ask("observation_add", **FIXED)["id"]
-    index = ask.text("search", query="gateway requests", limit=20)
-    assert f"#{number}" in index
-    assert f"#{number}" in ask.text("timeline", anchor=str(number), depth_before=3, depth_after=3)
-    [row] = ask("get_observations", ids=[number])
-    assert set("type title subtitle facts narrative concepts files_read prompt_number created_at".split()) <= set(row)
-    assert (row["type"], row["title"]) == ("bugfix", "Gateway limit raised")
 
 
 @promise("filters narrow before they cut: obs_type with a small limit finds what there is, totals are true")
@@ -52,13 +37,6 @@ def test_filters_come_first(ask: Tools) -> None:
     rows = ask("search", query="gateway", obs_type="bugfix", limit=2, format="json")
     assert ([row["id"] for row in rows["observations"]], rows["totalResults"]) == ([fixed], 1)
     assert ask("search", query="gateway", obs_type="discovery", limit=2, format="json")["totalResults"] == len(things)
-
-
-@promise("six types of observation")
-@pytest.mark.parametrize("kind", ["bugfix", "feature", "refactor", "change", "discovery", "decision"])
-def test_types(ask: Tools, kind: str) -> None:
-    number = ask("observation_add", content="The gateway forwards requests.", title="Gateway", kind=kind)["id"]
-    assert ask("get_observations", ids=[number])[0]["type"] == kind
 
 
 @promise("hooks: a session is observed without being asked, and the next one starts with its context")
@@ -84,51 +62,6 @@ def test_hooks_observe(place: Place) -> None:
     assert not any("uploads are dropped." in name for name in names)
 
 
-@promise("endless mode: after a compaction a session goes on with what it was doing")
-def test_endless_mode(place: Place) -> None:
-    (place.home / ".claude").mkdir()
-    place.run("init --surface claude-mem --client claude-code --yes")
-    place.tools("claude-mem").text("session_start_context")
-    place.hook("SessionStart", source="startup")
-    place.hook("UserPromptSubmit", prompt="Raise the limit of the gateway to 10 MB, uploads are dropped.")
-    place.hook(
-        "PostToolUse",
-        tool_name="Bash",
-        tool_input={"command": "pytest tests/test_gateway.py"},
-        tool_response={"stdout": "1 passed"},
-    )
-    place.hook("Stop", last_assistant_message="The limit is read from the settings. Next step: raise it in the router.")
-    place.hook("PreCompact", trigger="auto")
-    place.work()
-    told = place.hook("SessionStart", source="compact")
-    assert ("limit of the gateway" in told, "raise it in the router" in told, "Done: Raise" in told) == (
-        True,
-        True,
-        False,
-    )
-
-
-@promise("modes: one that does not exist is an error that lists them")
-def test_modes(place: Place) -> None:
-    place.environment["HOLDFAST_MODE"] = "code--nowhere"
-    assert "code--chill" in place.run("status", code=None).stderr
-    for mode in ("code", "code--ja", "code--chill", "email-investigation"):
-        place.environment["HOLDFAST_MODE"] = mode
-        place.run("status")
-
-
-@promise("filters: concepts, files, dates; sessions have request, learned, completed and next steps")
-def test_filters_and_sessions(place: Place) -> None:
-    imported(place)
-    ask = place.tools("claude-mem")
-    ask("observation_add", content="The cache is Valkey.", title="Cache", kind="discovery")
-    for filters in ({"concepts": "gotcha"}, {"files": "gateway.py"}, {"dateEnd": "2026-01-31"}):
-        rows = ask("search", format="json", type="observations", **filters)["observations"]
-        assert [row["title"] for row in rows] == ["Gateway limit raised"], filters
-    assert "Fix the gateway" in ask.text("search", query="gateway", type="sessions")
-    assert ask("get_observations", ids=[7])[0]["facts"] == ["The limit is 10 MB"]
-
-
 @promise("hooks strip <private> text before anything is stored; a wholly private prompt leaves nothing of its turn")
 def test_private_prompts(place: Place) -> None:
     (place.home / ".claude").mkdir()
@@ -142,13 +75,6 @@ def test_private_prompts(place: Place) -> None:
         path.read_bytes() for path in Path(place.environment["HOLDFAST_HOME"]).rglob("*") if path.is_file()
     )
     assert b"4711-xyz" not in stored
-
-
-@promise("worker-service start; the hook line of the context prints it")
-def test_worker_lines(place: Place, ask: Tools) -> None:
-    ask("observation_add", **FIXED)
-    assert place.run("compat claude-mem start").stdout
-    assert "Gateway limit raised" in place.run("compat claude-mem hook claude-code context").stdout
 
 
 def _database(file: Path) -> None:

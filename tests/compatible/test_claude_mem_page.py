@@ -7,17 +7,11 @@ from typing import Any
 import pytest
 
 from tests.compatible.conftest import Place, Tools, git
-from tests.compatible.test_claude_mem import FIXED, imported
+from tests.compatible.scripts import scripts_in
+from tests.compatible.test_claude_mem import FIXED
 
 promise = pytest.mark.promise
-
-
-@promise("other names of tools are accepted: important_workflow, save_observation, save_memory")
-def test_other_names(ask: Tools) -> None:
-    assert ask.text("important_workflow") == ask.text("__IMPORTANT")
-    first = ask("save_observation", **FIXED)
-    again = ask("save_memory", text=FIXED["content"], title=FIXED["title"])
-    assert (again["id"], again["deduplicated"]) == (first["id"], True)
+globals().update(scripts_in(__file__))
 
 
 @promise("ids are small numbers within the project, the same in every session; other projects have long ones")
@@ -54,18 +48,6 @@ def test_all_kinds(ask: Tools, place: Place) -> None:
     assert "date_desc" in ask.refused("search", orderBy="wild")
 
 
-@promise("there is no limit of 90 days: what is older is found; the number it had in claude-mem works")
-def test_old_observations(place: Place) -> None:
-    imported(place)
-    ask = place.tools("claude-mem")
-    assert "Gateway limit raised" in ask.text("search", query="gateway limit")
-    assert ask("get_observations", ids=[7, 9999])[0]["facts"] == ["The limit is 10 MB"]
-    assert "9999" in ask.refused("get_observations", ids=[9999])
-    assert "Gateway limit raised" in ask.text("timeline", anchor="2026-01-02T10:00:00Z")
-    assert "Fix the gateway" in ask.text("timeline", anchor="S1")
-    assert "Gateway limit raised" in ask.text("timeline", query="gateway limit")
-
-
 @promise("get_observations: facts, concepts and files are lists; the rationale of a decision is among the facts")
 def test_rows(ask: Tools, place: Place) -> None:
     kept = place.json(
@@ -75,15 +57,6 @@ def test_rows(ask: Tools, place: Place) -> None:
     [row] = ask("search", query="PostgreSQL", format="json")["observations"]
     assert all(isinstance(row[name], list) for name in ("facts", "concepts", "files_read", "files_modified"))
     assert any("row locks" in fact for fact in row["facts"])
-
-
-@promise("session_start_context: the last observations and sessions, without a figure of savings")
-def test_the_context(place: Place) -> None:
-    imported(place)
-    ask = place.tools("claude-mem")
-    context = ask.text("session_start_context")
-    assert ask.text("session_start_context", projects="foo,bar") != ""
-    assert ("Gateway limit raised" in context, "Fix the gateway" in context, "avings" in context) == (True, True, False)
 
 
 @promise("worker-service hook lines of every event: session-init, user-message, observation, summarize")
@@ -106,9 +79,3 @@ def test_hook_lines(place: Place, ask: Tools) -> None:
         assert said == "" or json.loads(said)["hookSpecificOutput"]["hookEventName"] == event["hook_event_name"], name
     place.work()
     assert "limit of the gateway" in ask.text("search", query="raise the limit of the gateway")
-
-
-@promise("what is left out has no tool")
-def test_what_is_left_out(ask: Tools) -> None:
-    left = "smart_search smart_outline smart_unfold get_tool_uses build_corpus observation_search observation_context"
-    assert not set(left.split()) & ask.names

@@ -7,10 +7,20 @@ from pathlib import Path
 import pytest
 
 from tests.compatible.conftest import Place, Tools
-from tests.compatible.test_gitmem import EVIDENCE, OAUTH, scar_of, session_of
+from tests.compatible.scripts import scripts_in
 
 promise = pytest.mark.promise
-PLAN = "change the OAuth redirect URI of the login"
+globals().update(scripts_in(__file__))
+OAUTH = {
+    "learning_type": "scar",
+    "title": "OAuth redirect URI must match exactly",
+    "description": "Google OAuth rejects requests where the redirect URI doesn't match character-for-character.",
+    "severity": "medium",
+    "counter_arguments": [
+        "In development, localhost variations are usually fine",
+        "Some providers support wildcard redirects",
+    ],
+}
 PROSE = "Session focused on auth migration; nothing broke that was not expected."
 ANSWERS = {
     "what_broke": "nothing",
@@ -21,21 +31,16 @@ ANSWERS = {
 }
 
 
+def session_of(text: str) -> str:
+    found = re.search(r"\b[0-9A-HJKMNP-TV-Z]{26}\b", text)
+    assert found, text
+    return found[0]
+
+
 def payload_of(opened: str) -> Path:
     found = re.search(r"Payload path: (.+)", opened)
     assert found, opened
     return Path(found[1])
-
-
-@promise("session_start: each session has a payload folder of its own; title, description and labels are searched")
-def test_a_session_has_its_own_folder(ask: Tools) -> None:
-    for title, text in (("Ports", "The gateway listens on port 9090."), ("Zones", "Times are stored as UTC.")):
-        ask.text("create_learning", learning_type="pattern", title=title, description=text)
-    first = ask.text("session_start", issue_description="The gateway listens on the wrong port", issue_title="Bug 7")
-    second = ask.text("session_start", force=True, issue_title="Bug 8", issue_labels=["times", "UTC"])
-    assert payload_of(first) != payload_of(second)
-    assert payload_of(second).parent.is_dir()
-    assert ("Ports" in first, "Zones" in second) == (True, True)
 
 
 @promise("session_close: a refused close keeps the payload; a payload of an earlier session is not used again")
@@ -51,63 +56,6 @@ def test_a_payload_is_read_once(ask: Tools, place: Place) -> None:
     payload.write_text(json.dumps({"closing_reflection": ANSWERS, "open_threads": ["A new thread"]}))
     closed = ask.text("session_close", close_type="standard")
     assert ("A new thread" in closed, "An old thread" in closed, payload.exists()) == (True, False, False)
-
-
-@promise("session_close: a ceremony that was not proper is remarked on, not refused")
-def test_remarks_on_a_close(ask: Tools) -> None:
-    ask.text("session_start")
-    closed = ask.text("session_close", close_type="standard", closing_reflection=ANSWERS)
-    assert "Note: " in closed
-
-
-@promise(
-    "reflect_scars answers a scar that was not confirmed; a confirmed scar is not counted again when it is recorded"
-)
-def test_a_use_counts_once(ask: Tools) -> None:
-    scar = scar_of(ask.text("create_learning", **OAUTH))
-    ask.text("session_start")
-    ask.text("recall", plan=PLAN)
-    ask.text("confirm_scars", confirmations=[{"scar_id": scar, "decision": "APPLYING", "evidence": EVIDENCE}])
-    use = {"surfaced_at": "2026-02-15T10:00:00Z", "reference_type": "explicit", "reference_context": "Compared both."}
-    ids = {ask("record_scar_usage", scar_id=scar, **use)["usage_id"] for _ in range(2)}
-    assert len(ids) == 1
-    ask.text("session_start", force=True)
-    ask.text("recall", plan=PLAN)
-    ask.text("reflect_scars", reflections=[{"scar_id": scar, "outcome": "OBEYED", "evidence": EVIDENCE}])
-    assert "Note: 1 recalled scar" not in ask.text(
-        "create_decision", title="JWT", decision="Use it.", rationale="Fast."
-    )
-
-
-@promise("create_decision: a duplicate returns the known decision, allow_duplicate stores it too")
-def test_a_decision_twice(ask: Tools) -> None:
-    given = {"title": "Stateless auth", "decision": "Chose JWT over session cookies.", "rationale": "No shared store."}
-    ask.text("create_decision", **given)
-    assert "deduplicated: true" in ask.text("create_decision", **given)
-    assert "Created decision" in ask.text("create_decision", **given, allow_duplicate=True)
-
-
-@promise("search finds decisions and facts too, and returns an id in full; log has decisions, and no starters")
-def test_search_and_log(place: Place) -> None:
-    place.environment["HOLDFAST_STARTERS"] = "true"
-    ask = place.tools("gitmem")
-    place.run('remember "The staging cluster is called Nemo."')
-    ask.text("create_decision", title="Stateless auth", decision="Chose JWT over session cookies.", rationale="Fast.")
-    assert "Nemo" in ask.text("search", query="name of the staging cluster")
-    assert "Stateless auth" in ask.text("search", query="JWT or session cookies")
-    scar = scar_of(ask.text("create_learning", **OAUTH))
-    assert all(argument in ask.text("search", query=scar) for argument in OAUTH["counter_arguments"])
-    logged = ask.text("log")
-    assert ("Stateless auth" in logged, str(OAUTH["title"]) in logged, len(logged.splitlines())) == (True, True, 3)
-    assert str(OAUTH["title"]) not in ask.text("log", severity="critical")
-
-
-@promise("starter scars: `starters = true` adds twelve, marked, and recall shows them after one's own")
-def test_starters(place: Place) -> None:
-    plan = "deploy to production"
-    assert "starter" not in place.tools("gitmem").text("recall", plan=plan)
-    place.environment["HOLDFAST_STARTERS"] = "true"
-    assert "[starter]" in place.tools("gitmem").text("recall", plan=plan, similarity_threshold=0)
 
 
 @promise("prepare_context keeps to its budget, and the role of the agent is part of the search")
@@ -130,31 +78,6 @@ def test_contexts(ask: Tools) -> None:
     )
 
 
-@promise("threads: a text that fits several asks which one; a note about a duplicate resolves only its own thread")
-def test_thread_details(ask: Tools) -> None:
-    first = re.search(r"t-\w+", ask.text("create_thread", text="Rotate the signing keys of the gateway"))
-    ask.text("create_thread", text="Document the gateway for the new team")
-    assert first
-    assert "2" in json.loads(ask.refused("resolve_thread", text_match="gateway"))["errors"][0]
-    ask.text("resolve_thread", thread_id="#2", resolution_note=f"duplicate of {first[0]}")
-    listed = ask.text("list_threads", include_resolved=True)
-    assert "total_open: 1 · total_resolved: 1" in listed
-    assert "Document the gateway" in listed
-
-
-@promise("graph_traverse: supersedes and demonstrates are accepted; links made elsewhere are predicates too")
-def test_predicates(ask: Tools, place: Place) -> None:
-    first = scar_of(ask.text("create_learning", **OAUTH))
-    other = {**OAUTH, "title": "Providers compare hosts", "description": "One provider only compares the host part."}
-    second = scar_of(ask.text("create_learning", **other))
-    place.run(f"link {second} supersedes {first}")
-    found = ask.text("graph_traverse", lens="connected_to", node="Providers compare hosts", predicate="supersedes")
-    assert "—supersedes→" in found
-    assert "—" not in ask.text(
-        "graph_traverse", lens="connected_to", node="Providers compare hosts", predicate="demonstrates"
-    )
-
-
 @promise("transcripts: credentials are masked, text is stored as text, a file that a model names is not read")
 def test_transcript_details(ask: Tools, place: Place) -> None:
     session = session_of(ask.text("session_start"))
@@ -170,51 +93,6 @@ def test_transcript_details(ask: Tools, place: Place) -> None:
     file.write_text(json.dumps({"role": "user", "content": "We chose Memcached."}))
     ask.text("session_close", session_id=later, close_type="quick", capture_transcript=True, transcript_path=str(file))
     assert "transcript" in ask.refused("get_transcript", session_id=later)
-
-
-@promise("npx gitmem uninstall --all, check, install-hooks; there is no .gitmem folder")
-def test_other_commands(place: Place) -> None:
-    (place.home / ".claude").mkdir()
-    place.run("compat gitmem install-hooks --client claude-code")
-    place.run("compat gitmem init --yes --client claude-code")
-    settings = (place.folder / ".claude" / "settings.local.json").read_text()
-    assert "mcp__holdfast" in settings
-    place.tools("gitmem").text("create_learning", **OAUTH)
-    assert place.run("compat gitmem check", code=None).stdout
-    assert not (place.folder / ".gitmem").exists()
-    place.run("compat gitmem uninstall --all --yes")
-    assert not (Path(place.environment["HOLDFAST_HOME"]) / "holdfast.db").exists()
-
-
-@promise("all tiers: GITMEM_TIER has no effect; what is left out has no tool")
-def test_what_is_left_out(place: Place) -> None:
-    place.environment["GITMEM_TIER"] = "free"
-    ask = place.tools("gitmem")
-    assert len(ask.names) == 31
-    assert not {"contribute_feedback", "index_docs", "search_docs"} & ask.names
-
-
-@promise("prepare_context gate: a critical scar stops the plan, others let it pass")
-def test_the_gate(ask: Tools) -> None:
-    ask.text("create_learning", **OAUTH)
-    assert ask.text("prepare_context", plan=PLAN, format="gate").startswith("PASS")
-    ask.text(
-        "create_learning",
-        **{**OAUTH, "title": "OAuth redirect URIs must use TLS", "severity": "critical"},
-        allow_duplicate=True,
-    )
-    gate = ask.text("prepare_context", plan=PLAN, format="gate")
-    assert (gate.startswith("STOP"), "must use TLS" in gate) == (True, True)
-
-
-@promise("archive_learning with the reason `superseded by ID` makes the predicate supersedes")
-def test_superseding(ask: Tools) -> None:
-    old = scar_of(ask.text("create_learning", **OAUTH))
-    other = {**OAUTH, "title": "Providers compare hosts", "description": "One provider only compares the host part."}
-    new = scar_of(ask.text("create_learning", **other))
-    ask.text("archive_learning", id=old, reason=f"superseded by {new[-8:]}")
-    assert "—supersedes→" in ask.text("graph_traverse", lens="connected_to", node="Providers compare hosts")
-    ask.text("archive_learning", id=new, reason="superseded by PROJ-123")
 
 
 @promise(
