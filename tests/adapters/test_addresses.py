@@ -13,7 +13,6 @@ import pytest
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.model.scope import PORTS, project_of_remote, without_userinfo
-from tests.rows import each
 
 LOG = "import json, sys; open(sys.argv[1], 'a').write(json.dumps(sys.argv[2:]) + chr(10)); sys.exit(1)"
 # Every way to write an address that came to mind, with honest and with hostile intent. {} is tried as other hosts, too.
@@ -141,31 +140,6 @@ def test_no_address_that_contacts_another_host_is_a_github_project(contacted: Ca
         if (project_of_remote(url) or "").startswith("github.com/") and not contacted(url).startswith("github.com:")
     ]
     assert wrong == []
-
-
-@each(
-    ("url", "project"),
-    [
-        ("git@github.com:Acme/Shop.git", "github.com/acme/shop"),
-        ("https://github.com/acme/shop", "github.com/acme/shop"),
-        ("https://user:token@github.com/acme/shop.git/", "github.com/acme/shop"),
-        ("ssh://git@github.com:22/acme/shop.git", "github.com/acme/shop"),
-        ("https://github.com:443/acme/shop", "github.com/acme/shop"),
-        ("git@gitlab.com:group/sub/shop.git", "gitlab.com/group/sub/shop"),
-        ("https://git.corp:8443/a/b", "git.corp:8443/a/b"),
-        ("https://git.corp:9443/a/b", "git.corp:9443/a/b"),
-        ("alice@build.corp:shop", "build.corp/~alice/shop"),
-        ("ssh://build.corp/~alice/shop", "build.corp/~alice/shop"),
-        ("git@git.sr.ht:~ada/shop", "git.sr.ht/~ada/shop"),
-        ("https://dev.azure.com/org/My%20Shop/_git/x", "dev.azure.com/org/my%20shop/_git/x"),
-        ("https://git.corp/caf%C3%A9/x", "git.corp/caf%c3%a9/x"),
-        ("https://git.corp/café/x", "git.corp/caf%c3%a9/x"),
-        *((f"https://github.com/{path}", None) for path in ("a/../b/c", "./b", "a//b", "%2e%2e/b", "a%2fb", "")),
-        *((url, None) for url in ("../elsewhere", "", "https://ada:pa/ss@github.com/acme/shop", "/srv/git/x.git")),
-    ],
-)
-def test_a_remote_is_one_project_however_it_is_spelled(url: str, project: str | None) -> None:
-    assert project_of_remote(url) == project
 
 
 def test_what_is_shown_of_an_address_keeps_its_host() -> None:

@@ -23,7 +23,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.thread import open_threads, resolved_threads, suggestions
 from tests.conftest import new_folder
 from tests.importing import ARRIVED, FIXTURES, SHOP, all_records, arrived, brought, copied, items, reasons
-from tests.rows import each, sampled
+from tests.rows import examples, sampled
 
 SCAR = "learning:3f0c9c52-1111-4a6e-9d0b-7a1e5c000001"
 SESSION = "9b1d4f60-aaaa-4c11-8e21-5d2f00000001"
@@ -210,19 +210,7 @@ def test_a_database_with_a_write_ahead_log_is_read_beside_its_writer_and_left_as
         assert len([item for item in foreign_items("memory-mcp", path) if isinstance(item, Foreign)]) == 9
 
 
-@each(
-    ("given", "wanted"),
-    [
-        ("2026-02-01 10:00:01", "2026-02-01T10:00:01.000Z"),
-        ("2026-02-01T10:00:01.5+02:00", "2026-02-01T08:00:01.500Z"),
-        (1_772_400_000_000, "2026-03-01T21:20:00.000Z"),
-        (1_772_400_000, "2026-03-01T21:20:00.000Z"),
-        ("soon", ""),
-        (True, ""),
-        (10**30, ""),
-        (None, ""),
-    ],
-)
+@examples
 def test_times_are_read_as_they_come(given: object, wanted: str) -> None:
     assert when(given) == wanted
 
@@ -235,9 +223,7 @@ def test_values_are_read_as_they_come() -> None:
     assert plain({1: b"\x01", "s": {2}}) == {"1": "01", "s": [2]}
 
 
-@each(
-    "ours", [7, [], {"kind": []}, {"kind": {}, "tags": 3, "fields": "x", "confidence": ["high"]}, {"fields": {"a": []}}]
-)
+@examples
 def test_what_looks_like_our_own_export_is_read_as_far_as_it_fits(ours: object) -> None:
     row = {"id": "1", "title": "T", "description": "D", "learning_type": "win", "holdfast": ours}
     memory = LEARNINGS.memory(row, "here", kind="win")

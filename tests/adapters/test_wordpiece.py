@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from holdfast.adapters.embedders import local
 from holdfast.adapters.embedders.wordpiece import Tokenizer
-from tests.rows import each
+from tests.rows import examples
 
 FILE = Path(local.__file__).parent / local.MODEL / "vocab.txt"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -29,24 +29,7 @@ def same(text: str) -> bool:
     return bool(OURS.encode(text) == THEIRS.encode(text).ids)
 
 
-@each(
-    "text",
-    [
-        "",
-        " ",
-        " a",
-        "two  spaces\n\n\tand lines ",
-        "don't I'll we've 'tis '''s _a__1",
-        "<s>a</s> b <mask>c  <mask><pad><unk>",
-        "日本語のテキスト" * 60,
-        "안녕하세요 مرحبا здравствуйте",
-        "² ½ Ⅷ ① ٣ 4,800",
-        "a\u0301 👩‍👩‍👧 🇩🇪 \ufeff",
-        "\x1c\x1f a\x85b\xa0c\u200bd\u3000e",
-        "x" * 3_000,
-        "def load_demo(memory: Memory, until: str) -> None:\n    ...",
-    ],
-)
+@examples
 def test_a_text_of_any_kind_has_the_same_tokens(text: str) -> None:
     assert same(text)
 

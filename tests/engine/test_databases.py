@@ -22,7 +22,7 @@ from holdfast.model.errors import StoreBusy, StoreError
 from holdfast.model.ids import Clock
 from tests import engines
 from tests.conftest import Time, recorded
-from tests.rows import each
+from tests.rows import examples
 
 Open = Callable[[], Database]
 
@@ -282,29 +282,7 @@ def passage(number: int, values: np.ndarray) -> Passage:
     )
 
 
-@each(
-    ("shared", "native"),
-    [
-        ("select :a, :b_2", "select %(a)s, %(b_2)s"),
-        ("select cast(1 as text)::int, :a::text", "select cast(1 as text)::int, %(a)s::text"),
-        ("select 'at:noon', 'it''s :a', :a", "select 'at:noon', 'it''s :a', %(a)s"),
-        ("select 5 % :a where x like '%:y'", "select 5 %% %(a)s where x like '%%:y'"),
-        (
-            "id in (select value from json_each(:ids))",
-            "id = any (array(select value from json_array_elements_text(cast(%(ids)s as json))))",
-        ),
-        (
-            "n in (select cast(value as bigint) from json_each(:ns))",
-            "n = any (array(select cast(value as bigint) from json_array_elements_text(cast(%(ns)s as json))))",
-        ),
-        (
-            "id not in (select value from json_each(:ids))",
-            "id not in (select value from json_array_elements_text(cast(%(ids)s as json)))",
-        ),
-        ("select json_group_array(n - :low)", "select coalesce(cast(json_agg(n - %(low)s) as text), '[]')"),
-        ("where instr(data, :piece) > 0", "where strpos(data, %(piece)s) > 0"),
-    ],
-)
+@examples
 def test_a_statement_is_written_with_the_words_of_postgresql(shared: str, native: str) -> None:
     assert statement(shared).decode() == native
 

@@ -15,22 +15,10 @@ from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from tests.conftest import keep
-from tests.rows import each
+from tests.rows import examples
 
 
-@each(
-    ("question", "memory"),
-    [
-        ("Wie oft wird die Datenbank gesichert?", "The database has a backup every night."),
-        ("¿Dónde se guardan las copias de la base de datos?", "Database copies are stored on S3."),
-        ("Où sont stockées les images des utilisateurs ?", "User images are stored on S3."),
-        ("Onde fica a documentação do servidor?", "The documentation of the server is in the wiki."),
-        ("Где хранятся пароли пользователей?", "User passwords are stored in Vault."),
-        ("生产环境的数据库在哪里？", "The production database is in Frankfurt."),
-        ("本番のデータベースはどこですか？", "The production database is in Frankfurt."),
-        ("운영 데이터베이스는 어디에 있나요?", "The database is in Frankfurt."),
-    ],
-)
+@examples
 def test_a_question_shares_words_with_a_memory_in_english(question: str, memory: str) -> None:
     assert set(query_terms(question)) & set(tokens(memory))
 
@@ -66,37 +54,12 @@ def test_text_without_spaces_is_cut_at_terms() -> None:
     ]
 
 
-@each(
-    ("text", "foreign"),
-    [
-        ("Which port does the server use?", False),
-        ("for x in y: o.run(e)", False),
-        ("https://github.com/acme/shop", False),
-        ("Welchen Port nutzt der Server?", True),
-        ("¿Qué puerto usa el servidor?", True),
-        ("服务器用哪个端口？", True),
-    ],
-)
+@examples
 def test_the_language_is_told_by_script_and_function_words(text: str, foreign: bool) -> None:
     assert is_foreign(text) == foreign
 
 
-@each(
-    ("question", "memory"),
-    [
-        ("prod db", "The production database is in Frankfurt."),
-        ("production databases", "prod-db is in Frankfurt"),
-        ("k8s", "Kubernetes 1.31"),
-        ("Kubernetes", "k8s 1.31"),
-        ("env vars configs", "ENVIRONMENT: see the configuration"),
-        ("PRs", "Every pull request is reviewed."),
-        ("pull requests", "PRs are reviewed"),
-        ("multi-factor authentication", "mfa is on"),
-        ("MFA", "Multi-factor authentication is on."),
-        ("end to end tests", "the e2e suite"),
-        ("SSO", "Single sign-on through Okta"),
-    ],
-)
+@examples
 def test_a_question_in_one_form_finds_the_other(question: str, memory: str) -> None:
     asked = set(query_terms(question)) - {"var"}
     assert asked & set(tokens(memory))

@@ -10,44 +10,13 @@ from holdfast.engine.search.pack import pack, snippet
 from holdfast.engine.search.question import dates_in, listing_in, named, past_asked_for, without
 from holdfast.engine.search.vectors import _close, first_look
 from holdfast.engine.tokens import MOST, SIZE, WHOLE, passages, pieces, query_terms, tokens
+from holdfast.model.event import Json
 from holdfast.model.query import Hit, Past
 from holdfast.model.record import Record
-from tests.rows import each
+from tests.rows import examples
 
 
-@each(
-    ("text", "expected"),
-    [
-        ("fooBarBaz", ["foo", "bar", "baz", "foobarbaz"]),
-        ("foo_bar foo-bar", ["foo", "bar", "foobar"] * 2),
-        ("HTTPServer", ["http", "server", "httpserver"]),
-        ("src/app/main.py", ["src", "app", "main", "py", "srcappmainpy", "mainpy"]),
-        ("main.py", ["main", "py", "mainpy"]),
-        ("pay.py::RETRIES=3", ["pay", "py", "paypy", "retri", "paypyretries", "3"]),
-        ("src/pay.py:12", ["src", "pay", "py", "srcpaypy", "paypy", "12", "srcpaypy12"]),
-        ("holdfast.engine.tokens", ["holdfast", "engin", "token", "holdfastenginetokens"]),
-        ("ERR_CONN-42", ["err", "connect", "42", "errconn42"]),
-        ("Running tests", ["run", "test"]),
-        ("naïve Café", ["naiv", "cafe"]),
-        ("Caroline's don't", ["carolin", "dont"]),
-        ("日本語", ["日本", "本語"]),
-        ("東", ["東"]),
-        ("的", ["的"]),
-        ("数据库的迁移了吗", ["databas", "migrat"]),
-        ("データベースの移行", ["databas", "migrat"]),
-        ("APIを呼び出す", ["api", "呼", "出"]),
-        ("データベースを2回", ["databas", "2", "回"]),
-        ("데이터베이스를 백업", ["databas", "backup"]),
-        ("서버에서 로그", ["server", "log"]),
-        ("カルーセルの移設", ["カル", "ルー", "ーセ", "セル", "カルーセル", "移設"]),
-        ("고양이를 산책", ["고양", "양이", "산책"]),
-        ("डेटाबेस", ["डटबस"]),
-        ("ฐานข้อมูล", ["ฐาน", "านข", "นขอ", "ขอม", "อมล"]),
-        ("привет МИР", ["привет", "мир"]),
-        ("", []),
-        ("!!! ---", []),
-    ],
-)
+@examples
 def test_text_is_cut_into_words_whole_and_in_parts(text: str, expected: list[str]) -> None:
     assert tokens(text) == expected
 
@@ -102,23 +71,10 @@ def test_dates_in_a_question_match_days_and_months() -> None:
     assert not dates_in("may we use 3 threads?").months
 
 
-@each(
-    ("question", "past"),
-    [
-        ("What was the upload limit in February?", Past(until="2026-02.")),
-        ("Which region was the cluster in before September?", Past(until="2026-09-")),
-        ("What was the first upload limit?", Past(first=True)),
-        ("Wie hieß das Projekt ursprünglich?", Past(first=True)),
-        ("Where were secrets kept before AWS Secrets Manager?", Past()),
-        ("What did we previously use for mail?", Past()),
-        ("What do I run before a release?", None),
-        ("What is the upload limit?", None),
-        ("What changes in December?", None),  # to come
-    ],
-)
-def test_a_question_about_the_past_says_which_state_it_means(question: str, past: Past | None) -> None:
+@examples
+def test_a_question_about_the_past_says_which_state_it_means(question: str, past: Json | None) -> None:
     now = "2026-11-16T10:00:00.000Z"
-    assert past_asked_for(question, dates_in(question, now).spans(now), now) == past
+    assert past_asked_for(question, dates_in(question, now).spans(now), now) == (None if past is None else Past(**past))
 
 
 def test_people_are_named_in_full_or_by_a_short_form_of_their_first_name() -> None:
@@ -159,15 +115,7 @@ def test_a_budget_is_kept_and_what_it_cuts_is_counted() -> None:
     assert pack(hits, {}, limit=4, budget=0)[1] == 1
 
 
-@each(
-    "text",
-    [
-        "src/pay.py::Shop.pay=3 and src\\pay.py:12",
-        "a_ _b --c-- d.e..f v1.2-rc3 me@example.com #12 snake__case",
-        "don't 'quoted' o'clock",
-        "The cafe's HTTPServer, sha256.",
-    ],
-)
+@examples
 def test_ascii_and_other_texts_are_cut_alike(text: str) -> None:
     assert tokens(f"{text} é") == [*tokens(text), "e"]
 
@@ -183,31 +131,11 @@ def test_the_codes_looked_at_are_the_nearest_and_as_many_as_promised() -> None:
     assert len({number for _, number in found}) == len(found)
 
 
-ASKED_FOR_A_LIST = """
-what did we decide last week | what did we decide | which decisions did we make in October | recent decisions | latest decisions
-what have we learned this month | lessons from September | what happened on November 14 | what happened yesterday
-what changed last week | what did we do on Monday | anything new today? | list all decisions | what's new
-what was decided in october | show me the lessons of last month | was haben wir letzte Woche entschieden
-qué decidimos la semana pasada | what did we decide two days ago? | What has the team been working on this week?
-"""
-ASKED_FOR_MORE = """
-what did we decide about caching | what happened to the staging server last week | what changed in the parser
-who deployed last week | when did we decide to use redis | what is the latest version of node | decision log format
-why did we decide against kafka in october | what did the customer say on November 14 | new hire onboarding | release notes
-what happens when the queue is full | what do we do in case of a fire | notes | where do we keep records
-how do we make decisions | make a decision | add a new note | new notes | save the latest changes | who decides on the roadmap | what should we do when a build fails | how do I add a note
-"""
-
-
-def questions(text: str) -> list[str]:
-    return [question.strip() for line in text.strip().splitlines() for question in line.split("|")]
-
-
-@each("text", questions(ASKED_FOR_A_LIST))
+@examples
 def test_a_question_that_names_only_a_time_or_a_kind_asks_for_a_list(text: str) -> None:
     assert listing_in(text, dates_in(text, "2026-11-16T12:00:00.000Z")) is not None
 
 
-@each("text", questions(ASKED_FOR_MORE))
+@examples
 def test_a_question_that_names_more_asks_for_no_list(text: str) -> None:
     assert listing_in(text, dates_in(text, "2026-11-16T12:00:00.000Z")) is None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import pytest
 
 import holdfast
-from tests.rows import Late
+from tests.rows import Late, examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,21 +95,7 @@ def test_it_answers_as_the_store_in_memory(store: ours.HoldfastStore) -> None:
         assert plain(list(ours_found)) == plain(list(found)), chosen
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {},
-        {"prefix": ("users",)},
-        {"prefix": ("users", "*")},
-        {"suffix": ("v1",)},
-        {"suffix": ("*", "v1")},
-        {"prefix": ("docs",), "suffix": ("v1",)},
-        {"max_depth": 1},
-        {"max_depth": 2, "prefix": ("users", "ada")},
-        {"limit": 2, "offset": 1},
-        {"prefix": ("nothing",)},
-    ],
-)
+@examples
 def test_namespaces_are_listed_as_there(store: ours.HoldfastStore, asked: dict[str, Any]) -> None:
     assert filled(store).list_namespaces(**asked) == filled(theirs_in_memory.InMemoryStore()).list_namespaces(**asked)
 

@@ -121,10 +121,8 @@ class Repository:
         """Raise an error if a folder of this checkout is a link to elsewhere, or another repository."""
         exists = next(place for place in (folder, *folder.parents) if place.exists())
         if Repository(exists).attempt("rev-parse", "--show-toplevel") != self.ask("rev-parse", "--show-toplevel"):
-            raise self._error(
-                f"{folder} belongs to another repository or leads out of this one.",
-                hint="Replace the link or submodule by a folder.",
-            )
+            hint = "Replace the link or submodule by a folder."
+            raise self._error(f"{folder} belongs to another repository or leads out of this one.", hint=hint)
 
     def head(self) -> str:
         """Return the commit that is checked out; "" in a repository without commits."""

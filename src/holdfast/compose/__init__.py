@@ -20,7 +20,7 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import Progress, Store, open_store
 from holdfast.model.config import Config
 from holdfast.model.errors import InvalidConfig, StoreError, Unreachable
-from holdfast.model.event import Actor, Event
+from holdfast.model.event import Actor, ActorKind, Event
 from holdfast.model.files import FILE, read_regular
 from holdfast.model.ids import Clock
 from holdfast.model.session import Host
@@ -48,7 +48,8 @@ def open_memory(
     home = store_folder(config, folder)
     check_mode(config, home)
     store, apart = _store(config, home, progress, role)
-    clock = Clock()
+    kind: ActorKind = "agent" if config.agent else "user"
+    actor, clock = Actor(kind=kind, name=config.agent or _user(folder), session=config.session), Clock()
     if last := store.last_id():
         clock.observe(last)
     memory = Memory(
@@ -60,11 +61,7 @@ def open_memory(
         observing=lambda: observing_of(config, home),
         on_erased=_erased,
         copies=lambda updates, is_outdated: erase_copies(home, folder, updates, is_outdated),
-        context=Context(
-            actor=Actor(
-                kind="agent" if config.agent else "user", name=config.agent or _user(folder), session=config.session
-            )
-        ),
+        context=Context(actor=actor),
         clock=clock,
         apart=apart,
         host=Host(

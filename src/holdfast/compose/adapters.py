@@ -161,12 +161,8 @@ def observing_of(config: Config, home: Path) -> "Observing | None":
     from holdfast.adapters.observers import AnthropicObserver, ClaudeObserver, OpenAIObserver, load_mode
     from holdfast.model.observer import Observing
 
-    url, model, key, mode = (
-        config.observer_url,
-        config.observer_model,
-        config.observer_key,
-        load_mode(config.mode, home),
-    )
+    url, model, key = config.observer_url, config.observer_model, config.observer_key
+    mode = load_mode(config.mode, home)
     if config.observer == "claude":
         return Observing(observer=ClaudeObserver(model), mode=mode)
     if url and not url.startswith(("https://", "http://")):

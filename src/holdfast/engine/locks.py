@@ -125,12 +125,8 @@ def file_system_of(folder: Path) -> str:
     except OSError:
         return ""
     where = os.path.realpath(folder)
-    fitting = [
-        (len(mount[1]), mount[2])
-        for mount in mounts
-        if where == mount[1] or where.startswith(mount[1].rstrip("/") + "/")
-    ]
-    return max(fitting, default=(0, ""))[1]
+    around = [mount for mount in mounts if f"{where}/".startswith(mount[1].rstrip("/") + "/")]
+    return max(((len(mount[1]), mount[2]) for mount in around), default=(0, ""))[1]
 
 
 def is_remote(kind: str) -> bool:

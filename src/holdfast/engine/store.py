@@ -119,12 +119,12 @@ class Store(journal.Journal):
     def moved(self, abouts: Iterable[str]) -> list[Entry]:
         """Return records that moved with a number in their new project, and rebuild the views: numbers begin with the project."""
         before = self.entries(abouts)
-        strays = [
-            entry
-            for entry in before
-            if entry.number >> PROJECT_BITS != self.project_number(_home_of(entry.record), make=True)
+        homes = [self.project_number(_home_of(entry.record), make=True) for entry in before]
+        gone = [
+            {"number": one.number}
+            for one, home in zip(before, homes, strict=True)
+            if one.number >> PROJECT_BITS != home
         ]
-        gone = [{"number": entry.number} for entry in strays]
         for table in ("entries", *vectors.tables):
             self.db.many(f"delete from {table} where number = :number", gone)
         after = self.entries(entry.record.id for entry in before)
@@ -352,10 +352,8 @@ def open_store(
             with db.in_memory(problem):  # so that an older store on a full or read-only disk can still be read
                 _bring_up_to_date(store, progress)
     if not unfinished and store.setting(MOVING):
-        raise StoreError(
-            "Another store is being moved into this one.",
-            hint="Run the same `holdfast store migrate` again to finish it.",
-        )
+        hint = "Run the same `holdfast store migrate` again to finish it."
+        raise StoreError("Another store is being moved into this one.", hint=hint)
     return store
 
 

@@ -134,10 +134,8 @@ class MemoryTool(BetaAbstractMemoryTool):
         parts, content = self._file(command.path)
         lines = content.splitlines()
         if not 0 <= command.insert_line <= len(lines):
-            raise ToolError(
-                f"Invalid `insert_line` parameter: {command.insert_line}."
-                f" It should be within the range [0, {len(lines)}]."
-            )
+            within = f"It should be within the range [0, {len(lines)}]."
+            raise ToolError(f"Invalid `insert_line` parameter: {command.insert_line}. {within}")
         lines.insert(command.insert_line, _plain(command.insert_text).rstrip("\n"))
         text = "\n".join(lines)
         text = text if text.endswith("\n") else f"{text}\n"

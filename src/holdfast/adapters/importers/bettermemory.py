@@ -6,7 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from holdfast.adapters.importers import maps
 from holdfast.adapters.importers.files import Entry, front_matter, json_lines, read_text, with_front
@@ -117,20 +117,11 @@ def _event(entry: Entry, spans: dict[str, tuple[str, str]], passed: Counter[str]
         passed[kind or "unknown"] += 1
         return
     by, key = Actor(kind="agent", name=BY, session=session), maps.digest(maps.text(dict(row)))
-    if kind == "use":
-        used = ("ts", "session", "kind", "ids", "outcome", "note")
-        data = {
-            "outcome": maps.text(row.get("outcome")),
-            "note": maps.text(row.get("note")),
-            "imported": maps.rest(row, used),
-        }
-        yield ForeignEvent(key=key, verb="used", of=of, at=at, by=by, data=data, where=where)
-    else:
-        data = {
-            "query": maps.text(row.get("query")),
-            "imported": maps.rest(row, ("ts", "session", "returned", "id", "query")),
-        }
-        yield ForeignEvent(key=key, verb="surfaced", of=of, at=at, by=by, data=data, where=where)
+    own, read = (("outcome", "note"), ("kind", "ids")) if kind == "use" else (("query",), ("returned", "id"))
+    data: dict[str, Any] = {name: maps.text(row.get(name)) for name in own}
+    data["imported"] = maps.rest(row, ("ts", "session", *own, *read))
+    verb: Literal["used", "surfaced"] = "used" if kind == "use" else "surfaced"
+    yield ForeignEvent(key=key, verb=verb, of=of, at=at, by=by, data=data, where=where)
 
 
 def write(records: Iterable[Record], folder: Path) -> Exported:

@@ -72,10 +72,8 @@ class _Folder:
             yield from [entry] if isinstance(entry, Remark) else self._session(entry[1], entry[0])
         for path in sorted((self.path / "sessions").glob("*/session.json")):
             yield from self._parsed(path, self._running)
-        for path in (
-            self.path / "closing-payload.json",
-            *sorted((self.path / "sessions").glob("*/closing-payload.json")),
-        ):
+        payload = "closing-payload.json"
+        for path in (self.path / payload, *sorted((self.path / "sessions").glob(f"*/{payload}"))):
             yield from self._parsed(path, self._payload)
         for name in ("scar_usage", "scar-usage"):
             for where, row in self._entries(name):
@@ -251,17 +249,10 @@ class _Folder:
             thread = {"text": f"{STATE} {state.removeprefix(STATE).strip()}"}
             yield from self._thread(thread, where, again=False)
         for place, scar in enumerate(rows(row.get("scars_to_record"))):
-            of = f"learning:{scar.get('scar_id') or scar.get('scar_identifier')}"
-            outcome = _USES.get(text(scar.get("reference_type")), "acknowledged")
-            yield ForeignEvent(
-                key=f"{name}:{place}",
-                verb="used",
-                of=(of,),
-                at=when(scar.get("created_at")),
-                by=by,
-                data={"outcome": outcome, "imported": rest(scar, ())},
-                where=where,
-            )
+            key, of = f"{name}:{place}", (f"learning:{scar.get('scar_id') or scar.get('scar_identifier')}",)
+            outcome, at = _USES.get(text(scar.get("reference_type")), "acknowledged"), when(scar.get("created_at"))
+            data = {"outcome": outcome, "imported": rest(scar, ())}
+            yield ForeignEvent(key=key, verb="used", of=of, at=at, by=by, data=data, where=where)
 
 
 def _reflection(answers: Any, session: str, title: str) -> tuple[str, dict[str, Any]] | None:

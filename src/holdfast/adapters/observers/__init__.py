@@ -52,12 +52,8 @@ class AnthropicObserver:
 
     def ask(self, question: observer.Question) -> observer.Reply:
         """Ask the model and return its reply."""
-        body = {
-            "model": self.model,
-            "max_tokens": question.most_tokens,
-            "system": question.instructions,
-            "messages": [{"role": "user", "content": question.text}],
-        }
+        asked, most = [{"role": "user", "content": question.text}], question.most_tokens
+        body = {"model": self.model, "max_tokens": most, "system": question.instructions, "messages": asked}
         value = post(self._url, body, self._headers, seconds=self._seconds)
         if not isinstance(value, dict):
             return value

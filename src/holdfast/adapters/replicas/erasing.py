@@ -50,12 +50,9 @@ def erase_copies(
                 not_reached.append(where)
         except ReplicaError as problem:
             not_reached.append(f"the git notes here: {problem}")
-    reached = {"markdown file": len(removed), "remembered file": rows, "git note": scrubbed}
-    return Scrubbed(
-        reached={name: count for name, count in reached.items() if count},
-        files=tuple(map(str, removed)),
-        not_reached=tuple(not_reached),
-    )
+    counts = {"markdown file": len(removed), "remembered file": rows, "git note": scrubbed}
+    reached = {name: count for name, count in counts.items() if count}
+    return Scrubbed(reached=reached, files=tuple(map(str, removed)), not_reached=tuple(not_reached))
 
 
 def _outdated(folder: Path, is_outdated: Outdated) -> list[Path]:

@@ -241,11 +241,8 @@ class GitNotes:
 
         def plan(tips: Mapping[str, str]) -> tuple[list[Move], str, WriteCounts]:
             put, changed = self._changed(self._trees(tips), updates)
-            moves = [
-                Move(ref=BASE + name, old=tips.get(name, ""), parent=tips.get(name, ""), notes=notes)
-                for name, notes in changed.items()
-                if notes
-            ]
+            old = {name: tips.get(name, "") for name, notes in changed.items() if notes}
+            moves = [Move(ref=BASE + name, old=tip, parent=tip, notes=changed[name]) for name, tip in old.items()]
             return moves, f"Holdfast: {put.events} events of {put.records} records", put
 
         moved, put = self._move(plan)

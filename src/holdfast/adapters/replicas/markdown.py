@@ -14,6 +14,8 @@ from holdfast.model.files import read_regular, write_whole
 from holdfast.model.foreign import Remark
 from holdfast.model.replica import DeletedFile, Edit, ReadOutcome, ReplicaChanges, ReplicaUpdate, WriteCounts, parts_of
 
+_UNKNOWN = ("", record_file.NEVER)  # the record and stamp of a file that was not there before
+
 
 @dataclass(slots=True)
 class _Read:
@@ -81,11 +83,7 @@ class MarkdownFolder:
         self._state = state = _Read(
             known=known, stamps=record_file.memory_files(self._folder), jumped=jumped, homes=homes
         )
-        touched = [
-            name
-            for name, stamp in state.stamps.items()
-            if afresh or known.get(name, ("", record_file.NEVER))[1] != stamp
-        ]
+        touched = [name for name, stamp in state.stamps.items() if afresh or known.get(name, _UNKNOWN)[1] != stamp]
         edits = [edit for name in sorted(touched) if (edit := self._edit(name))]
         present = {parts.get("id") for parts in state.parts.values()}
         gone = [
@@ -150,7 +148,7 @@ class MarkdownFolder:
 
     def _edit(self, name: str) -> Edit | None:
         """Read a changed file; None if its content is the same as before, or cannot be parsed."""
-        state, owner = self._state, self._state.known.get(name, ("", record_file.NEVER))[0]
+        state, owner = self._state, self._state.known.get(name, _UNKNOWN)[0]
         try:
             parts = self._parts(read_regular(self._folder / name, record_file.LONGEST_FILE, links=False))
         except (Invalid, OSError) as problem:
@@ -216,7 +214,7 @@ class MarkdownFolder:
         content = state.parts.get(path) or (self._manifest.said(path) if path else None)
         if path in settled.old or (exists and content == parts):
             return
-        elsewhere = state.jumped or state.known.get(path, ("", record_file.NEVER))[1] == ABSENT
+        elsewhere = state.jumped or state.known.get(path, _UNKNOWN)[1] == ABSENT
         if path and not exists and record.id not in settled.put_back and not (elsewhere and content != parts):
             return  # it was deleted, and it is not decided yet what that means
         if not path:

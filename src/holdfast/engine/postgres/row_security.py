@@ -54,14 +54,11 @@ def protect(db: Database) -> None:
             db.execute(_ROLE.format(role=role))
         for statement in (_MEMBERSHIP, f"grant usage on schema {_schema(db)} to {MEMBER}, {KEEPER}"):
             db.execute(statement)
-        for function in (
-            _FUNCTIONS.replace("{projects}", VISIBLE["projects"])
-            .replace("{authors}", AUTHORS)
-            .replace("{schema}", _schema(db))
-            .split(";\n")
-        ):
-            if function.strip():
-                db.execute(function)
+        functions = _FUNCTIONS
+        for name, text in {"projects": VISIBLE["projects"], "authors": AUTHORS, "schema": _schema(db)}.items():
+            functions = functions.replace(f"{{{name}}}", text)
+        for function in filter(str.strip, functions.split(";\n")):
+            db.execute(function)
         for table in sorted(_KNOWN):
             db.script(_policies(table))
         insert(db, "settings", [{"name": "protected", "value": _digest()}], replacing="name")
@@ -81,10 +78,8 @@ def owns(db: Database) -> bool:
 def check_protected(db: Database) -> None:
     """Raise StoreError if the row policies of the database are missing or of another version."""
     if noted_digest(db) != _digest():
-        raise StoreError(
-            "The policies of the database are not those of this version.",
-            hint="As the owner of the tables run `holdfast store migrate --grant ROLE`.",
-        )
+        hint = "As the owner of the tables run `holdfast store migrate --grant ROLE`."
+        raise StoreError("The policies of the database are not those of this version.", hint=hint)
 
 
 def let_serve(db: Database, login: str) -> None:
@@ -93,9 +88,8 @@ def let_serve(db: Database, login: str) -> None:
     if not rows:
         raise Invalid(f"There is no role {login}.", hint=f"create role {login} login password '…'")
     if rows[0][0]:
-        raise Invalid(
-            f"{login} may pass by every policy.", hint="Take another: nosuperuser, nobypassrls, no tables of its own."
-        )
+        hint = "Take another: nosuperuser, nobypassrls, no tables of its own."
+        raise Invalid(f"{login} may pass by every policy.", hint=hint)
     name = '"' + login.replace('"', '""') + '"'
     kept = " with inherit false, set true" if int(rows[0][1]) >= 160_000 else ""
     alone = "" if kept else f"alter role {name} noinherit;\n"

@@ -110,10 +110,8 @@ def fill(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
                 target.db.execute(f"delete from {table.name}")
                 _copy(source.db, target.db, table, progress)
             if _hashes(target.db, "hash of the target", progress) != wanted:
-                raise StoreError(
-                    "The two stores are not the same.",
-                    hint="Another program writes to the target: stop it and move again. The source is as it was.",
-                )
+                hint = "Another program writes to the target: stop it and move again. The source is as it was."
+                raise StoreError("The two stores are not the same.", hint=hint)
         for table in CHANGING:
             kept = " and ".join(f"name <> '{name}'" for name in _KEPT_SETTINGS) if table.name == "settings" else "1 = 1"
             with target.db.transaction():
@@ -178,14 +176,11 @@ def _claim(source: Store, target: Store) -> str:
     with target.db.transaction():
         under_way = target.setting(MOVING)
         if not under_way and target.setting(MOVED) == identity:
-            raise Conflict(
-                f"This store was moved to {target.db.place} already.",
-                hint="Nothing was changed. Set `database` to use it.",
-            )
+            hint = "Nothing was changed. Set `database` to use it."
+            raise Conflict(f"This store was moved to {target.db.place} already.", hint=hint)
         if under_way != identity and (under_way or _count(target.db, "events")):
-            raise Conflict(
-                f"{target.db.place} already holds another store.", hint="Give an empty one. Nothing was changed."
-            )
+            hint = "Give an empty one. Nothing was changed."
+            raise Conflict(f"{target.db.place} already holds another store.", hint=hint)
         target.note(MOVING, identity)
     return identity
 
@@ -218,12 +213,9 @@ def _pages(db: Database, table: Table, after: tuple[object, ...] | None) -> Iter
 
 def _put(target: Database, table: Table, rows: Sequence[Row | Mapping[str, Any]]) -> None:
     wrap = {"code": Bits, "vector": Halves}
+    wrapped = [{name: wrap[name](row[name]) if name in wrap else row[name] for name in table.columns} for row in rows]
     with target.transaction():
-        insert(
-            target,
-            table.name,
-            [{name: wrap[name](row[name]) if name in wrap else row[name] for name in table.columns} for row in rows],
-        )
+        insert(target, table.name, wrapped)
 
 
 def _count(db: Database, table: str) -> int:

@@ -30,12 +30,8 @@ def privates(db: Database, batch: Batch) -> None:
     """Store the owner of each private record, starters excluded; only a team's server needs that, for its row policies."""
     if db.shared:
         db.many("delete from privates where number = :number", [{"number": entry.number} for entry in batch.known])
-        rows = [
-            {"number": entry.number, "owner": entry.record.by.name}
-            for entry in batch.entries
-            if entry.record.visibility == "private" and entry.record.source != "starter"
-        ]
-        insert(db, "privates", rows, replacing="number")
+        own = [one for one in batch.entries if one.record.visibility == "private" and one.record.source != "starter"]
+        insert(db, "privates", [{"number": one.number, "owner": one.record.by.name} for one in own], replacing="number")
 
 
 def counts(store: Journal, facet: str, project: int | None = None) -> dict[str, int]:

@@ -23,11 +23,8 @@ class Arrow:
 def links(db: Database, batch: Batch) -> None:
     """Replace the outgoing links of each record with its current ones."""
     db.many("delete from links where source = :source", [{"source": entry.record.id} for entry in batch.known])
-    rows = [
-        {"source": entry.record.id, "relation": link.relation, "target": link.target}
-        for entry in batch.entries
-        for link in entry.record.links
-    ]
+    leaving = [(entry.record.id, link) for entry in batch.entries for link in entry.record.links]
+    rows = [{"source": source, "relation": link.relation, "target": link.target} for source, link in leaving]
     insert(db, "links", rows, keeping="source, relation, target")
 
 
