@@ -15,66 +15,9 @@ from holdfast.verbs.search.recall import CATCH_UP
 from tests import engines
 from tests.conftest import new_file, new_folder
 from tests.hosts.running import Run, answer, kept
+from tests.hosts.scripts import scripts_in
 
-
-def test_a_memory_goes_in_and_comes_out_in_another_process(run: Run) -> None:
-    record_id = kept(run, "The staging database is reset every night.", "--tag", "db")
-    found = answer(run("recall", "--json", "staging database"))
-    assert [hit["record"]["id"] for hit in found["hits"]] == [record_id]
-    assert found["hits"][0]["why"]["words"] > 0
-    assert "The staging database is reset every night." in run("recall", "staging", "database").stdout
-    assert "The staging database" in run("show", record_id[:12]).stdout
-    assert answer(run("list", "--json"))["total"] == 1
-
-
-def test_meaning_is_searched_with_the_built_in_encoder(run: Run) -> None:
-    kept(run, "Customers are billed in euros at the end of each month.")
-    kept(run, "The logo must keep a margin of ten pixels.")
-    found = answer(run("recall", "--json", "when do clients have to pay", HOLDFAST_EMBEDDER="local"))
-    assert found["search"] == "hybrid"
-    assert found["hits"][0]["record"]["title"].startswith("Customers are billed")
-    assert "meaning" in found["hits"][0]["why"]
-
-
-def test_the_whole_life_of_a_memory(run: Run) -> None:
-    old = kept(run, "We deploy on Fridays.")
-    new = kept(run, "We deploy on Mondays and never before a holiday.", "--link", f"supersedes:{old}")
-    assert answer(run("revise", old, "--text", "We deployed on Fridays.", "--tag", "past", "--json"))["record"][
-        "tags"
-    ] == ["past"]
-    assert answer(run("verify", new, "--json"))["record"]["verified_at"]
-    assert answer(run("judge", "applied", new, "--json"))["taken"][0][1] == "applied"
-    assert answer(run("forget", old, "--reason", "no longer so", "--json"))["record"]["state"] == "retired"
-    assert answer(run("restore", old, "--json"))["record"]["state"] == "active"
-    assert [event["verb"] for event in answer(run("history", old, "--json"))] == [
-        "recorded",
-        "revised",
-        "retired",
-        "restored",
-    ]
-    assert answer(run("link", old, "relates_to", new, "--json"))["record"]["links"] == [
-        {"relation": "relates_to", "target": new}
-    ]
-    assert "links" not in answer(run("unlink", old, "relates_to", new, "--json"))["record"]
-    assert [record["id"] for record in answer(run("timeline", new, "--json"))] == [old, new]
-    erased = answer(run("forget", old, "--erase", "--yes", "--json"))
-    assert (erased["status"], erased["id"], erased["backups"]) == ("erased", old, [])
-    assert run("show", old).returncode == 3
-    for command in (("list",), ("history", new), ("timeline", "deploy mondays"), ("status",), ("show", new)):
-        assert run(*command).returncode == 0
-
-
-def test_what_waits_for_a_yes_can_get_it_or_not(run: Run) -> None:
-    outcome = answer(run("remember", "--json", "--kind", "preference", "--source", "inferred", "Likes short answers."))
-    assert outcome["status"] == "pending"
-    assert (
-        answer(run("review", "approve", outcome["record"]["id"], "--json"))[0]["done"]
-        == "Approved: Likes short answers."
-    )
-    other = answer(run("remember", "--json", "--kind", "preference", "--source", "inferred", "Reads mail at noon."))
-    assert (
-        answer(run("review", "reject", other["record"]["id"], "--json"))[0]["done"] == "Rejected: Reads mail at noon."
-    )
+globals().update(scripts_in(__file__))
 
 
 @pytest.mark.parametrize(
@@ -103,13 +46,6 @@ def test_a_mistake_is_answered_with_one_clear_line(run: Run, arguments: tuple[st
     assert says in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-
-
-def test_programs_get_errors_as_json_too(run: Run) -> None:
-    done = run("show", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "--json")
-    assert json.loads(done.stdout)["error"] == "not_found"
-    done = run("remember", "--json", "we use redis for now")
-    assert (done.returncode, json.loads(done.stdout)["status"]) == (4, "transient")
 
 
 def test_text_comes_from_stdin_when_asked(run: Run) -> None:
@@ -185,18 +121,6 @@ def test_settings_come_from_files_variables_and_defaults(run: Run, tmp_path: Pat
     assert (changed.returncode, user.read_text()) == (0, "recall_limit = 6\nrecall_budget = 500\n")
     for wrong in (("set",), ("set", "recall_limit"), ("recall_limit", "many"), ("recal_limit", "6"), ("nonsense",)):
         assert run("config", *wrong).returncode == 64, wrong
-
-
-def test_an_unknown_or_impossible_setting_is_named_with_the_nearest_known_one(run: Run, tmp_path: Path) -> None:
-    done = run("status", HOLDFAST_RECALL_LIMITS="5")
-    assert (done.returncode, "Did you mean recall_limit?" in done.stderr) == (64, True)
-    assert "must be a whole number" in run("status", HOLDFAST_RECALL_LIMIT="many").stderr
-    (tmp_path / "work" / ".holdfast").mkdir()
-    settings = tmp_path / "work" / ".holdfast" / "config.toml"
-    settings.write_text('embedder_url = "http://elsewhere.example"\n')
-    assert "embedder_url (only your own settings" in run("status").stderr
-    settings.write_text("recall_limit = \n")
-    assert "cannot be read" in run("status").stderr
 
 
 def test_keys_and_passwords_are_not_shown(run: Run) -> None:
@@ -277,16 +201,6 @@ def test_rebuild_and_doctor_mend_what_disagrees(run: Run, tmp_path: Path) -> Non
     assert run("doctor", **home).returncode == 0
     assert "entirely" in run("show", kept_there, **home).stdout
     assert all(not check["fix"] for check in answer(run("doctor", "--json", **home)))
-
-
-def test_vectors_are_made_anew_on_request(run: Run) -> None:
-    kept(run, "The staging database is reset every night.")
-    assert run("store", "rebuild", "vectors").returncode == 64
-    assert answer(run("store", "rebuild", "vectors", "--json", HOLDFAST_EMBEDDER="local")) == {
-        "rebuilt": "vectors",
-        "records": 1,
-    }
-    assert answer(run("status", "--json", HOLDFAST_EMBEDDER="local"))["lagging"] == 0
 
 
 @pytest.mark.embedded

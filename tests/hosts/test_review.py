@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.model.ids import short
 from tests.hosts.running import Run, answer
-from tests.rows import missing
+from tests.hosts.scripts import scripts_in
+
+globals().update(scripts_in(__file__))
 
 pytestmark = pytest.mark.embedded
 
@@ -96,18 +97,3 @@ def test_an_edit_is_saved_and_approved(run: Run, tmp_path: Path, own_home: Path)
     assert terminal.ended() == 0
     record = answer(run("show", ids[0], "--json"))
     assert (record["state"], record["body"]) == ("active", "Ada likes answers of one line.")
-
-
-def test_elsewhere_it_lists_what_waits(run: Run) -> None:
-    assert run("review").stdout == "Nothing needs a decision.\n"
-    (one,) = waiting(run, "Ada likes short answers.")
-    shown = run("review").stdout
-    assert missing(shown, "Needs approval (1)", short(one), "an agent concluded it") == []
-    (item,) = answer(run("review", "--json"))
-    assert (item["sort"], item["id"], set(item["choices"])) == ("pending", one, {"approve", "reject", "edit"})
-    assert answer(run("review", "list", "--sort", "stale", "--json")) == []
-    assert "Approved" in run("review", "approve", short(one)).stdout
-    assert run("review", "approve", one).returncode == 4
-    assert run("review", "approve", "--all", "--sort", "stale").returncode == 64
-    assert run("review", "approve", one, "--all").returncode == 64
-    assert run("review", "authors").stdout == "No author was accepted or rejected yet.\n"

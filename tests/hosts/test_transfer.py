@@ -1,13 +1,14 @@
 """Carrying memories in and out on the command line: real processes, real stores."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.hosts.running import Run, answer, kept
-from tests.hosts.test_check import run as run_here
+from tests.hosts.scripts import scripts_in
 from tests.importing import FIXTURES, copied
+
+globals().update(scripts_in(__file__))
 
 
 @pytest.mark.parametrize(
@@ -39,48 +40,6 @@ def test_a_person_reads_what_came_and_what_did_not(run: Run, tmp_path: Path) -> 
     assert "with 2 sessions, 5 uses, 3 impressions, 1 touch, 2 links" in lines
     assert "skipped: learnings.json #6: it is empty" in lines
     assert "Stock is reserved" in run("recall", "stock payment", "--project", "example.org/acme/shop").stdout
-
-
-def test_options_for_other_systems_want_a_system(run: Run) -> None:
-    done = run("store", "import", "x.jsonl", "--dry-run")
-    assert (done.returncode, "need --from" in done.stderr) == (64, True)
-    assert run("store", "import", "--from", "gitmem", "nowhere").returncode == 64
-    assert run("store", "export", "--as", "bettermemory").returncode == 64
-
-
-def test_memories_go_out_as_one_array_and_come_in_again(run: Run, tmp_path: Path) -> None:
-    assert answer(run("store", "export", "--as", "json")) == []
-    first = kept(run, "The staging database is reset every night.", "--tag", "db")
-    kept(run, "Deploys wait for the backup.")
-    run("forget", first, "--reason", "no longer")
-    told = answer(run("store", "export", "--as", "json", str(tmp_path / "all.json"), "--json"))
-    assert told == {"output": str(tmp_path / "all.json"), "memories": 2}
-    found = json.loads((tmp_path / "all.json").read_text())
-    assert [(one["body"], one["state"]) for one in found] == [
-        ("The staging database is reset every night.", "retired"),
-        ("Deploys wait for the backup.", "active"),
-    ]
-    there = {"HOLDFAST_HOME": str(tmp_path / "elsewhere")}
-    report = answer(run("store", "import", "--from", "file", str(tmp_path / "all.json"), "--json", **there))
-    assert len(report["taken"]) == 2
-    again = answer(run("store", "export", "--as", "json", **there))
-    assert [(one["body"], one["state"], one["created_at"]) for one in again] == [
-        (one["body"], one["state"], one["created_at"]) for one in found
-    ]
-
-
-def test_an_export_imported_again_says_that_nothing_is_new(tmp_path: Path) -> None:
-    place = tmp_path / "home" / "shop"
-    place.mkdir(parents=True)
-    for command in (
-        ("remember", "Deploys wait for the backup."),
-        ("store", "export", "-o", str(tmp_path / "all.jsonl")),
-    ):
-        assert run_here(place, *command).returncode == 0
-    elsewhere = {"HOLDFAST_HOME": str(tmp_path / "elsewhere")}
-    first, second = (run_here(place, "store", "import", str(tmp_path / "all.jsonl"), **elsewhere) for _ in range(2))
-    assert first.stdout == "1 event imported; 1 memory new or changed.\n"
-    assert second.stdout == "Nothing new: 1 event read, and all were here already.\n"
 
 
 def test_memories_go_out_as_other_systems_keep_them(run: Run, tmp_path: Path) -> None:

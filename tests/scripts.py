@@ -1,0 +1,183 @@
+"""Scripts: what is done and what each step must answer, in the text file beside a test module, where a test would be nothing else.
+
+    [test_name] what it promises
+    name = step argument=JSON …  -> path=JSON path~"text" …
+
+`$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
+refuse, and `3x` repeats it. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
+`$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `short` for the end of an id. After it
+`=` is equal, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `<`, `>` and `>=` compare.
+`@each names rows` runs a script for each row, `@mark name` marks it.
+"""
+
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+_DECODER = json.JSONDecoder()
+_STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w${}-]+)(.*?)(?: +-> (.+))?$")
+_PART = re.compile(r" *([\w.#*/-]*)(~=|!~|>=|[=~<>])|(?: *)(?=\$)")
+_NAMED = re.compile(r"\$\{([\w.#*]+)\}|\$([\w.#*]+)")
+CHECKS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": lambda found, wanted: found == (pytest.approx(wanted) if isinstance(wanted, float) else wanted),
+    "~": lambda found, wanted: wanted in found,
+    "!~": lambda found, wanted: wanted not in found,
+    "~=": lambda found, wanted: sorted(found) == sorted(wanted),
+    "<": lambda found, wanted: found < wanted,
+    ">": lambda found, wanted: found > wanted,
+    ">=": lambda found, wanted: found >= wanted,
+}
+Step = Callable[[Any, dict[str, Any]], Any]
+STEPS: dict[str, Step] = {
+    "set": lambda script, given: script.environment.update(given),
+    "unset": lambda script, given: [script.environment.pop(name) for name in given],
+    "stdin": lambda script, given: setattr(script, "stdin", given["text"]),
+    "write": lambda script, given: [_write(script.folder / name, given[name]) for name in given],
+    "go": lambda script, given: setattr(script, "folder", Path(given["path"])),
+    "exists": lambda script, given: (script.folder / given["path"]).exists(),
+    "file": lambda script, given: (script.folder / given["path"]).read_text(),
+    "json": lambda script, given: json.loads((script.folder / given["path"]).read_text()),
+}
+
+
+@dataclass
+class Script:
+    """One script while it runs: the answers so far, by name."""
+
+    folder: Path
+    known: dict[str, Any]
+    environment: dict[str, str] = field(default_factory=dict)
+    stdin: str = ""
+    steps: ClassVar[Mapping[str, Step]] = STEPS
+
+    def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        """Run `holdfast`."""
+        raise NotImplementedError
+
+    def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
+        """Call a tool."""
+        raise NotImplementedError
+
+    def run(self, line: str) -> None:
+        """Take one step, and check what it answers."""
+        step = _STEP.match(line)
+        assert step, line
+        name, pattern, times, sign, word, given, wanted = step.groups()
+        for _ in range(int(times[:-2]) if times else 1):
+            answer = self.answer(sign or "", word, given)
+        if name:
+            found = re.search(pattern, answer) if pattern else None
+            assert found or not pattern, f"{line}\n{answer}"
+            self.known[name] = found[1] if found else answer
+        for path, check, value in self.parts(wanted or ""):
+            assert CHECKS[check](at(answer, path), value), f"{line}\n{path or 'the answer'}: {at(answer, path)!r}"
+
+    def answer(self, sign: str, word: str, given: str) -> Any:
+        if sign[:1] == "$":
+            done = self.command(shlex.split(self.filled(word + given)))
+            assert sign == "$?" or done.returncode == int(sign[1:] or 0), (word + given, done)
+            self.stdin = ""
+            return (
+                read(done.stdout) if re.search(r" --(as )?json\b", given) and done.stdout else done.stdout + done.stderr
+            )
+        arguments: dict[str, Any] = {}
+        for name, _, value in self.parts(given):
+            arguments |= {name: value} if name else value
+        if sign == "@":
+            return self.steps[word](self, arguments)
+        return read(self.call(self.filled(word), arguments, refused=bool(sign)))
+
+    def parts(self, text: str) -> Iterator[tuple[str, str, Any]]:
+        """Yield the name, the sign and the value of each part of a step."""
+        place = 0
+        while text[place:].strip():
+            part = _PART.match(text, place)
+            assert part, text[place:]
+            if named := _NAMED.match(text, part.end()):
+                value, place = self.of(named[2] or named[1]), named.end()
+            else:
+                value, place = _DECODER.raw_decode(text, part.end())
+            yield part[1] or "", part[2] or "=", self.filled(value)
+
+    def of(self, path: str) -> Any:
+        name, _, rest = path.partition(".")
+        return at(self.known[name], rest)
+
+    def filled(self, value: Any) -> Any:
+        """Return a value with the answers that it names."""
+        if isinstance(value, dict):
+            return {self.filled(name): self.filled(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self.filled(item) for item in value]
+        if not isinstance(value, str):
+            return value
+        whole = _NAMED.fullmatch(value)
+        if whole and whole[2] and whole[2].partition(".")[0] in self.known:
+            return self.of(whole[2])
+        return re.sub(r"\$\{([\w.#*]+)\}", lambda named: str(self.of(named[1])), value)
+
+
+def at(value: Any, path: str) -> Any:
+    """Return what is at a path."""
+    step, _, rest = path.partition(".")
+    if not path or (isinstance(value, dict) and path in value):  # a key may have dots
+        return value[path] if path else value
+    if step in ("*", "short"):
+        return value[-8:] if step == "short" else [at(item, rest) for item in value]
+    return at(len(value) if step == "#" else value[int(step)] if isinstance(value, list) else value[step], rest)
+
+
+def read(text: str) -> Any:
+    """Return a text, or the JSON that it is."""
+    return json.loads(text) if text[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]") else text
+
+
+def _write(file: Path, text: str) -> int:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file.write_text(text)
+
+
+Start = Callable[[pytest.FixtureRequest, dict[str, Any]], Script]
+
+
+def scripts_in(module: str, start: Start) -> dict[str, Callable[..., None]]:
+    """Return a test for each script in the text beside a test module, by its name."""
+    text = Path(module).with_suffix(".txt").read_text(encoding="utf-8")
+    head, *texts = re.split(r"^\[(?=test_)", text, flags=re.MULTILINE)
+    known = {name: json.loads(value) for name, value in re.findall(r"^(\w+) = (.+)$", head, re.MULTILINE)}
+    return {text.partition("]")[0]: _test(text, start, known) for text in texts}
+
+
+def _test(text: str, start: Start, known: dict[str, Any]) -> Callable[..., None]:
+    head, *lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    promise = head.partition("] ")[2]
+    rows, marks, steps = [dict[str, Any]()], [pytest.mark.promise(promise)] if promise else [], list[str]()
+    for line in lines:
+        word, _, rest = line.partition(" ")
+        if word == "@each":
+            names, _, table = rest.partition(" ")
+            named = names.split(",")
+            rows = [dict(zip(named, row if len(named) > 1 else [row], strict=True)) for row in json.loads(table)]
+        elif word == "@mark":
+            marks.append(getattr(pytest.mark, rest))
+        else:
+            steps.append(line)
+
+    def test(request: pytest.FixtureRequest, values: dict[str, Any]) -> None:
+        script = start(request, known | values)
+        for line in steps:
+            script.run(line)
+
+    test.__name__ = head.partition("]")[0]
+    marked: Any = pytest.mark.parametrize("values", rows, ids=[str(number) for number in range(len(rows))])(test)
+    for mark in marks:
+        marked = mark(marked)
+    made: Callable[..., None] = marked
+    return made
