@@ -11,6 +11,7 @@ from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between, fixed_id
 from holdfast.model.record import Draft, Record
+from holdfast.policy.activity.claims import is_echo
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.mine import KEEP_CONFIDENCE, REVIEW_OCCURRENCES, mine, pattern_key, score
 from holdfast.policy.secrets.find import drop_private, masked
@@ -116,7 +117,7 @@ def mine_outputs(memory: Memory) -> Run:
 def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
     """Return this project's pending mined records, highest score first."""
     pending = []
-    for record in _pending(memory):
+    for record in filter(is_mined, _pending(memory)):
         seen = {name: record.extra["pattern"][name] for name in ("occurrences", "sessions", "confidence", "last_at")}
         days = days_between(seen["last_at"], memory.clock.now())
         worth = round(score(seen["occurrences"], days, seen["confidence"]), 4)
@@ -145,7 +146,7 @@ def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> li
 
 def output_status(memory: Memory) -> OutputStatus:
     """Return what is stored of this project's output, and how far it was mined."""
-    held, waiting = outputs.output_counts(memory.store, memory.here), len(_pending(memory))
+    held, waiting = outputs.output_counts(memory.store, memory.here), len([*filter(is_mined, _pending(memory))])
     days, characters = memory.config.output_days, memory.config.output_characters
     return OutputStatus(held=held, most_days=days, most_characters=characters, waiting=waiting)
 
@@ -208,8 +209,9 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
         extra=seen,
     )
     verdict = verdict_on(memory, draft, waivers=Waivers(scope=True))
-    if not isinstance(verdict, Admitted | Pending):
-        return []  # a duplicate, retired before, or transient
+    claimed = not known and any(is_echo(pattern.body, record.text) for record in _pending(memory))
+    if claimed or not isinstance(verdict, Admitted | Pending):
+        return []  # pending already, a duplicate, retired before, or transient
     if known:
         extra = {**known.extra, **seen}
         first = memory.event("revised", pattern.id, data={"extra": extra}, after=known.head, by=by)
@@ -224,7 +226,7 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
 
 def _pending(memory: Memory) -> list[Record]:
     page = records.page(memory.store, records.Filter(projects=(memory.here,), states=("pending",)), limit=MOST_OFFERED)
-    return [entry.record for entry in page if is_mined(entry.record) and not lapsed(memory, entry.record)]
+    return [entry.record for entry in page if not lapsed(memory, entry.record)]
 
 
 def is_mined(record: Record) -> bool:
