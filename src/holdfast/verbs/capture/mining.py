@@ -11,7 +11,6 @@ from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between, fixed_id
 from holdfast.model.record import Draft, Record
-from holdfast.policy.activity.claims import is_echo
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.mine import KEEP_CONFIDENCE, REVIEW_OCCURRENCES, mine, pattern_key, score
 from holdfast.policy.secrets.find import drop_private, masked
@@ -209,7 +208,7 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
         extra=seen,
     )
     verdict = verdict_on(memory, draft, waivers=Waivers(scope=True))
-    claimed = not known and any(is_echo(pattern.body, record.text) for record in _pending(memory))
+    claimed = not known and any(_bare(record.body) == _bare(pattern.body) for record in _pending(memory))
     if claimed or not isinstance(verdict, Admitted | Pending):
         return []  # pending already, a duplicate, retired before, or transient
     if known:
@@ -222,6 +221,10 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     often = bool(confidence and occurrences) and pattern.confidence >= confidence and pattern.occurrences >= occurrences
     approved = isinstance(verdict, Admitted) and often
     return [first, *([memory.event("confirmed", pattern.id, after=first.id, by=by)] if approved else ())]
+
+
+def _bare(text: str) -> str:
+    return text.strip(" .!").casefold()
 
 
 def _pending(memory: Memory) -> list[Record]:
