@@ -44,7 +44,7 @@ class Script(scripts.Script):
 
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
         assert not refused, "give the status instead"
-        ask: Callable[..., str] = {"get": self.site.get, "post": self.site.post}[tool]
+        ask: Callable[..., str] = self.site.get if tool == "get" else self.site.post
         status = (arguments.pop("status"),) if "status" in arguments else ()
         return ask(arguments.pop("path"), *status, **arguments)
 
