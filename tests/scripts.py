@@ -4,9 +4,11 @@
     name = step argument=JSON …  -> path=JSON path~"text" …
 
 `$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
-refuse, and `3x` repeats it. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
-`$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for the beginning and the end of an id, `is` for the type of an object. After it
-`=` is equal, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `<`, `>` and `>=` compare.
+refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
+`$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
+the beginning and the end of an id, `is` for the type of an object. After it
+`=` is equal, `!=` is not, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
+order, `<`, `>` and `>=` compare.
 `@each names rows` runs a script for each row, `@mark name` marks it, `@engines` runs it on each engine.
 """
 
@@ -24,13 +26,15 @@ import pytest
 
 _DECODER = json.JSONDecoder()
 _STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
-_PART = re.compile(r" *([\w.#*/-]*)(~=|!~|>=|[=~<>])|(?: *)(?=\$)")
+_PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|>=|[=~<>])|(?: *)(?=\$)")
 _NAMED = re.compile(r"\$\{([\w.#*]+)\}|\$([\w.#*]+)")
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda found, wanted: found == (pytest.approx(wanted) if isinstance(wanted, float) else wanted),
+    "!=": lambda found, wanted: found != wanted,
     "~": lambda found, wanted: wanted in found,
     "!~": lambda found, wanted: wanted not in found,
     "~=": lambda found, wanted: sorted(found) == sorted(wanted),
+    "~<": lambda found, wanted: re.search(".*".join(map(re.escape, wanted)), found, re.DOTALL) is not None,
     "<": lambda found, wanted: found < wanted,
     ">": lambda found, wanted: found > wanted,
     ">=": lambda found, wanted: found >= wanted,
@@ -71,7 +75,8 @@ class Script:
         step = _STEP.match(line)
         assert step, line
         name, pattern, times, sign, word, given, wanted = step.groups()
-        for _ in range(int(times[:-2]) if times else 1):
+        for turn in range(int(times[:-2]) if times else 1):
+            self.known["n"] = f"{turn:02}"
             answer = self.answer(sign or "", word, given)
         if name:
             found = re.search(pattern, answer) if pattern else None
