@@ -1,5 +1,6 @@
 """A viewer inside the test's own process, on a real store."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,6 +41,12 @@ class Site:
         )
         assert answer.status_code == status, (path, answer.status_code, answer.text[:500])
         return str(answer.headers.get("location", answer.text))
+
+    def undo(self, path: str = "/review", status: int = 303) -> str:
+        """Press Undo in the message of the last action."""
+        name = re.search(r'name="undo" value="([^"]+)"', self.get(path))
+        assert name
+        return self.post("/undo", status, undo=name[1], next=path)
 
 
 @contextmanager

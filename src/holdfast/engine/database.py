@@ -202,6 +202,26 @@ def _united(sql: str, names: tuple[str, ...], times: int) -> str:
     )
 
 
+class Queries(dict[str, str]):
+    """The SQL of a module by name: the file `x.queries.sql` beside `x.py`, read at the first use.
+
+    A line `-- name` begins a query. `{name}` in it stands for an earlier one, or for a part that the module passes.
+    """
+
+    def __init__(self, module: str, **parts: str) -> None:
+        super().__init__()
+        self._file, self._parts = Path(module).with_suffix(".queries.sql"), parts
+
+    def __missing__(self, wanted: str) -> str:
+        known = dict(self._parts)
+        for text in re.split(r"^-- (?=\w+$)", self._file.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+            name, *lines = text.splitlines()
+            sql = "\n".join(line for line in lines if not line.startswith("-- "))
+            known[name] = re.sub(r"\{(\w+)\}", lambda part: known.get(part[1], part[0]), sql)
+        self.update(known)
+        return known[wanted]
+
+
 @cache
 def statements(file: Path) -> Mapping[Dialect, str]:
     """Return the statements of a SQL file, by engine: those below a line `-- postgres`, if there is one, are PostgreSQL's."""

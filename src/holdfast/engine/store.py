@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from holdfast.engine import changes, journal
-from holdfast.engine.database import Database, column, insert, stored, value
+from holdfast.engine.database import Database, Queries, column, insert, stored, value
 from holdfast.engine.views import Batch, Entry, View, recreate
 from holdfast.engine.views.labels import labels, privates
 from holdfast.engine.views.links import links
@@ -105,7 +105,7 @@ class Store(journal.Journal):
                 for row in self.db.query(
                     f"select seq, {journal.COLUMNS} from events where about = :about", {"about": about}
                 ):
-                    self.db.execute(_SCRUB, journal.event_row(row["seq"], scrub(journal.event_of(row))))
+                    self.db.execute(_SQL["scrub"], journal.event_row(row["seq"], scrub(journal.event_of(row))))
             abouts = dict.fromkeys(event.about for event in fresh if event.verb in FOLDING)
             if any(event.verb == "revised" and "project" in event.data for event in fresh):
                 entries = self.moved(abouts)
@@ -137,7 +137,7 @@ class Store(journal.Journal):
         """Insert the events that are not stored yet, scrubbed if their record is erased, and return them."""
         self.db.execute("update counters set value = value + :n where name = 'seq'", {"n": len(events)})
         given = {"ids": [event.id for event in events], "abouts": {event.about for event in events}}
-        last, stored_ids, erased_abouts, *versions = self.db.query(_BEFORE, given)[0]
+        last, stored_ids, erased_abouts, *versions = self.db.query(_SQL["before"], given)[0]
         _check_versions(*versions)
         known, erased = stored(stored_ids, set), self._erased(stored(erased_abouts, set))
         fresh: dict[str, tuple[int, Event]] = {}
@@ -166,7 +166,7 @@ class Store(journal.Journal):
         with self._writing():
             for seq, event in self.journal():
                 if (kept := clean(event)) != event:
-                    self.db.execute(_REWRITE, journal.event_row(seq, kept))
+                    self.db.execute(_SQL["rewrite"], journal.event_row(seq, kept))
                     changed.append(kept)
             if changed:
                 self.rebuild()
@@ -177,7 +177,7 @@ class Store(journal.Journal):
         """Overwrite a few stored events, given with their sequence numbers, and update their records and sessions."""
         with self._writing():
             for seq, event in changed:
-                self.db.execute(_REWRITE, journal.event_row(seq, event))
+                self.db.execute(_SQL["rewrite"], journal.event_row(seq, event))
             abouts = dict.fromkeys(event.about for _, event in changed if event.verb in FOLDING)
             self._apply(Batch(entries=self.entries(abouts)))
             for about in dict.fromkeys(event.about for _, event in changed if event.verb in ("started", "closed")):
@@ -193,7 +193,7 @@ class Store(journal.Journal):
     def _writing(self) -> Iterator[None]:
         """Run a transaction, unless a newer Holdfast upgraded the store after this one opened it."""
         with self.db.transaction():
-            _check_versions(*self.db.query(f"select {_VERSIONS}")[0])
+            _check_versions(*self.db.query(f"select {_SQL['versions']}")[0])
             yield
 
     def forget_deleted(self, *, free_pages: bool = False) -> bool:
@@ -384,17 +384,4 @@ def _home_of(record: Record) -> str:
 
 
 _SEPARATE = {"beside": f"%{BESIDE}%"}
-# Row security lets members of a team server update only these two columns, and only for erased records.
-_SCRUB = "update events set data = :data, checksum = :checksum where seq = :seq and id = :id"
-_VERSIONS = (
-    "(select value from settings where name = 'schema'), (select json_group_array(name || ' ' || version) from views)"
-)
-_BEFORE = f"""
-select value, (select json_group_array(id) from events where id in (select value from json_each(:ids))),
-    (select json_group_array(about) from events where about in ({journal.ABOUTS}) and {journal.FOLDING_ONLY} and verb = 'erased'), {_VERSIONS}
-from counters where name = 'seq'
-"""
-_REWRITE = """
-update events set about = :about, name = :name, session = :session, data = :data, checksum = :checksum
-where seq = :seq and id = :id and verb = :verb and at = :at and actor = :actor
-"""
+_SQL = Queries(__file__, folding_only=journal.FOLDING_ONLY)

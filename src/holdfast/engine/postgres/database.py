@@ -13,7 +13,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from holdfast.engine.database import Database, Dialect, Params, as_params, unusable
+from holdfast.engine.database import Database, Dialect, Params, Queries, as_params, unusable
 from holdfast.engine.postgres.connection import Failures, Row, Session
 from holdfast.engine.postgres.row_security import MEMBER, noted_digest, protect
 from holdfast.model.access import who_asks
@@ -57,18 +57,7 @@ BUSY_SECONDS = 30
 FIRST_LOOK = 0.05  # seconds until the first check for a failure to connect; each next wait is twice as long
 _LOCK = 0x484F4C44  # "HOLD": our half of an advisory lock's key; the other half is the schema
 _NO_PARAMS: Params = {}
-_INTRODUCE = """
-select set_config('holdfast.user', %s, false), set_config('holdfast.role', %s, false), set_config('holdfast.projects', %s, false)
-"""
-_HOME = "select cast(oid as bigint), nspname from pg_namespace where nspname = current_schema()"
-_SIZE = """
-select coalesce(sum(pg_total_relation_size(oid)), 0) from pg_class
-where relkind = 'r' and relnamespace = cast(current_schema() as regnamespace)
-"""
-_VERSION = """
-select 'PostgreSQL ' || current_setting('server_version') || ', pgvector ' || extversion from pg_extension
-where extname = 'vector'
-"""
+_SQL = Queries(__file__)
 
 logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # lost connections are replaced, or reported by an error
 T = TypeVar("T")
@@ -97,7 +86,7 @@ class Postgres(Database):
             open=True,
         )
         try:
-            homes = [(int(oid), str(name)) for oid, name in self.query(_HOME)]
+            homes = [(int(oid), str(name)) for oid, name in self.query(_SQL["home"])]
         except BaseException:
             self.close()  # otherwise the threads of the pool would keep running
             raise
@@ -116,7 +105,7 @@ class Postgres(Database):
     @property
     def version(self) -> str:
         """The versions of the server and of its vector extension."""
-        return str(self.query(_VERSION)[0][0])
+        return str(self.query(_SQL["version"])[0][0])
 
     def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
         """Run one statement and return the number of rows it changed."""
@@ -216,7 +205,7 @@ class Postgres(Database):
     @property
     def size(self) -> int:
         """Bytes on disk, indexes included."""
-        return int(self.query(_SIZE)[0][0])
+        return int(self.query(_SQL["size"])[0][0])
 
     def compact(self) -> bool:
         """Make the space of deleted rows reusable and refresh the planner's statistics."""
@@ -276,7 +265,7 @@ class Postgres(Database):
             try:
                 if self.guarded and connection.access != (access := who_asks()):  # for the row policies
                     connection.access = None
-                    connection.execute(_INTRODUCE, [access.user, access.role, "\n".join(access.projects)])
+                    connection.execute(_SQL["introduce"], [access.user, access.role, "\n".join(access.projects)])
                     connection.access = access
                 first(connection)
             except BaseException as problem:

@@ -9,9 +9,9 @@ run again.
 from hashlib import blake2b
 from pathlib import Path
 
-from holdfast.engine.database import Database, column, insert, value
+from holdfast.engine.database import Database, Queries, column, insert, value
 from holdfast.engine.raw.transcripts import create_index
-from holdfast.engine.views.records import AUTHORS
+from holdfast.engine.views.records import SQL
 from holdfast.model.errors import Invalid, StoreError
 from holdfast.model.patterns import tables
 
@@ -33,12 +33,7 @@ VISIBLE, ADDED, CHANGED, UNSEEN = (_by_table(name) for name in ("visible", "adde
 OPEN, HIDDEN, GRANTED, KEPT = (_by_table(name) for name in ("open", "hidden", "granted", "keeper"))
 _KNOWN = {*VISIBLE, *OPEN, *HIDDEN}
 _WRITES = "holdfast_role() in ('write', 'admin')"
-_ROLE = """
-do $$ begin
-    if not exists (select 1 from pg_roles where rolname = '{role}') then create role {role} nologin; end if;
-    exception when duplicate_object or unique_violation then null;
-end $$
-"""
+_SQL = Queries(__file__, member=MEMBER)
 # In them, `pg_temp` is named last in the search path: unnamed it comes first, and temporary tables of a user could shadow ours.
 _FUNCTIONS = "\n" + (Path(__file__).parent / "functions.sql").read_text(encoding="utf-8")
 
@@ -51,11 +46,11 @@ def protect(db: Database) -> None:
         if there != _KNOWN:
             raise StoreError(f"No policy says who may see {', '.join(sorted(there ^ _KNOWN))}.")
         for role in (MEMBER, KEEPER):
-            db.execute(_ROLE.format(role=role))
-        for statement in (_MEMBERSHIP, f"grant usage on schema {_schema(db)} to {MEMBER}, {KEEPER}"):
+            db.execute(_SQL["role"].format(role=role))
+        for statement in (_SQL["membership"], f"grant usage on schema {_schema(db)} to {MEMBER}, {KEEPER}"):
             db.execute(statement)
         functions = _FUNCTIONS
-        for name, text in {"projects": VISIBLE["projects"], "authors": AUTHORS, "schema": _schema(db)}.items():
+        for name, text in {"projects": VISIBLE["projects"], "authors": SQL["authors"], "schema": _schema(db)}.items():
             functions = functions.replace(f"{{{name}}}", text)
         for function in filter(str.strip, functions.split(";\n")):
             db.execute(function)
@@ -84,7 +79,7 @@ def check_protected(db: Database) -> None:
 
 def let_serve(db: Database, login: str) -> None:
     """Let a login role run servers: it may switch to the two roles but has no rights of its own."""
-    rows = db.query(_LOGIN, {"login": login})
+    rows = db.query(_SQL["login"], {"login": login})
     if not rows:
         raise Invalid(f"There is no role {login}.", hint=f"create role {login} login password '…'")
     if rows[0][0]:
@@ -94,19 +89,6 @@ def let_serve(db: Database, login: str) -> None:
     kept = " with inherit false, set true" if int(rows[0][1]) >= 160_000 else ""
     alone = "" if kept else f"alter role {name} noinherit;\n"
     db.script(f"{alone}grant {MEMBER}, {KEEPER} to {name}{kept};\ngrant usage on schema {_schema(db)} to {name};\n")
-
-
-_LOGIN = """
-select rolsuper or rolbypassrls or exists (
-    select 1 from pg_class where oid = to_regclass('events') and pg_has_role(pg_roles.oid, relowner, 'member')
-), current_setting('server_version_num') from pg_roles where rolname = :login
-"""
-# The creator of a role may grant it to itself; a superuser can switch to any role without being a member.
-_MEMBERSHIP = f"""
-do $$ begin
-    if not pg_has_role(current_user, '{MEMBER}', 'set') then execute format('grant {MEMBER} to %I', current_user); end if;
-end $$
-"""
 
 
 def _digest() -> str:

@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from holdfast.engine.database import Database, as_dict, column, insert, value
+from holdfast.engine.database import Database, Queries, as_dict, column, insert, value
 from holdfast.engine.journal import Journal, counted_up
+
+_SQL = Queries(__file__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +80,7 @@ def drop(store: Journal, project: int, session: str = "") -> int:
 
 def next_unmined(store: Journal, project: int) -> Output | None:
     """Return the first output of a project after its watermark, None if all are mined."""
-    sql = """
-    select number, project, session, at, body from outputs
-    where project = :project and number > :watermark order by number limit 1
-    """
-    rows = store.db.query(sql, {"project": project, "watermark": watermark(store.db, project)})
+    rows = store.db.query(_SQL["next_unmined"], {"project": project, "watermark": watermark(store.db, project)})
     return Output(**as_dict(rows[0], Output)) if rows else None
 
 
@@ -103,39 +101,17 @@ def see(store: Journal, output: Output, pattern: Pattern) -> bool:
     wording = blake2b(" ".join(pattern.body.casefold().split()).encode(), digest_size=12).hexdigest()
     session = output.session or output.at[:10]  # output without a session counts as one session a day
     given = {"pattern": pattern.id, "session": session, "wording": wording}
-    if not store.db.execute(_SIGHT, given):
+    if not store.db.execute(_SQL["sight"], given):
         return False
     seen = {name: getattr(pattern, name) for name in ("id", "key", "kind", "body", "confidence")}
-    store.db.execute(_SEE, {**seen, "project": output.project, "at": output.at})
+    store.db.execute(_SQL["see"], {**seen, "project": output.project, "at": output.at})
     return True
-
-
-_SIGHT = (
-    "insert into sightings (pattern, session, wording) values (:pattern, :session, :wording) on conflict do nothing"
-)
-_SEE = """
-insert into patterns (id, project, key, kind, body, confidence, occurrences, told, first_at, last_at)
-values (:id, :project, :key, :kind, :body, :confidence, 1, 0, :at, :at)
-on conflict (id) do update set
-    occurrences = patterns.occurrences + 1,
-    last_at = case when excluded.last_at > patterns.last_at then excluded.last_at else patterns.last_at end,
-    kind = case when excluded.confidence > patterns.confidence then excluded.kind else patterns.kind end,
-    body = case when excluded.confidence > patterns.confidence then excluded.body else patterns.body end,
-    confidence = case when excluded.confidence > patterns.confidence then excluded.confidence else patterns.confidence end
-"""
 
 
 def due(store: Journal, project: int, *, confidence: float, occurrences: int) -> list[Pattern]:
     """Return the patterns that are confident or frequent enough and have occurrences their record lacks."""
-    sql = """
-    select id, key, kind, body, confidence, occurrences, told as reported, first_at, last_at,
-        (select count(distinct session) from sightings where pattern = patterns.id) as sessions
-    from patterns
-    where project = :project and occurrences > told and (confidence >= :confidence or occurrences >= :occurrences)
-    order by first_at, id
-    """
     given = {"project": project, "confidence": confidence, "occurrences": occurrences}
-    return [Pattern(**as_dict(row, Pattern)) for row in store.db.query(sql, given)]
+    return [Pattern(**as_dict(row, Pattern)) for row in store.db.query(_SQL["due"], given)]
 
 
 def note_counted(store: Journal, pattern: Pattern) -> None:
@@ -167,12 +143,5 @@ def counted(store: Journal, project: int, *, session: str = "", since: str = "")
 
 def output_counts(store: Journal, project: int) -> OutputCounts:
     """Return the amount of stored output of a project, and how much of it is mined."""
-    sql = """
-    select count(*) as outputs, coalesce(sum(size), 0) as characters, coalesce(min(at), '') as oldest_at,
-        coalesce(sum(case when number > :watermark then 1 else 0 end), 0) as unmined,
-        (select count(*) from patterns where project = :project) as patterns,
-        coalesce((select ran_at from mining where project = :project), '') as ran_at
-    from outputs where project = :project
-    """
     given = {"project": project, "watermark": watermark(store.db, project)}
-    return OutputCounts(**as_dict(store.db.query(sql, given)[0], OutputCounts))
+    return OutputCounts(**as_dict(store.db.query(_SQL["output_counts"], given)[0], OutputCounts))

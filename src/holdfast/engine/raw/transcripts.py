@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.engine.database import Database, Dialect, Row, as_dict, column, insert, statements, value
+from holdfast.engine.database import Database, Queries, Row, as_dict, column, insert, statements, value
 from holdfast.engine.journal import Journal, counted_up
 from holdfast.engine.tokens import query_terms, tokens
 
@@ -106,13 +106,7 @@ def search(store: Journal, question: str, project: int | None, limit: int) -> li
     ]
 
 
-_INSERT: dict[Dialect, str] = {
-    "sqlite": "insert into chunk_words (rowid, body) values (:rowid, :body)",
-    "postgres": """
-insert into chunk_words (rowid, lexemes)
-values (:rowid, array_to_tsvector(array_remove(string_to_array(:body, ' '), '')))
-""",
-}
+_SQL = Queries(__file__)
 NEWEST = 1_000  # the most matching chunks that PostgreSQL returns, newest first, to be scored here
 K1, B = 1.2, 0.75
 
@@ -126,18 +120,18 @@ def create_index(db: Database) -> None:
 def _add_words(db: Database, rows: Sequence[Any]) -> None:
     create_index(db)
     indexed = [{"rowid": row["number"], "body": " ".join(tokens(str(row["body"])))} for row in rows]
-    db.many(_INSERT[db.dialect], indexed)
+    db.many(_SQL[f"insert_{db.dialect}"], indexed)
 
 
 def _best(db: Database, terms: set[str], project: int | None, limit: int) -> list[tuple[Row, float]]:
     """Return chunks that contain some of the terms (session, place, body) with their BM25 score, best first."""
-    everywhere = "1 = 1 or " if project is None else ""
+    given = {"project": project or 0, "everywhere": int(project is None)}
     if db.dialect == "sqlite":
-        asked = {"wanted": " OR ".join(f'"{word}"' for word in sorted(terms)), "project": project or 0, "limit": limit}
-        return [(row, -row[3]) for row in db.query(_SEARCH.format(everywhere=everywhere), asked)]
-    asked = {"wanted": " | ".join(f"'{word}'" for word in sorted(terms)), "project": project or 0, "limit": NEWEST}
+        asked = {"wanted": " OR ".join(f'"{word}"' for word in sorted(terms)), "limit": limit}
+        return [(row, -row[3]) for row in db.query(_SQL["search"], given | asked)]
+    asked = {"wanted": " | ".join(f"'{word}'" for word in sorted(terms)), "limit": NEWEST}
     total = int(value(db, "select count(*) from chunks"))
-    return _scored(db.query(_CANDIDATES.format(everywhere=everywhere), asked), terms, total)[:limit]
+    return _scored(db.query(_SQL["candidates"], given | asked), terms, total)[:limit]
 
 
 def _scored(rows: Sequence[Row], terms: set[str], total: int) -> list[tuple[Row, float]]:
@@ -154,19 +148,3 @@ def _scored(rows: Sequence[Row], terms: set[str], total: int) -> list[tuple[Row,
         norm = K1 * (1 - B + B * len(words) / mean_length)
         scored.append((row, sum(idf[term] * n * (K1 + 1) / (n + norm) for term, n in counts.items())))
     return sorted(scored, key=lambda pair: -pair[1])
-
-
-_FROM = """
-from chunk_words join chunks on chunks.number = chunk_words.rowid
-join transcripts on transcripts.session = chunks.session
-"""
-_SEARCH = f"""
-select chunks.session, place, chunks.body, bm25(chunk_words) as score {_FROM}
-where chunk_words match :wanted and ({{everywhere}}transcripts.project = :project)
-order by score limit :limit
-"""
-_CANDIDATES = f"""
-select chunks.session, place, chunks.body {_FROM}
-where lexemes @@ cast(:wanted as tsquery) and ({{everywhere}}transcripts.project = :project)
-order by chunks.number desc limit :limit
-"""

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.engine.database import Bits, Database, Halves, Row, query_each
+from holdfast.engine.database import Bits, Database, Halves, Queries, Row, query_each
 from holdfast.engine.journal import Journal
 from holdfast.engine.views.records import NUMBERS, PROJECT_BITS
 from holdfast.engine.views.vectors import LARGEST, TOKEN_SIZE, tokens_of
 from holdfast.engine.views.words import Span
 
+_SQL = Queries(__file__)
 # Above this number of records, the graph is faster than reading all sign bits, although it also visits other projects.
 LARGE = 100_000
 # Passages read from the graph. Measured on a million: they contain 95 % of the true ten nearest; half as many, 90 %.
@@ -111,17 +112,12 @@ def _close(query: Any, numbers: Any, codes: Any, allowed: Collection[int] | None
     return list(zip(distances.tolist(), numbers.tolist(), strict=True))
 
 
-# A replaced vector leaves its old code in the cache; the exact comparison reads the current vectors.
-_STAMP = "select -1 as place, value as number, null as code from counters where name = 'stamp'"
-_SINCE = "select {place}, number, code from vectors where {by_number}stamp > :stamp{place} and {by_stamp}number between :low{place} and :high{place}"
-
-
 @cache
 def _codes_since(new: tuple[bool, ...]) -> str:
     """Return the SQL for the stamp and the codes of spans; `+` makes new spans use the key, others the stamp index."""
     ways = [{"by_number": "+", "by_stamp": ""} if is_new else {"by_number": "", "by_stamp": "+"} for is_new in new]
-    asked = [_SINCE.format(place=place, **way) for place, way in enumerate(ways)]
-    return "\nunion all\n".join((_STAMP, *asked))
+    asked = [_SQL["since"].format(place=place, **way) for place, way in enumerate(ways)]
+    return "\nunion all\n".join((_SQL["stamp"], *asked))
 
 
 def first_look(passages: int) -> int:
@@ -154,23 +150,23 @@ class Neighbours:
         asked = {"vector": _halves(vector), "most": most}
         rows: list[Row] = []
         if allowed is not None:
-            rows += self.db.query(_AMONG, asked | {"numbers": list(allowed)}) if allowed else []
+            rows += self.db.query(_SQL["among"], asked | {"numbers": list(allowed)}) if allowed else []
             spans = ()
         homes = [{"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS} for low, high in spans]
-        for (low, high), ((records, _),) in zip(spans, query_each(self.db, _RECORDS, homes), strict=True):
+        for (low, high), ((records, _),) in zip(spans, query_each(self.db, _SQL["records"], homes), strict=True):
             given, size = asked | {"low": low, "high": high}, int(records)
             if size > LARGE and len(vector) <= LARGEST:
-                sql = _BY_GRAPH.format(size=len(vector), low=low, high=high, followed=FOLLOWED)
+                sql = _SQL["by_graph"].format(size=len(vector), low=low, high=high, followed=FOLLOWED)
                 rows += self.db.query(sql, asked)
             elif size:
                 code = Bits(code_of(vector, self.center).tobytes())
-                rows += self.db.query(_BY_CODE, given | {"code": code, "looked_at": MORE * first_look(size)})
+                rows += self.db.query(_SQL["by_code"], given | {"code": code, "looked_at": MORE * first_look(size)})
         cosines = _best((row[0], row[1]) for row in rows)
         return {number: cosines[number] for number in sorted(cosines, key=cosines.__getitem__, reverse=True)[:most]}
 
     def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
         """Return, for each record, the best cosine of its passages to a unit vector."""
-        rows = self.db.query(_OF, {"vector": _halves(vector), "numbers": list(numbers)}) if numbers else []
+        rows = self.db.query(_SQL["cosines"], {"vector": _halves(vector), "numbers": list(numbers)}) if numbers else []
         return _best((row[0], row[1]) for row in rows)
 
 
@@ -189,29 +185,6 @@ def _best(passages: Iterable[tuple[int, float]]) -> dict[int, float]:
     for number, value in passages:
         found[number] = max(value, found.get(number, -1.0))
     return found
-
-
-_RECORDS = "select coalesce(sum(records), 0) from projects where number between :first and :last"
-# The operator `<#>` returns the negative inner product.
-_OF = f"select number, max(-(vector <#> :vector)) from vectors where number in ({NUMBERS}) group by number"
-_AMONG = f"{_OF} order by 2 desc limit :most"
-_BY_CODE = """
-with looked_at as materialized (
-    select number, passage from vectors where number between :low and :high order by code <~> :code limit :looked_at
-)
-select vectors.number, max(-(vector <#> :vector))
-from looked_at join vectors on vectors.number = looked_at.number and vectors.passage = looked_at.passage
-group by vectors.number order by 2 desc limit :most
-"""
-# The graph returns neighbours in approximate order, so more are read than needed and the best are taken afterwards.
-# The bounds are part of the SQL text, not parameters: a plan made without them would read every vector.
-_BY_GRAPH = """
-with followed as materialized (
-    select number, -(vector::halfvec({size}) <#> :vector) as cosine from vectors where number between {low} and {high}
-    order by vector::halfvec({size}) <#> :vector limit {followed}
-)
-select number, max(cosine) from followed group by number order by 2 desc limit :most
-"""
 
 
 def similarities(db: Database, tokens: Any, weights: Any, numbers: Collection[int]) -> dict[int, float]:

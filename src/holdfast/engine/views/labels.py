@@ -1,11 +1,13 @@
 """Views of what a record is filtered by: its scopes, tags and git branch, and who owns it if it is private."""
 
-from holdfast.engine.database import Database, column, insert
+from holdfast.engine.database import Database, Queries, column, insert
 from holdfast.engine.journal import PAGE, Journal
 from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import MEMORIES, homes_of, within
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import GLOBAL
+
+_SQL = Queries(__file__, memories=MEMORIES)
 
 
 @view_of(2)
@@ -36,48 +38,20 @@ def privates(db: Database, batch: Batch) -> None:
 
 def counts(store: Journal, facet: str, project: int | None = None) -> dict[str, int]:
     """Count the active records with each label of a facet, most common first."""
-    return {row[0]: row[1] for row in store.db.query(_COUNTS, {"facet": facet, **within(project)})}
-
-
-_COUNTS = f"""
-select value, count(*) from labels join records on records.number = labels.number
-where facet = :facet and labels.number between :low and :high and state = 'active' and {MEMORIES}
-group by value order by count(*) desc, value
-"""
+    return {row[0]: row[1] for row in store.db.query(_SQL["counts"], {"facet": facet, **within(project)})}
 
 
 def scopes_under(store: Journal, outer: str) -> list[str]:
     """Return the scopes nested in `outer`; the query skips from value to value instead of reading every row."""
-    sql = """
-    with recursive found (value) as (
-        select min(value) from labels where facet = 'scope' and value >= :low and value < :high
-        union all
-        select (select min(value) from labels where facet = 'scope' and value > found.value and value < :high)
-        from found where found.value is not null
-    )
-    select value from found where value is not null
-    """
-    return column(store.db, sql, {"low": f"{outer}:", "high": f"{outer};"})  # ';' comes after ':'
+    return column(store.db, _SQL["scopes_under"], {"low": f"{outer}:", "high": f"{outer};"})  # ';' comes after ':'
 
 
 def numbers(store: Journal, facet: str, value: str, project: int, limit: int) -> list[int]:
     """Return the numbers of the newest records of a project with a label, newest first."""
-    sql = """
-    select number from labels where facet = :facet and value = :value and number between :low and :high
-    order by number desc limit :limit
-    """
-    return column(store.db, sql, {"facet": facet, "value": value, **within(project), "limit": limit})
+    return column(store.db, _SQL["numbers"], {"facet": facet, "value": value, **within(project), "limit": limit})
 
 
 def readable_after(store: Journal, after: int, project: str, own: str) -> dict[int, str]:
     """Return a page of event ids by sequence number: those of a project and the global ones, without others' private records."""
-    sql = """
-    select events.seq, events.id from events join entries on entries.id = events.about
-    where events.seq > :after and entries.number >> 32 in (
-        select number from projects where name in (select value from json_each(:homes))
-    )
-    and entries.number not in (select number from privates where owner <> :own)
-    order by events.seq limit :page
-    """
     given = {"after": after, "homes": homes_of((project, GLOBAL), KINDS), "own": own, "page": PAGE}
-    return {row[0]: row[1] for row in store.db.query(sql, given)}
+    return {row[0]: row[1] for row in store.db.query(_SQL["readable_after"], given)}

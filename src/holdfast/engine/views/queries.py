@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from holdfast.engine.database import Row, column, stored, value
+from holdfast.engine.database import Queries, Row, column, stored, value
 from holdfast.engine.journal import FOLDING_ONLY, Journal
 from holdfast.engine.views import Entry
 from holdfast.engine.views.records import MEMORIES, parsed, within
@@ -13,27 +13,7 @@ from holdfast.model.query import Usage
 from holdfast.model.record import Record
 
 _NO_COUNTS = ", ".join("0" for _ in COLUMNS)
-_IDS = "(select value from json_each(:ids))"
-_RANKING = f"""
-select 'usage' as part, id, last_used_at as value, '' as event, 0.0 as delta, {", ".join(COLUMNS)} from usage where id in {_IDS}
-union all
-select 'trust', id, '', event, delta, {_NO_COUNTS} from trusts where id in {_IDS}
-union all
-select 'outcome', id, outcome, event, 0.0, {_NO_COUNTS} from uses
-where at >= :since and outcome not in ('succeeded', 'failed') and id in (select value from json_each(:scars))
-union all
-select 'arrived', about, data, id, 0.0, {_NO_COUNTS} from events
-where about in (select value from json_each(:shared)) and {FOLDING_ONLY} and verb = 'arrived'
-union all
-select 'replaced', links.target, '', '', 0.0, {_NO_COUNTS} from links join records on records.id = links.source
-where relation = 'supersedes' and records.state = 'active' and links.target in {_IDS}
-union all
-select 'contradicted', links.target, links.source, records.created_at, 0.0, {_NO_COUNTS} from links join records on records.id = links.source
-where relation = 'contradicts' and records.state = 'active' and links.target in {_IDS}
-union all
-select 'hot', heat.id, '', '', 0.0, {_NO_COUNTS} from heat join records on records.id = heat.id
-where hot = 1 and state = 'active' and heat.id in {_IDS}
-"""
+_SQL = Queries(__file__, memories=MEMORIES, folding_only=FOLDING_ONLY, columns=", ".join(COLUMNS), none=_NO_COUNTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +38,7 @@ def ranking_data(
     """Return the ranking data of records: outcomes since an instant only for `scars`, arrivals only for `shared`."""
     given = {"ids": [*ids], "scars": [*scars], "shared": [*shared], "since": since}
     parts: dict[str, list[Row]] = {}
-    for row in store.db.query(_RANKING, given) if ids else ():
+    for row in store.db.query(_SQL["ranking"], given) if ids else ():
         parts.setdefault(row["part"], []).append(row)
     return RankingData(
         usage={
@@ -86,36 +66,13 @@ def _by_id(rows: Collection[Row], column: str) -> dict[str, list[Any]]:
 
 
 Trouble = Literal["cold", "dead", "contradicted", "unverified", "stale"]
-# Kinds that describe one moment are not expected to be used again. Starters come with every store.
-_PASSING = "('observation', 'summary', 'progress', 'thread', 'review', 'retrospective')"
-_HERE = f"""
-records.state = 'active' and records.number between :low and :high and records.source <> 'starter'
-and records.kind not in {_PASSING} and {MEMORIES}
-"""
-_ALL = "from records left join usage on usage.id = records.id where"
-# Few records have any usage: read these, and look up the record of each.
-_USED = "from usage cross join records where records.id = usage.id and"
-_CONDITIONS: Mapping[Trouble, tuple[str, str]] = {
-    # created before an instant, never returned, injected nor applied
-    "cold": (_ALL, "created_at < :before and coalesce(surfaced + injected + applied, 0) = 0"),
-    # created before an instant, returned or injected, but never applied nor corrected; what a rule sees counts unless it was declared ignored
-    "dead": (
-        _USED,
-        """created_at < :before and surfaced + injected > 0 and applied + corrected = 0
-        and (ignored > 0 or not exists (select 1 from uses where uses.id = records.id and outcome = 'applied'))""",
-    ),
-    # with a contradicted use after their last revision and verification
-    "contradicted": (
-        _USED,
-        """contradicted > 0 and exists (
-            select 1 from uses where uses.id = records.id and outcome = 'contradicted'
-            and uses.at >= updated_at and uses.at > verified_at
-        )""",
-    ),
-    # never verified, and not revised since an instant
-    "unverified": ("from records where", "verified_at = '' and updated_at < :before"),
-    # verified once, but neither verified nor revised since an instant
-    "stale": ("from records where", "verified_at <> '' and verified_at < :before and updated_at < :before"),
+# The part of the SQL that names the tables of each trouble; its condition has the name of the trouble.
+_TABLES: Mapping[Trouble, str] = {
+    "cold": "all",
+    "dead": "used",
+    "contradicted": "used",
+    "unverified": "records",
+    "stale": "records",
 }
 
 
@@ -136,37 +93,24 @@ class Tally(NamedTuple):
 def tally(store: Journal, project: int, before: str) -> Tally:
     """Count the records of a project in one pass, and those with any usage in another."""
     given = {**within(project), "before": before}
-    total, old, unverified, stale = (int(value or 0) for value in store.db.query(_TALLY, given)[0])
-    used, dead, contradicted = (int(value or 0) for value in store.db.query(_TALLY_OF_USED, given)[0])
+    total, old, unverified, stale = (int(value or 0) for value in store.db.query(_SQL["tally"], given)[0])
+    used, dead, contradicted = (int(value or 0) for value in store.db.query(_SQL["tally_of_used"], given)[0])
     counts: dict[Trouble, int] = {"unverified": unverified, "stale": stale}
     return Tally(total, counts | {"cold": old - used, "dead": dead, "contradicted": contradicted})
-
-
-_TALLY = f"""
-select count(*), sum(case when created_at < :before then 1 else 0 end),
-    {", ".join(f"sum(case when {_CONDITIONS[name][1]} then 1 else 0 end)" for name in ("unverified", "stale"))}
-from records where {_HERE}
-"""
-_TALLY_OF_USED = f"""
-select sum(case when created_at < :before and surfaced + injected + applied > 0 then 1 else 0 end),
-    {", ".join(f"sum(case when {_CONDITIONS[name][1]} then 1 else 0 end)" for name in ("dead", "contradicted"))}
-{_USED} {_HERE}
-"""
 
 
 def ids_of(
     store: Journal, trouble: Trouble, project: int | None, before: str, limit: int, *, offset: int = 0
 ) -> tuple[str, ...]:
     """Return the ids of records with a trouble, the oldest first."""
-    table, condition = _CONDITIONS[trouble]
-    sql = f"select records.id {table} {_HERE} and {condition} order by records.number limit :limit offset :offset"
-    given = {**within(project), "limit": limit, "offset": offset}
-    return tuple(column(store.db, sql, given | ({"before": before} if ":before" in condition else {})))
+    chosen = f"{_SQL[_TABLES[trouble]]} and {_SQL[trouble]}"
+    sql = f"select records.id {chosen} order by records.number limit :limit offset :offset"
+    return tuple(column(store.db, sql, {**within(project), "before": before, "limit": limit, "offset": offset}))
 
 
 def citing(store: Journal, project: int | None, limit: int) -> Found:
     """Return records that were verified or that cite a place in code, the latest first."""
-    where = f"from records where cites = 1 and {_HERE}"
+    where = f"{_SQL['records']} and cites = 1"
     given = {**within(project), "limit": limit}
     ids = column(store.db, f"select id {where} order by number desc limit :limit", given)
     total = len(ids) if len(ids) < limit else int(value(store.db, f"select count(*) {where}", within(project)))
@@ -175,8 +119,8 @@ def citing(store: Journal, project: int | None, limit: int) -> Found:
 
 def heavy(store: Journal, project: int | None, least: int, limit: int) -> list[tuple[str, int]]:
     """Return the records applied at least `least` times, with the count, most often applied first."""
-    sql = f"select records.id, applied {_USED} {_HERE} and applied >= :least order by applied desc, records.id limit :limit"
-    return [(row[0], row[1]) for row in store.db.query(sql, {**within(project), "least": least, "limit": limit})]
+    given = {**within(project), "least": least, "limit": limit}
+    return [(row[0], row[1]) for row in store.db.query(_SQL["heavy"], given)]
 
 
 SHORTEST, LONGEST = 4, 500  # characters of an id; a database refuses patterns of any length
@@ -209,7 +153,7 @@ def by_foreign_id(store: Journal, reference: str, *, whole: bool = False, system
         "called": f'%"imported"%"aliases": [%"{escaped}{end}%',
         "numbered": f'%"imported"%"id": {escaped}%',
     }
-    rows = store.db.query(_ABOUT, {**patterns, "most": 10 * MOST})
+    rows = store.db.query(_SQL["by_foreign_id"], {**patterns, "most": 10 * MOST})
     entries = [Entry(number=row[0], record=parsed(row[1])) for row in rows]
     found = [
         (entry, ids)
@@ -223,11 +167,3 @@ def by_foreign_id(store: Journal, reference: str, *, whole: bool = False, system
 
 
 _ESCAPES = str.maketrans({char: f"!{char}" for char in "!%_"})  # for `like`
-_ABOUT = """
-select number, doc from records
-where state <> 'erased' and (
-    lower(doc) like :keyed escape '!' or lower(doc) like :named escape '!'
-    or lower(doc) like :called escape '!' or lower(doc) like :numbered escape '!'
-)
-order by number limit :most
-"""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from holdfast.engine.database import Database, Params, column, insert, query_each, stored, value
+from holdfast.engine.database import Database, Params, Queries, column, insert, query_each, stored, value
 from holdfast.engine.journal import FOLDING_ONLY, Journal
 from holdfast.engine.views import Batch, Entry, view_of
 from holdfast.model.ids import TAIL
@@ -15,6 +15,7 @@ from holdfast.model.kinds import SEPARATE
 from holdfast.model.query import Order
 from holdfast.model.record import Record, record_from_json, record_to_json
 
+SQL = Queries(__file__)
 PROJECT_BITS = 32  # four billion records a project, two million projects within 53 bits
 BESIDE = "\x1f"  # in the name of a project's records of a separate kind; no project's name contains it
 MEMORIES = "kind not in ({})".format(", ".join(f"'{kind}'" for kind in sorted(SEPARATE)))
@@ -138,18 +139,7 @@ def with_fingerprint(store: Journal, value: str) -> list[Entry]:
 
 def authors(db: Database) -> list[str]:
     """Return the users who wrote records; the query skips from name to name instead of reading every row."""
-    return column(db, "select * from holdfast_authors()" if db.guarded else AUTHORS)
-
-
-AUTHORS = """
-with recursive found (author) as (
-    select min(author) from records where author <> ''
-    union all
-    select (select min(author) from records where author <> '' and author > found.author)
-    from found where found.author is not null
-)
-select author from found where author is not null
-"""
+    return column(db, "select * from holdfast_authors()" if db.guarded else SQL["authors"])
 
 
 def wrote(db: Database, author: str, low: int, high: int) -> bool:
@@ -167,38 +157,20 @@ def written_in(
     db: Database, periods: Sequence[tuple[str, str]], spans: Sequence[tuple[int, int]], most: int
 ) -> list[int]:
     """Return the numbers of the newest active records written in any of the periods, in spans of numbers."""
-    sql = """
-    select number from records
-    where created_at >= :since and created_at < :until and number between :low and :high and state = 'active'
-    order by created_at desc limit :most
-    """
     each = [
         {"since": since, "until": until, "low": low, "high": high} for since, until in periods for low, high in spans
     ]
-    return [row[0] for rows in query_each(db, sql, each, {"most": most}) for row in rows]
+    return [row[0] for rows in query_each(db, SQL["written_in"], each, {"most": most}) for row in rows]
 
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
     """Return the place of each record, with up to `reach` neighbours before and after it in its session."""
-    rows = db.query(_PLACES, {"numbers": list(numbers), "reach": reach})
+    rows = db.query(SQL["places"], {"numbers": list(numbers), "reach": reach})
     return {row[0]: Place(row[0], row[1], row[2], row[3], (*_distances(row[4]), *_distances(row[5]))) for row in rows}
 
 
 def _distances(side: str) -> list[tuple[int, int]]:
     return [(number, distance) for distance, number in enumerate(json.loads(side), start=1)] if side != "[]" else []
-
-
-_BESIDE = """
-(select json_group_array(found.number) from (
-    select other.number from records as other
-    where other.session = one.session and other.session <> '' and other.number {side} limit :reach
-) as found)
-"""
-_PLACES = f"""
-select number, session, author, created_at, {_BESIDE.format(side="< one.number order by other.number desc")},
-    {_BESIDE.format(side="> one.number order by other.number")}
-from records as one where number in ({NUMBERS})
-"""
 
 
 def page(store: Journal, chosen: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Entry]:
@@ -277,22 +249,16 @@ def of_session(store: Journal, session: str, *, limit: int = 1_000) -> list[Entr
 
 def counted_in_sessions(store: Journal, sessions: Iterable[str]) -> dict[str, int]:
     """Count the memories that each session wrote, in any state but erased."""
-    sql = f"""
-    select session, count(*) from records
-    where session in (select value from json_each(:sessions)) and session <> '' and state <> 'erased' and {MEMORIES} group by session
-    """
+    here = "session in (select value from json_each(:sessions)) and session <> '' and state <> 'erased'"
+    sql = f"select session, count(*) from records where {here} and {MEMORIES} group by session"
     return {row[0]: int(row[1]) for row in store.db.query(sql, {"sessions": set(sessions)})}
 
 
 def kinds_since(store: Journal, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
     """Count by kind the active records of a project created since an instant; with `sessions`, only theirs."""
-    sql = """
-    select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active' {only}
-    group by kind order by count(*) desc, kind
-    """
-    only = "" if sessions is None else "and session in (select value from json_each(:sessions))"
-    given = {**within(project), "since": since} | ({} if sessions is None else {"sessions": set(sessions)})
-    return {row[0]: int(row[1]) for row in store.db.query(sql.format(only=only), given)}
+    sql = SQL["kinds_since" if sessions is None else "kinds_since_in_sessions"]
+    given = {**within(project), "since": since, "sessions": set(sessions or ())}
+    return {row[0]: int(row[1]) for row in store.db.query(sql, given)}
 
 
 def tallied(store: Journal, chosen: Filter, one: str, other: str) -> list[tuple[str, str, int]]:
@@ -328,10 +294,7 @@ def changes(
 ) -> list[tuple[str, str, str, str, str]]:
     """Return what was done to the records that match a filter between two instants, the latest first: verb, id, kind, time, by whom."""
     where, params = _where(chosen)
-    sql = f"""select verb, records.id, kind, at, coalesce(nullif(name, ''), actor) as who
-    from events join records on records.id = about
-    where verb in (select value from json_each(:verbs)) and at >= :start and at < :stop and {where}
-    order by seq desc limit :limit"""
+    sql = f"{SQL['changes']} and {where} order by seq desc limit :limit"
     given = {"verbs": list(verbs), "start": since, "stop": until, "limit": limit}
     return [tuple(row) for row in store.db.query(sql, {**params, **given})]
 

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from holdfast.engine.database import Database, insert, query_each, value
+from holdfast.engine.database import Database, Queries, insert, query_each, value
 from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import within
 from holdfast.model.fold import HEATED_BECAUSE
+
+_SQL = Queries(__file__)
 
 
 class Touched(NamedTuple):
@@ -58,10 +60,8 @@ def touches(db: Database, batch: Batch) -> None:
     insert(db, "touches", rows, replacing="id", adding="touches", latest="last_at")
     taken_back = [event for event in events if "withdraws" in event.data]
     times = ({key: str(event.data.get(key, "")) for key in ("at", "last_at")} for event in taken_back)
-    db.many(_WITHDRAW, [{"id": event.about, **at} for event, at in zip(taken_back, times, strict=True)])
-
-
-_WITHDRAW = "update touches set touches = touches - 1, last_at = case when last_at = :at then :last_at else last_at end where id = :id"
+    rows = [{"id": event.about, **at} for event, at in zip(taken_back, times, strict=True)]
+    db.many(_SQL["withdraw_touch"], rows)
 
 
 def touched(store: Journal, ids: Iterable[str]) -> dict[str, Touched]:
@@ -103,7 +103,7 @@ def heat(db: Database, batch: Batch) -> None:
         row = {"id": event.about, "at": event.at, "why": why, "event": event.id}
         moves.append({**row, "hot": int(hot), "pinned": int(hot and event.data.get("pinned") is True)})
         counts[_MOVES.get(why, "promotions" if hot else "demotions")] += 1
-    db.many(_HEAT, moves)
+    db.many(_SQL["heat"], moves)
     for event in batch.verbs("surfaced"):
         if isinstance(event.data.get("hot"), int):
             shown, hits = event.data.get("ids"), int(event.data["hot"])
@@ -115,13 +115,6 @@ def heat(db: Database, batch: Batch) -> None:
 
 # Counted under these names, "" not at all.
 _MOVES = {"evicted": "evictions", "stale": "demotions", "unpin": "", "pin": ""}
-# Events may arrive in any order: the one with the highest id counts.
-_HEAT = """
-insert into heat (id, hot, pinned, at, why, event) values (:id, :hot, :pinned, :at, :why, :event)
-on conflict (id) do update set
-    hot = excluded.hot, pinned = excluded.pinned, at = excluded.at, why = excluded.why, event = excluded.event
-where excluded.event > heat.event
-"""
 
 
 def last_heated(store: Journal, record_id: str) -> str:
@@ -131,12 +124,8 @@ def last_heated(store: Journal, record_id: str) -> str:
 
 def hot(store: Journal, projects: Sequence[int]) -> list[HotEntry]:
     """Return the active records of these projects that are in the hot set."""
-    sql = """
-    select heat.id, records.number, pinned, heat.at, heat.why from heat join records on records.id = heat.id
-    where hot = 1 and state = 'active' and source <> 'starter' and records.number between :low and :high order by records.number
-    """
-    rows = [row for some in query_each(store.db, sql, [within(project) for project in projects]) for row in some]
-    return [HotEntry(row[0], row[1], bool(row[2]), row[3], row[4]) for row in rows]
+    found = query_each(store.db, _SQL["hot"], [within(project) for project in projects])
+    return [HotEntry(row[0], row[1], bool(row[2]), row[3], row[4]) for rows in found for row in rows]
 
 
 def heat_counts(store: Journal) -> dict[str, int]:
@@ -148,18 +137,11 @@ def heat_counts(store: Journal) -> dict[str, int]:
 @view_of(1)
 def steps(db: Database, batch: Batch) -> None:
     """Count how often the top result of one recall was followed by that of the next in the same session."""
-    sql = """
-    insert into steps (source, target, times, last_at)
-    select last_steps.id, :id, 1, :at from last_steps where session = :session and last_steps.id <> :id
-    on conflict (source, target) do update set
-        times = steps.times + 1,
-        last_at = case when excluded.last_at > steps.last_at then excluded.last_at else steps.last_at end
-    """
     for event in batch.verbs("surfaced"):
         ids = event.data.get("ids")
         if isinstance(ids, list) and ids and isinstance(ids[0], str) and ids[0]:
             top = {"session": event.about, "id": ids[0]}
-            db.execute(sql, {**top, "at": event.at})
+            db.execute(_SQL["step"], {**top, "at": event.at})
             insert(db, "last_steps", [top], replacing="session")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from holdfast.engine.database import Database, Params, column, insert
+from holdfast.engine.database import Database, Params, Queries, column, insert
 from holdfast.engine.journal import Journal
 from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import parsed
@@ -12,6 +12,7 @@ from holdfast.model.query import Usage
 from holdfast.model.record import Record
 from holdfast.model.text import text_or_empty
 
+_SQL = Queries(__file__)
 COLUMNS = ("surfaced", "injected", *OUTCOMES)
 
 
@@ -57,7 +58,7 @@ def usage(db: Database, batch: Batch) -> None:
     surfaced = [(event, _ids(event)) for event in batch.verbs("surfaced") if event.data.get("how") != "read"]
     injected = [(event, _ids(event)) for event in batch.verbs("injected")]
     shown = (("injected", injected), ("surfaced", surfaced))
-    db.many(_SHOW, [row for _, events in shown for event, ids in events for row in _shown_rows(event, ids)])
+    db.many(_SQL["show"], [row for _, events in shown for event, ids in events for row in _shown_rows(event, ids)])
     counts = [_NONE | {"id": one, column: 1} for column, events in shown for _, ids in events for one in ids]
     for event in used:
         if event.by.kind != "rule":  # uses observed by a rule do not count
@@ -84,12 +85,12 @@ def usage(db: Database, batch: Batch) -> None:
     ]
     insert(db, "costs", costs, replacing="session", adding="recalls empty tokens", latest="at")
     if withdrawn := [str(event.data["withdraws"]) for event in reported if "withdraws" in event.data]:
-        gone = [_NONE | {"id": row[0], row[1]: -1} for row in db.query(_WITHDRAWN, {"events": withdrawn})]
+        gone = [_NONE | {"id": row[0], row[1]: -1} for row in db.query(_SQL["withdrawn"], {"events": withdrawn})]
         db.many("delete from uses where event = :event", [{"event": event} for event in withdrawn])
         counts += gone
     insert(db, "usage", counts, replacing="id", adding=" ".join(COLUMNS), latest="last_used_at")
     if withdrawn:
-        db.many(_LAST_USED, [{"id": row["id"]} for row in gone])
+        db.many(_SQL["last_used"], [{"id": row["id"]} for row in gone])
 
 
 def _ids(event: Event) -> list[str]:
@@ -106,19 +107,6 @@ def _shown_rows(event: Event, ids: list[str]) -> list[Params]:
 
 
 _NONE: dict[str, Any] = {"id": "", **dict.fromkeys(COLUMNS, 0), "last_used_at": ""}
-_LAST_USED = """
-update usage set last_used_at = coalesce(
-    (select max(at) from uses where uses.id = usage.id and outcome in ('applied', 'corrected') and observed = 0), ''
-) where id = :id
-"""
-_WITHDRAWN = "select id, outcome from uses where observed = 0 and event in (select value from json_each(:events))"
-_SHOW = """
-insert into shown (session, id, at, times, variant) values (:session, :id, :at, 1, :variant)
-on conflict (session, id) do update set
-    times = shown.times + 1,
-    at = case when excluded.at < shown.at then excluded.at else shown.at end,
-    variant = case when shown.variant = '' then excluded.variant else shown.variant end
-"""
 
 
 def of(store: Journal, ids: Iterable[str]) -> dict[str, Usage]:
@@ -174,13 +162,7 @@ def _impressions(store: Journal, where: str, given: Params) -> list[Impressions]
 
 def unanswered_scars(store: Journal, session: str) -> list[Record]:
     """Return the active scars that were returned to a session in one of two wordings and have no declared use in it."""
-    sql = """
-    select records.doc from shown join records on records.id = shown.id
-    where shown.session = :session and shown.variant <> '' and records.kind = 'scar' and records.state = 'active'
-    and not exists (select 1 from uses where uses.session = :session and uses.id = shown.id and observed = 0)
-    order by shown.at, shown.id
-    """
-    return [parsed(row[0]) for row in store.db.query(sql, {"session": session})]
+    return [parsed(doc) for doc in column(store.db, _SQL["unanswered_scars"], {"session": session})]
 
 
 def costs_since(store: Journal, at: str) -> list[Cost]:

@@ -6,18 +6,12 @@ It lags behind: `unembedded` is the queue for the embedder.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from holdfast.engine.database import Bits, Database, Halves, insert, query_each, value
+from holdfast.engine.database import Bits, Database, Halves, Queries, insert, query_each, value
 from holdfast.engine.journal import Journal, counted_up
 from holdfast.engine.views import Batch, view_of
 from holdfast.engine.views.records import NUMBERS, fingerprint, within
 
-# The graph (HNSW index) needs the vector size of the embedder, so it is created with the first vector. Creating it
-# over existing vectors takes minutes if it does not fit into memory.
-_GRAPH = """
-set local maintenance_work_mem = '2GB';
-create index if not exists vectors_graph on vectors using hnsw ((vector::halfvec({size})) halfvec_ip_ops)
-with (m = 24, ef_construction = 128);
-"""
+_SQL = Queries(__file__)
 TOKEN_SIZE = 64  # values per word
 LARGEST = 4_000  # values per vector; larger vectors get no graph
 
@@ -46,19 +40,8 @@ def vectors(db: Database, batch: Batch) -> None:
     kept = [entry for entry in batch.entries if entry.record.state != "erased"]
     revised = [{"number": entry.number, "fingerprint": fingerprint(entry.record)} for entry in kept if entry.known]
     db.many("delete from vectors where number = :number and fingerprint <> :fingerprint", revised)
-    db.many(_FORGET_TOKENS, revised)
-    db.many(_QUEUE, [{"number": entry.number} for entry in kept])
-
-
-_FORGET_TOKENS = (
-    "delete from token_vectors where number = :number and not exists (select 1 from vectors where number = :number)"
-)
-_QUEUE = """
-insert into unembedded (number)
-select n from (select cast(:number as bigint) as n) as wanted
-where not exists (select 1 from vectors where vectors.number = n)
-on conflict do nothing
-"""
+    db.many(_SQL["forget_tokens"], revised)
+    db.many(_SQL["queue"], [{"number": entry.number} for entry in kept])
 
 
 def waiting(store: Journal, projects: Iterable[int] | None, limit: int) -> list[int]:
@@ -76,11 +59,7 @@ def of(store: Journal, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
 
 def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, bytes]:
     """Return the vector of the first passage of each of these records that has one."""
-    sql = """
-    select entries.id, vectors.vector from entries join vectors on vectors.number = entries.number and vectors.passage = 0
-    where entries.id in (select value from json_each(:ids))
-    """
-    return {row[0]: bytes(row[1]) for row in store.db.query(sql, {"ids": list(ids)})}
+    return {row[0]: bytes(row[1]) for row in store.db.query(_SQL["by_ids"], {"ids": list(ids)})}
 
 
 def tokens_of(db: Database, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
@@ -128,19 +107,13 @@ def forget_all(store: Journal) -> None:
 
 def queue_all(db: Database) -> None:
     """Queue every record for the embedder."""
-    db.execute(
-        "insert into unembedded (number) select number from records where state <> 'erased' on conflict do nothing"
-    )
+    db.execute(_SQL["queue_all"])
 
 
 def make_graph(db: Database, size: int) -> None:
     """Create PostgreSQL's graph for vectors of a size, unless it exists. SQLite has none: it compares sign bits."""
-    if (
-        db.dialect == "postgres"
-        and size <= LARGEST
-        and not db.query("select 1 where to_regclass('vectors_graph') is not null")
-    ):
-        db.script(_GRAPH.format(size=size))
+    if db.dialect == "postgres" and size <= LARGEST and not db.query(_SQL["has_graph"]):
+        db.script(_SQL["graph"].format(size=size))
 
 
 def drop_graph(db: Database) -> None:

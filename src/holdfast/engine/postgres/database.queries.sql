@@ -1,0 +1,14 @@
+-- introduce
+select set_config('holdfast.user', %s, false), set_config('holdfast.role', %s, false),
+    set_config('holdfast.projects', %s, false)
+
+-- home
+select cast(oid as bigint), nspname from pg_namespace where nspname = current_schema()
+
+-- size
+select coalesce(sum(pg_total_relation_size(oid)), 0) from pg_class
+where relkind = 'r' and relnamespace = cast(current_schema() as regnamespace)
+
+-- version
+select 'PostgreSQL ' || current_setting('server_version') || ', pgvector ' || extversion from pg_extension
+where extname = 'vector'

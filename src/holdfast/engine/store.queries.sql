@@ -1,0 +1,17 @@
+-- versions
+(select value from settings where name = 'schema'), (select json_group_array(name || ' ' || version) from views)
+
+-- before
+select value, (select json_group_array(id) from events where id in (select value from json_each(:ids))),
+    (select json_group_array(about) from events
+        where about in (select value from json_each(:abouts)) and {folding_only} and verb = 'erased'),
+    {versions}
+from counters where name = 'seq'
+
+-- scrub
+-- Row security lets members of a team server update only these two columns, and only for erased records.
+update events set data = :data, checksum = :checksum where seq = :seq and id = :id
+
+-- rewrite
+update events set about = :about, name = :name, session = :session, data = :data, checksum = :checksum
+where seq = :seq and id = :id and verb = :verb and at = :at and actor = :actor

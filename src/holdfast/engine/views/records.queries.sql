@@ -1,0 +1,39 @@
+-- authors
+with recursive found (author) as (
+    select min(author) from records where author <> ''
+    union all
+    select (select min(author) from records where author <> '' and author > found.author)
+    from found where found.author is not null
+)
+select author from found where author is not null
+
+-- written_in
+select number from records
+where created_at >= :since and created_at < :until and number between :low and :high and state = 'active'
+order by created_at desc limit :most
+
+-- beside
+from records as other where other.session = one.session and other.session <> ''
+
+-- places
+select number, session, author, created_at,
+    (select json_group_array(found.number) from (
+        select other.number {beside} and other.number < one.number order by other.number desc limit :reach
+    ) as found),
+    (select json_group_array(found.number) from (
+        select other.number {beside} and other.number > one.number order by other.number limit :reach
+    ) as found)
+from records as one where number in (select cast(value as bigint) from json_each(:numbers))
+
+-- kinds_since
+select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active'
+group by kind order by count(*) desc, kind
+
+-- kinds_since_in_sessions
+select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active'
+and session in (select value from json_each(:sessions)) group by kind order by count(*) desc, kind
+
+-- changes
+select verb, records.id, kind, at, coalesce(nullif(name, ''), actor) as who
+from events join records on records.id = about
+where verb in (select value from json_each(:verbs)) and at >= :start and at < :stop
