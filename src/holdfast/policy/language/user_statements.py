@@ -218,7 +218,8 @@ def _is_value(text: str) -> bool:
 
 
 def _unit(text: str, value: str) -> str:
-    return (re.findall(rf"{re.escape(value)}\s+([^\W\d]+)", text) or [""])[0].lower()
+    found = re.search(rf"{re.escape(value)}\s+([^\W\d]+)", text)
+    return found[1].lower() if found else ""
 
 
 def _shape(value: str) -> str:
