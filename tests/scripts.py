@@ -5,10 +5,11 @@
 
 `$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
 refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
-`$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `short` for the end of an id. After it
+`$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
+the beginning and the end of an id, `is` for the type of an object. After it
 `=` is equal, `!=` is not, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
 order, `<`, `>` and `>=` compare.
-`@each names rows` runs a script for each row, `@mark name` marks it.
+`@each names rows` runs a script for each row, `@mark name` marks it, `@engines` runs it on each engine.
 """
 
 import json
@@ -16,6 +17,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,7 +25,7 @@ from typing import Any, ClassVar
 import pytest
 
 _DECODER = json.JSONDecoder()
-_STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w${}-]+)(.*?)(?: +-> (.+))?$")
+_STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
 _PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|>=|[=~<>])|(?: *)(?=\$)")
 _NAMED = re.compile(r"\$\{([\w.#*]+)\}|\$([\w.#*]+)")
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
@@ -64,7 +66,7 @@ class Script:
         """Run `holdfast`."""
         raise NotImplementedError
 
-    def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
+    def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> Any:
         """Call a tool."""
         raise NotImplementedError
 
@@ -81,7 +83,8 @@ class Script:
             assert found or not pattern, f"{line}\n{answer}"
             self.known[name] = found[1] if found else answer
         for path, check, value in self.parts(wanted or ""):
-            assert CHECKS[check](at(answer, path), value), f"{line}\n{path or 'the answer'}: {at(answer, path)!r}"
+            found = listed(at(answer, path))
+            assert CHECKS[check](found, listed(value)), f"{line}\n{path or 'the answer'}: {found!r}"
 
     def answer(self, sign: str, word: str, given: str) -> Any:
         if sign[:1] == "$":
@@ -133,14 +136,34 @@ def at(value: Any, path: str) -> Any:
     step, _, rest = path.partition(".")
     if not path or (isinstance(value, dict) and path in value):  # a key may have dots
         return value[path] if path else value
-    if step in ("*", "short"):
-        return value[-8:] if step == "short" else [at(item, rest) for item in value]
-    return at(len(value) if step == "#" else value[int(step)] if isinstance(value, list) else value[step], rest)
+    if step in WORDS and not (isinstance(value, Mapping) and step in value):
+        return at(WORDS[step](value), rest)
+    if step == "*":
+        return [at(item, rest) for item in value]
+    if isinstance(value, Mapping):
+        return at(value[step], rest)
+    return at(value[int(step)] if isinstance(value, list | tuple) else getattr(value, step), rest)
 
 
-def read(text: str) -> Any:
-    """Return a text, or the JSON that it is."""
-    return json.loads(text) if text[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]") else text
+WORDS: dict[str, Callable[[Any], Any]] = {
+    "#": len,
+    "head": lambda value: value[:14],
+    "short": lambda value: value[-8:],
+    "is": lambda value: type(value).__name__,
+}
+
+
+def listed(value: Any) -> Any:
+    """Return a value with lists for whatever is one, so that it can be compared with JSON."""
+    if isinstance(value, Mapping):
+        return {name: listed(item) for name, item in value.items()}
+    return [listed(item) for item in value] if isinstance(value, list | tuple | AbstractSet) else value
+
+
+def read(answer: Any) -> Any:
+    """Return an answer, or the JSON that it is as a text."""
+    is_json = isinstance(answer, str) and answer[:1] in ("{", "[") and answer.rstrip()[-1:] in ("}", "]")
+    return json.loads(answer) if is_json else answer
 
 
 def _write(file: Path, text: str) -> int:
@@ -169,6 +192,8 @@ def _test(text: str, start: Start, known: dict[str, Any]) -> Callable[..., None]
             names, _, table = rest.partition(" ")
             named = names.split(",")
             rows = [dict(zip(named, row if len(named) > 1 else [row], strict=True)) for row in json.loads(table)]
+        elif line == "@engines":
+            marks.append(pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True))
         elif word == "@mark":
             marks.append(getattr(pytest.mark, rest))
         else:
