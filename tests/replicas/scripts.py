@@ -35,15 +35,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _sync(seat: Seat, agree: bool = False, **options: bool) -> dict[str, Any]:
+def _sync(seat: Seat, **options: Any) -> dict[str, Any]:
     """Sync, and return what was done and what was asked."""
     asked: list[str] = []
 
     def answer(question: str) -> bool:
         asked.append(question)
-        return agree
+        return bool(agrees)
 
-    return {**asdict(seat.sync(agree=answer, **options)), "asked": asked}
+    if (agrees := options.get("agree")) is not None:
+        options["agree"] = answer
+    return {**asdict(seat.sync(**options)), "asked": asked}
 
 
 def _configure(seat: Seat, **given: Any) -> None:
