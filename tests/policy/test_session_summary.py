@@ -124,7 +124,7 @@ def test_a_handover_keeps_every_constraint_of_a_long_session() -> None:
 
 @examples
 def test_what_a_user_says_besides_the_request_is_kept_word_for_word(prompt: str, said: list[str]) -> None:
-    assert conditions([own_part(prompt).text]) == said
+    assert conditions([(own_part(prompt).text,) * 2]) == said
 
 
 def test_the_open_steps_of_a_plan_come_next_and_an_unanswered_turn_is_interrupted() -> None:

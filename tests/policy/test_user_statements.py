@@ -43,6 +43,15 @@ def test_what_leans_on_an_earlier_sentence_is_kept_with_it(statement: str, old: 
     assert resolved(statement, old) == expected
 
 
+def test_what_points_at_something_unsaid_is_not_kept() -> None:
+    assert said_in("I said 30 minutes, not an hour.", "I set it up.") == said_in("These are our rules:") == []
+
+
+def test_a_statement_is_kept_without_what_leads_to_it() -> None:
+    said = said_in("I told you: reset tokens live for 30 minutes."), said_in("Great. Reset tokens live for 30 minutes.")
+    assert [one.text.lower() for some in said for one in some] == ["reset tokens live for 30 minutes."] * 2
+
+
 def test_a_correction_has_the_subject_of_what_it_corrects() -> None:
     (said,) = said_in("no, it's 250 per minute now", "The rate limit is 100 per minute.")
     assert (said.corrects, said.about) == (True, "The rate limit is 100 per minute.")

@@ -6,7 +6,7 @@ from bench.questions import first_answers, first_cases
 
 pytestmark = [pytest.mark.embedded, pytest.mark.xdist_group("first questions")]
 # Of 121, with a little room: the encoder rounds differently on other processors. `bench first` names those missed.
-MISSED, REFUSED = 8, 24
+MISSED, REFUSED = 8, 28
 
 
 def test_first_questions_name_the_memory_that_is_meant_and_unrelated_ones_are_refused() -> None:

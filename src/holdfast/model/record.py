@@ -83,12 +83,15 @@ class Record:
     @property
     def text(self) -> str:
         """All text of the record that is meant to be read, and so searched."""
-        parts = [] if self.body.startswith(self.title.removesuffix("…")) else [self.title]
-        parts.append(self.body)
-        for name, value in self.fields.items():
-            if name not in CODED:
-                parts.extend(value if isinstance(value, list) else [value] if isinstance(value, str) else [])
-        return "\n".join(part for part in parts if part)
+        return "\n".join(part for _, part in self.parts)
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """The texts that are meant to be read, each with the name of its field; "" for title and body."""
+        title = "" if self.body.startswith(self.title.removesuffix("…")) else self.title
+        values = ((name, value) for name, value in self.fields.items() if name not in CODED)
+        texts = ((name, text) for name, value in values for text in (value if isinstance(value, list) else [value]))
+        return [(name, text) for name, text in (("", title), ("", self.body), *texts) if text and isinstance(text, str)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from holdfast.model.event import Event, in_words
 from holdfast.model.fence import escaped, visible
 from holdfast.model.fold import fold, set_aside
 from holdfast.model.ids import SHORT, ULID, short
-from holdfast.model.kinds import CODED, KINDS
+from holdfast.model.kinds import KINDS
 from holdfast.model.query import Recalled
 from holdfast.model.record import Link, Record
 from holdfast.model.text import counted, filled, shorten
@@ -233,21 +233,15 @@ def about(record: Record) -> str:
 
 def labelled(record: Record, snippet: str) -> str:
     """Return a snippet in which the values of fields begin a line with the field's name, so that none passes for the text."""
-    body = " ".join(record.body.split())
-    if snippet.strip("…") in body:
-        return snippet
-    # Fields follow the text; one that the text mentions as well is not meant.
-    position = snippet.find(body[-FIELD_START:]) + len(body[-FIELD_START:]) if body[-FIELD_START:] in snippet else 1
-    for name, value in record.fields.items():
-        if name in CODED:
-            continue
-        many = isinstance(value, list)
-        for text in value if many else [value]:
-            joined = " ".join(str(text).split())
-            start = snippet.find(joined[:FIELD_START], position) if joined else -1
-            if start > 0:
-                label = f"{snippet[:start].rstrip()}\n{field_label(name, single=many)}: "
-                snippet, position = f"{label}{snippet[start:]}", len(label) + 1
+    shown = snippet.removeprefix("…").removesuffix("…")
+    at = " ".join(record.text.split()).find(shown)
+    starts, start = list[tuple[int, str]](), snippet.find(shown) - at
+    for name, text in record.parts if at >= 0 else ():
+        starts += [(start, name)] if name and 0 < start < len(snippet) else []
+        start += len(" ".join(text.split())) + 1
+    for place, name in reversed(starts):
+        label = field_label(name, single=isinstance(record.fields[name], list))
+        snippet = f"{snippet[:place].rstrip()}\n{label}: {snippet[place:]}"
     return snippet
 
 

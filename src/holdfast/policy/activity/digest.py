@@ -81,7 +81,7 @@ def digest(turn: Turn) -> Work:
         modified=modified,
         fixed=[Broke(name=name, error=error) for name, error in fixed.items()],
         broken=[Broke(name=run.name, error=run.error) for run in last_runs.values() if run.wrong],
-        request=request_of(turn.prompt),
+        request=request_of(turn.asked),
         outcome=outcome_of(turn.answer),
         signals=[signal for signal in signals(turn.said, turn.reader) if signal.kind != "finding"],
     )

@@ -31,6 +31,7 @@ _AHEAD = re.compile(
 )
 _AHEAD_LINE = re.compile(r".*\bnext steps?:\s*$", re.IGNORECASE | re.MULTILINE)
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(?:\[ \]\s*)?(?P<text>\S.*)$")
+_BLANKED = re.compile(r"(?<=\S)[ \t]{6,}(?=\S)")  # a quotation that was left out
 # Chances from which a sentence names something left to do, reports something done, or asks for something.
 LEFT, DONE, ASKED = 0.5, 0.55, 0.4
 
@@ -54,12 +55,15 @@ class Recap:
     modified: list[str]
 
 
-def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> Draft | None:
-    """Return the summary of a session so far; None if it did nothing worth recording."""
+def summary(
+    activity: Sequence[HookEvent], reader: SentenceReader | None = None, *, begun: bool = False
+) -> Draft | None:
+    """Return the summary of a session so far; None if it did nothing worth recording and none was `begun`."""
     pieces = works(activity, reader)
     own = [turn for turn in turns(activity) if not turn.agent and not headlines.is_vague(turn.prompt)]
     # A tool ran for a request that is no question, or a request was left without an answer.
-    if not pieces and not any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in own):
+    worked = any(not turn.done or (turn.steps and not turn.prompt.endswith(("?", "？"))) for turn in own)
+    if not (pieces or worked or begun):
         return None
     recap = _recap(activity, pieces, reader)
     lists = {
@@ -78,8 +82,12 @@ def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None)
         "files_modified": recap.modified[:MOST_FILES],
     }
     first, last = activity[0], activity[-1]
-    asked = (request for turn in turns(activity) if not turn.agent and (request := headlines.request_of(turn.prompt)))
-    titles = (*asked, *recap.completed, *recap.investigated, *(title_of(work, type_of(work)) for work in pieces[:1]))
+    titles = (
+        *recap.asked[:1],
+        *recap.completed,
+        *recap.investigated,
+        *(title_of(work, type_of(work)) for work in pieces[:1]),
+    )
     title = next(iter(titles), "Work without a request")
     extra: dict[str, Any] = {"trail": f"summary {first.session}", "session": first.session, "client": first.client}
     extra |= {"until": last.id, "at": last.at, "interrupted": recap.interrupted}
@@ -87,7 +95,7 @@ def summary(activity: Sequence[HookEvent], reader: SentenceReader | None = None)
     return Draft(
         kind="summary",
         title=headlines.one_line(title, 120),
-        body=f"{title}. "
+        body=f"{title}{'' if title.endswith(('?', '？')) else '.'} "
         + (f"Done: {'; '.join(recap.completed[:5])}." if recap.completed else "Nothing was finished."),
         fields={name: value for name, value in fields.items() if value},
         source="observed",
@@ -164,12 +172,13 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Senten
     questions = _distinct([*asks, *(signal.text for signal in found_signals if signal.kind == "blocker")])
     standing = [turn for turn in main_turns if turn.began not in refused]
     completed = _distinct(line for turn in standing for line in _finished(turn, pieces))
-    said = headlines.conditions([turn.certain for turn in main_turns])
+    said = headlines.conditions([(turn.certain, turn.asked) for turn in main_turns])
+    every = headlines.conditions([(turn.prompt, turn.asked) for turn in main_turns])
     last_runs = {run.name: (run.error or "no error message") * run.wrong for work in pieces for run in work.runs}
     return Recap(
-        asked=_distinct(headlines.requests(turn.prompt for turn in main_turns)),
+        asked=_distinct(headlines.requests(turn.asked for turn in main_turns)),
         conditions=said,
-        pasted=[line for line in headlines.conditions([turn.prompt for turn in main_turns]) if line not in said],
+        pasted=[line for line in every if line not in said],
         state=_state(last, [*learned, *ahead, *questions, *completed]),
         interrupted=bool(main_turns) and not main_turns[-1].done,
         investigated=_distinct(_investigated(pieces)),
@@ -198,7 +207,8 @@ def _statements(all_turns: Sequence[Turn]) -> Iterator[Signal]:
 def _state(last: Turn | None, reported: Sequence[str]) -> str:
     """Return what the last answer says besides what is reported elsewhere, shortened in its middle."""
     known, half = "\n".join(reported), STATE // 2
-    said = headlines.said_in(own_part(last.answer, by_agent=True).text) if last else []
+    own = _BLANKED.sub(" … ", own_part(last.answer, by_agent=True).text) if last else ""
+    said = headlines.said_in(own)
     new = [line for line in said if line.rstrip(".") not in known and line[-1] != ":"]
     text = " ".join(line if line[-1] in ".!?。！？…" else f"{line};" for line in new).rstrip(";")
     return text if len(text) <= STATE else f"{shorten(text, half)} …{text[-half:].partition(' ')[2]}"
@@ -227,7 +237,7 @@ def _finished(turn: Turn, pieces: Sequence[Work]) -> Iterator[str]:
         if work.commits or (turn.done and (work.changes or (work.acts and (done or not judged))) and not work.broken)
     ]
     found_only = any(work.broken or type_of(work) == "discovery" for work in works_here)
-    is_report = not found_only and not is_question(headlines.request_of(turn.prompt))
+    is_report = not found_only and not is_question(headlines.request_of(turn.asked))
     yield from titles or ([text.rstrip(".") for text in done] if is_report else [])
 
 

@@ -17,10 +17,11 @@ from holdfast.policy.activity.shell import Call, parse, program_of
 from holdfast.policy.activity.written_files import patched, writes_of
 from holdfast.policy.language.cues import patterns_of
 from holdfast.policy.language.foreign import own_part
-from holdfast.policy.language.reading import SentenceReader, tagged
+from holdfast.policy.language.reading import SentenceReader, blanked, tagged
 from holdfast.policy.secrets.find import drop_private
 
 LONGEST_ERROR, LONGEST_NAME = 200, 60
+ASKS = 0.5  # chance from which a sentence of a prompt asks for something
 _RUNS_SCRIPTS = {*INTERPRETERS, *PACKAGE_COMMANDS}
 
 _SAYS = patterns_of(__file__, "commands")
@@ -253,6 +254,13 @@ class Turn:
     def said(self) -> str:
         """All that the agent wrote in the turn, in order."""
         return "\n\n".join(part for part in (self.between, self.answer) if part)
+
+    @property
+    def asked(self) -> str:
+        """The prompt with blanks for what it states for good, if it asks for something besides."""
+        judged = self.reader.prompt(self.prompt, self.previous)
+        asks = any(sentence.share("task", "question") >= ASKS for sentence in judged if not sentence.lasts)
+        return blanked(self.prompt, (one.span for one in judged if one.lasts)) if asks else self.prompt
 
 
 def turns(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> list[Turn]:

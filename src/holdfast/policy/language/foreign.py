@@ -51,7 +51,9 @@ _PRINTED = lazy(rf"^\s*(?:{CUES['printed']})", re.VERBOSE)
 _SHELL = lazy(r"^\s*(?:[$❯%]\s(?=[\w./~])|\w[\w-]*@[\w.-]+[:\s]\S*[$#]\s|>>>\s|PS\s\w:.*>\s)")
 # "the issue says:", "hier das Log:", and what follows it. Agents use the names of parts for their own.
 _COLON = r"[^.;!?\n:：]{0,60}[:：](?=[ \t]*\n|[ \t]+\S|[^\x00-\x7f])"
-_INTRODUCED = lazy(rf"(?:(?<![\w-]){_SOURCE}(?![\w-])|{_CJK_SOURCE}|(?<!\w){_SAYS}){_COLON}", re.IGNORECASE)
+_INTRODUCED = lazy(
+    rf"(?:(?<![\w-])(?<!\d ){_SOURCE}(?![\w-])|{_CJK_SOURCE}|(?<!\w)(?<!\bi ){_SAYS}){_COLON}", re.IGNORECASE
+)
 _CITED = lazy(rf"(?<![\w-])(?:{_TEXTS})(?![\w-]){_COLON}", re.IGNORECASE)
 _DOCUMENT = rf"(?:(?<![\w./-])[\w./-]{{1,80}}\.[a-z]{{2,5}}|{_SOURCE})\b"
 # "the README says …", up to the end of the quoted clause.

@@ -55,16 +55,16 @@ def requests(prompts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(request for prompt in prompts if (request := request_of(prompt, LINE))))
 
 
-def conditions(prompts: Sequence[str]) -> list[str]:
-    """Return every sentence of the prompts that is not the request itself, in order, each once.
+def conditions(prompts: Iterable[tuple[str, str]]) -> list[str]:
+    """Return every sentence of the prompts that is not the request itself, in order, each once; a prompt comes with what it asks.
 
     The requests that limit how something is done are among them. If there are too many, sentences with a limit are kept first.
     """
     distinct = dict[str, None]()
-    for prompt in prompts:
-        said, request = said_in(prompt), request_of(prompt, LINE).lower().rstrip(".!…")
+    for prompt, asked in prompts:
+        said, request = said_in(prompt), request_of(asked, LINE).lower().rstrip(".!…")
         for sentence in said:
-            if sentence.lower().rstrip(".!:?;") not in request or (len(said) == 1 and is_limit(sentence)):
+            if _bare(sentence).lower().rstrip(".!:?;") not in request or (len(said) == 1 and is_limit(sentence)):
                 distinct[shorten(sentence, LINE)] = None
     kept = sorted(distinct, key=lambda sentence: not is_limit(sentence))[:MOST]
     return [sentence for sentence in distinct if sentence in kept]

@@ -24,7 +24,9 @@ STATES, CLAIMS = 0.6, 0.75
 REFUSED, CORRECTS = 0.45, 0.55  # a correction is one from the first on, and worth keeping with the second
 
 _END = lazy(r"(?<=[\w)\]\"'`%“”’»][.!?;])[\"')\]»”`*]*\s+(?=\S)|(?<=[。！？；])|\n+")
-_ABBREVIATED = lazy(r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|d\.h|bzw|ca|p\.ej|no|nr|[A-Z])\.$")
+_ABBREVIATED = lazy(
+    r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|d\.h|bzw|ca|p\.ej|no|nr|[A-Z]|(?i:am|vom|zum|bis|ab|der|den|dem|seit|jeden) \d{1,2})\.$"
+)
 BULLET = lazy(r"[ \t]*(?:(?:[-*•+]|\d{1,3}[.)]|#{1,6}|>)[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:\*\*|__)?")
 _HAS_WORDS = lazy(r"\w{2}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # Injected memory must not be read again, whether its tag is closed or not.

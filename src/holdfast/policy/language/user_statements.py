@@ -40,10 +40,13 @@ _LEADING_NO = lazy(
     re.IGNORECASE,
 )
 _JOINS = lazy(rf"^\W*(?:{CUES['joins']})\b[\s,]+", re.IGNORECASE)
-_CLAUSE = lazy(r"(?:[,;:]\s+|[，、：；]|\s+[-–—]\s+)")
+_CLAUSE = lazy(r"(?:(?:[,;:]|(?<=[^\W\d])[.!])\s+|[，、：；]|\s+[-–—]\s+)")
+# "I said …" repeats; "30 minutes, not an hour" names the value and no thing that has it.
+_AGAIN = lazy(rf"^\W*(?:{CUES['again']})[\s:,，：]+(?=\S)", re.IGNORECASE)
+_CONTRAST = lazy(rf"^(?:\S+\s+){{0,3}}?[^\s,]+,\s+(?:{CUES['not']})\s+\S+(?:\s+\S+){{0,3}}$", re.IGNORECASE)
 _PRONOUN = lazy(rf"^\W*(?:{CUES['pronoun']})(?:['’]\w+)?\b", re.IGNORECASE)
 _VALUE = lazy(
-    r"\d[\d.,:_]*(?:%|[a-zA-Z]{1,3}\b)?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
+    r"\d(?:[\d.,:_]*\d)?(?:%|[a-zA-Z]{1,3}\b)?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
 )
 _CJK = lazy(r"[\u3040-\u30ff\u3400-\u9fff]")
 _EDGE = " \t,.;:!-–—，。、：；！"
@@ -104,7 +107,8 @@ def resolved(statement: str, old: str) -> str:
         return statement
     old_values, new_values = _VALUE.findall(old), _VALUE.findall(statement)
     fresh = [value for value in new_values if value not in old_values]
-    if len(fresh) == 1 and len(gone := [value for value in old_values if _shape(value) == _shape(fresh[0])]) == 1:
+    gone = [value for value in old_values if fresh and _shape(value) == _shape(fresh[0])]
+    if len(fresh) == len(gone) == 1 and _unit(statement, fresh[0]) in ("", _unit(old, gone[0])):
         return old.replace(gone[0], fresh[0], 1)
     news = len(words(statement) - words(old))
     return f"“{old.strip(_EDGE)}” → {statement}" if fresh or news > needs_subject(statement) else ""
@@ -115,7 +119,8 @@ def is_elliptic(statement: str, old: str = "") -> bool:
     signs = len(_CJK.findall(statement))
     size = len(_CJK.sub(" ", statement).split()) + 2 * signs // 3
     names = words(statement) & words(old) if old else words(statement)
-    return needs_subject(statement) or size < FEW_WORDS or (len(words(statement)) < FEW_WORDS and not names)
+    is_short = size < FEW_WORDS or (len(words(statement)) < FEW_WORDS and not names)
+    return needs_subject(statement) or _is_value(statement) or is_short
 
 
 def needs_subject(text: str, short: int = SHORT) -> bool:
@@ -149,9 +154,11 @@ def _said(
     leans = corrects or is_elliptic(part.text)
     about = _corrected(part.text, answer, reader, shown, or_noise=corrects) if leans else ""
     denial = _LEADING_NO.match(part.text)
-    bare = _JOINS.sub("", part.text[denial.end() :].lstrip(_EDGE) if denial else part.text)
-    text = resolved(part.text if is_elliptic(bare) else bare, about)
-    if not text or (not about and (needs_subject(text) or len(words(text)) < FEWEST_WORDS - (kind == "rule"))):
+    bare = _AGAIN.sub("", _JOINS.sub("", part.text[denial.end() :].lstrip(_EDGE) if denial else part.text))
+    is_bare = _AGAIN.match(part.text) or not is_elliptic(bare)
+    text = resolved(bare if is_bare else part.text, about)
+    nameless = needs_subject(text) or _is_value(text) or len(words(text)) < FEWEST_WORDS - (kind == "rule")
+    if not text or text.endswith((":", "：")) or (not about and nameless):
         return None  # no one could tell later what it is about
     return Said(kind=KINDS[kind], text=text, span=sentence.span, corrects=corrects, about=about)
 
@@ -202,7 +209,17 @@ def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequ
         )
         return reader.relation(old, correction).get("conflict", 0.0) + 0.1 * shared
 
-    return max(known, key=worth, default="")
+    best = max(known, key=worth, default="")
+    return best if best and (worth(best) >= LEAST or not _is_value(correction)) else ""
+
+
+def _is_value(text: str) -> bool:
+    return bool(_CONTRAST.match(text) and _VALUE.search(text))
+
+
+def _unit(text: str, value: str) -> str:
+    found = re.search(rf"{re.escape(value)}\s+([^\W\d]+)", text)
+    return found[1].lower() if found else ""
 
 
 def _shape(value: str) -> str:

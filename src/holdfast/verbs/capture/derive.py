@@ -99,7 +99,8 @@ def summarise(memory: Memory, activity: Sequence[HookEvent], written: Draft | No
 
     `written` is the observer's own summary; it stays until the session continues.
     """
-    by_rule = summary(activity, memory.reader)
+    about = derived_id("summary", activity[0].session, f"summary {activity[0].session}", activity[0].at)
+    by_rule = summary(activity, memory.reader, begun=memory.store.folded(about) is not None)
     draft = written or by_rule
     if draft is None:
         return None
@@ -318,7 +319,7 @@ def _restated(memory: Memory, new: Record, candidates: Sequence[Record]) -> Reco
         return min(memory.reader.relation(*each).get("same", 0.0) for each in (pair, pair[::-1]))
 
     for record in candidates:
-        if is_echo(new.body, record.text) or (is_comparable(new, record) and same(record) >= SAME):
+        if is_comparable(new, record) and (is_echo(new.body, record.text) or same(record) >= SAME):
             return record
     return None
 

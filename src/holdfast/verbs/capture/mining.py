@@ -116,7 +116,7 @@ def mine_outputs(memory: Memory) -> Run:
 def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
     """Return this project's pending mined records, highest score first."""
     pending = []
-    for record in _pending(memory):
+    for record in filter(is_mined, _pending(memory)):
         seen = {name: record.extra["pattern"][name] for name in ("occurrences", "sessions", "confidence", "last_at")}
         days = days_between(seen["last_at"], memory.clock.now())
         worth = round(score(seen["occurrences"], days, seen["confidence"]), 4)
@@ -145,7 +145,7 @@ def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> li
 
 def output_status(memory: Memory) -> OutputStatus:
     """Return what is stored of this project's output, and how far it was mined."""
-    held, waiting = outputs.output_counts(memory.store, memory.here), len(_pending(memory))
+    held, waiting = outputs.output_counts(memory.store, memory.here), len([*filter(is_mined, _pending(memory))])
     days, characters = memory.config.output_days, memory.config.output_characters
     return OutputStatus(held=held, most_days=days, most_characters=characters, waiting=waiting)
 
@@ -208,8 +208,9 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
         extra=seen,
     )
     verdict = verdict_on(memory, draft, waivers=Waivers(scope=True))
-    if not isinstance(verdict, Admitted | Pending):
-        return []  # a duplicate, retired before, or transient
+    claimed = not known and any(_bare(record.body) == _bare(pattern.body) for record in _pending(memory))
+    if claimed or not isinstance(verdict, Admitted | Pending):
+        return []  # pending already, a duplicate, retired before, or transient
     if known:
         extra = {**known.extra, **seen}
         first = memory.event("revised", pattern.id, data={"extra": extra}, after=known.head, by=by)
@@ -222,9 +223,13 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
     return [first, *([memory.event("confirmed", pattern.id, after=first.id, by=by)] if approved else ())]
 
 
+def _bare(text: str) -> str:
+    return text.strip(" .!").casefold()
+
+
 def _pending(memory: Memory) -> list[Record]:
     page = records.page(memory.store, records.Filter(projects=(memory.here,), states=("pending",)), limit=MOST_OFFERED)
-    return [entry.record for entry in page if is_mined(entry.record) and not lapsed(memory, entry.record)]
+    return [entry.record for entry in page if not lapsed(memory, entry.record)]
 
 
 def is_mined(record: Record) -> bool:
