@@ -6,10 +6,10 @@
 `$` begins a command of holdfast (`$4` ends with that code, `$?` with any), `@` one of `STEPS`; anything else is a tool, after `!` it must
 refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
-the beginning and the end of an id, `is` for the type of an object. After it
+the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object. After it
 `=` is equal, `!=` is not, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
 order, `<`, `>` and `>=` compare.
-`@each names rows` runs a script for each row, `@mark name` marks it, `@engines` runs it on each engine.
+`@each names rows` runs a script for each row, `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`.
 """
 
 import json
@@ -149,6 +149,7 @@ WORDS: dict[str, Callable[[Any], Any]] = {
     "#": len,
     "head": lambda value: value[:14],
     "short": lambda value: value[-8:],
+    "flat": lambda value: " ".join(value.split()),
     "is": lambda value: type(value).__name__,
 }
 
@@ -177,21 +178,31 @@ Start = Callable[[pytest.FixtureRequest, dict[str, Any]], Script]
 def scripts_in(module: str, start: Start) -> dict[str, Callable[..., None]]:
     """Return a test for each script in the text beside a test module, by its name."""
     text = Path(module).with_suffix(".txt").read_text(encoding="utf-8")
-    head, *texts = re.split(r"^\[(?=test_)", text, flags=re.MULTILINE)
+    head, *texts = re.split(r"^\[(?=\w+\])", text, flags=re.MULTILINE)
     known = {name: json.loads(value) for name, value in re.findall(r"^(\w+) = (.+)$", head, re.MULTILINE)}
-    return {text.partition("]")[0]: _test(text, start, known) for text in texts}
+    named = {text.partition("]")[0]: text for text in texts}
+    return {name: _test(text, start, known, named) for name, text in named.items() if name.startswith("test_")}
 
 
-def _test(text: str, start: Start, known: dict[str, Any]) -> Callable[..., None]:
-    head, *lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+def _lines(text: str, named: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of a script, with those of the parts that it names in `@do part`."""
+    for line in text.splitlines():
+        if line.startswith("@do "):
+            yield from list(_lines(named[line.removeprefix("@do ")], named))[1:]
+        elif line.strip() and not line.startswith("#"):
+            yield line
+
+
+def _test(text: str, start: Start, known: dict[str, Any], named: Mapping[str, str]) -> Callable[..., None]:
+    head, *lines = _lines(text, named)
     promise = head.partition("] ")[2]
     rows, marks, steps = [dict[str, Any]()], [pytest.mark.promise(promise)] if promise else [], list[str]()
     for line in lines:
         word, _, rest = line.partition(" ")
         if word == "@each":
-            names, _, table = rest.partition(" ")
-            named = names.split(",")
-            rows = [dict(zip(named, row if len(named) > 1 else [row], strict=True)) for row in json.loads(table)]
+            joined, _, table = rest.partition(" ")
+            names = joined.split(",")
+            rows = [dict(zip(names, row if len(names) > 1 else [row], strict=True)) for row in json.loads(table)]
         elif line == "@engines":
             marks.append(pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True))
         elif word == "@mark":

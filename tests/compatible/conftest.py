@@ -150,6 +150,11 @@ class Place:
             check=False,
         )
 
+    def stored(self) -> str:
+        """Return every byte of the store's folder, a character each."""
+        files = [path for path in Path(self.environment["HOLDFAST_HOME"]).rglob("*") if path.is_file()]
+        return "".join(path.read_bytes().decode("latin-1") for path in files)
+
     def git(self, *words: str, folder: Path | None = None) -> str:
         return git(folder or self.folder, *words)
 

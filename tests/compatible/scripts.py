@@ -1,5 +1,6 @@
 """Scripts of a compatible surface: its tools on a server of their own, commands and hooks in a repository (`tests/scripts.py`)."""
 
+import json
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -44,6 +45,16 @@ class Script(scripts.Script):
         "start": lambda script, _: script.ask.start(),
         "use": lambda script, given: setattr(script, "opened", script.place.tools(given["surface"])),
         "git": lambda script, given: script.place.git(*given["words"].split()),
+        "stored": lambda script, _: script.place.stored(),
+        "value": lambda _script, given: given["of"],
+        "line": lambda script, given: script.place.run(given["words"]).stdout,
+        "errors": lambda script, given: script.place.run(given["words"], code=None).stderr,
+        "set_up": lambda script, _: _set_up(script.place, script.surface),
+        "observed": lambda script, given: _observed(script.place, **given),
+        "transcript": lambda script, given: _transcript(script.place.home / "transcript.jsonl", given["said"]),
+        "edit_memory": lambda script, given: _edit_memory(script.place, **given),
+        "pair": lambda script, _: _pair(script.place),
+        "bob": lambda script, given: _as_bob(script.place, given["line"]),
         "import": lambda script, given: _import(script, given["system"], given["sql"]),
     }
 
@@ -53,6 +64,66 @@ def _import(script: Script, system: str, sql: str) -> None:
     with sqlite3.connect(script.place.home / "theirs.db") as db:
         db.executescript(Path(__file__).with_name(sql).read_text())
     script.run(f"$ store import --from {system} {script.place.home / 'theirs.db'}")
+
+
+def _set_up(place: Place, surface: str) -> None:
+    """Set the surface up for Claude Code, in a repository with a commit."""
+    (place.home / ".claude").mkdir()
+    place.run(f"init --surface {surface} --client claude-code --yes")
+    (place.folder / "auth.py").write_text("EXPIRY = 24\n")
+    place.git("add", ".")
+    place.git("commit", "-qm", "first")
+
+
+def _observed(place: Place, prompt: str, event: str = "Stop", session: str = "s-1", **given: Any) -> None:
+    """Have a session of one prompt, and process what its hooks stored."""
+    said = {"last_assistant_message": "Done."} if event == "Stop" else {}
+    place.hook("SessionStart", source="startup", session_id=session)
+    place.hook("UserPromptSubmit", prompt=prompt, session_id=session)
+    place.hook(event, session_id=session, **said | given)
+    place.hook("SessionEnd", reason="exit", session_id=session)
+    place.work()
+
+
+def _transcript(file: Path, said: list[str]) -> str:
+    """Write what the agent said, with a tool call after each, as Claude Code does; return the path."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    parts = [[{"type": "text", "text": text}, call] for text in said]
+    entries = [{"type": "assistant", "message": {"role": "assistant", "content": part}} for part in parts]
+    file.write_text("\n".join(json.dumps(entry) for entry in entries) + "\n")
+    return str(file)
+
+
+def _edit_memory(place: Place, old: str, new: str) -> None:
+    """Edit the one file of the user's markdown folder that has a text."""
+    files = Path(place.environment["HOLDFAST_HOME"]).rglob("*.md")
+    [file] = [path for path in files if old in path.read_text()]
+    file.write_text(file.read_text().replace(old, new))
+
+
+def _pair(place: Place) -> None:
+    """Turn notes on in the repository and in Bob's clone of it, each with a store of its own that accepts the other."""
+    bare = str(place.home / "remote.git")
+    place.git("init", "-q", "--bare", bare)
+    place.git("remote", "set-url", "origin", bare)
+    place.git("commit", "-q", "--allow-empty", "-m", "first")
+    place.git("push", "-q", "origin", "HEAD:main")
+    place.git("clone", "-q", "-b", "main", bare, str(place.home / "clone"))
+    place.environment |= {"HOLDFAST_QUARANTINE": "off", "HOLDFAST_PROJECT": "github.com/me/foo"}
+    for who in ("AUTHOR", "COMMITTER"):
+        place.environment |= {f"GIT_{who}_NAME": "Ada", f"GIT_{who}_EMAIL": "ada@example.org"}
+    place.run("replica on notes")
+    _as_bob(place, "replica on notes")
+
+
+def _as_bob(place: Place, line: str) -> str:
+    """Run a command in the clone, on a machine of its own."""
+    home = place.environment["HOLDFAST_HOME"]
+    place.environment["HOLDFAST_HOME"] = f"{home}-bob"
+    try:
+        return place.run(line, folder=place.home / "clone").stdout
+    finally:
+        place.environment["HOLDFAST_HOME"] = home
 
 
 def scripts_in(module: str) -> dict[str, Callable[..., None]]:

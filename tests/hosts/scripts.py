@@ -2,9 +2,12 @@
 
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +17,9 @@ import pytest
 from holdfast.hosts.to_json import plain
 from holdfast.hosts.worker import work
 from tests import engines, scripts
+from tests.conftest import new_file, new_folder
 from tests.hosts.running import Run, hold_worker, hooked, injected, release_worker
+from tests.replicas.seats import commit, git
 
 
 @dataclass(kw_only=True)
@@ -38,19 +43,47 @@ class Session(Script):
     ) -> dict[str, Any] | None:
         """Run a hook as clients do; return its answer with the text that the agent gets."""
         own = {name: value for name, value in self.environment.items() if not name.startswith("HOLDFAST_")}
+        own |= {name: given.pop(name) for name in list(given) if name.startswith("HOLDFAST_")}
         reply = hooked(
             self.home, self.folder, event, client, environment={**os.environ, **own}, session_id=session, **given
         )
         return reply and {**reply, "text": injected(reply)}
 
+    def brief(self, session: str = "abc-1", **variables: str) -> str:
+        """Return what a session begins with."""
+        return injected(self.hook("SessionStart", session=session, source="startup", **variables))
+
     def work(self, **settings: Any) -> Any:
         release_worker(self.home)
         database = engines.setting(str(self.home)).get("HOLDFAST_DATABASE", "")
-        done = work(
-            {"home": str(self.home), "embedder": "none", "database": database, **settings}, self.home, self.folder
-        )
+        flags = {"home": str(self.home), "embedder": "none", "database": database, **settings}
+        done = work(flags, self.home, self.folder, environment={**os.environ, **self.environment})
         hold_worker(self.home)
         return plain(done)
+
+    def repository(self, name: str, remote: str = "") -> str:
+        """Make a repository with one commit and, if given, a remote; go there."""
+        self.folder = new_folder(self.home.parent / name)
+        git(self.folder, "init", "-q", "-b", "main")
+        if remote:
+            git(self.folder, "remote", "add", "origin", remote)
+        commit(self.folder)
+        return str(self.folder)
+
+    def remote(self, name: str) -> str:
+        bare = new_folder(self.home.parent / "remotes" / name)
+        git(bare, "init", "-q", "--bare", "-b", "main")
+        return str(bare)
+
+    def claim(self, text: str) -> None:
+        """Commit settings of the repository."""
+        new_file(self.folder / ".holdfast" / "config.toml", text)
+        git(self.folder, "add", "-f", ".holdfast/config.toml")
+        git(self.folder, "commit", "-q", "-m", "settings")
+
+    def sql(self, text: str) -> int:
+        with closing(sqlite3.connect(self.home / "holdfast.db")) as db, db:
+            return db.execute(text).rowcount
 
     def age(self, seconds: float) -> None:
         """Let the events of the spool be older."""
@@ -63,6 +96,19 @@ class Session(Script):
         "hook": lambda script, given: script.hook(**given),
         "work": lambda script, given: script.work(**given),
         "age": lambda script, given: script.age(**given),
+        "brief": lambda script, given: script.brief(**given),
+        "repository": lambda script, given: script.repository(**given),
+        "remote": lambda script, given: script.remote(**given),
+        "claim": lambda script, given: script.claim(**given),
+        "git": lambda script, given: git(script.folder, *given["words"].split()),
+        "refs": lambda _, given: git(Path(given["of"]), "for-each-ref"),
+        "rename": lambda script, given: setattr(
+            script, "folder", script.folder.rename(script.home.parent / given["name"])
+        ),
+        "copy": lambda script, given: setattr(
+            script, "folder", shutil.copytree(script.folder, script.home.parent / given["name"])
+        ),
+        "sql": lambda script, given: script.sql(**given),
         "spool": lambda script, _: spooled(script.home),
     }
 
@@ -81,7 +127,7 @@ def scripts_in(module: str, *, hooks: bool = False) -> dict[str, Callable[..., N
             return Script(tmp / "work", known | {"tmp": str(tmp)}, holdfast=run)
         home, project = request.getfixturevalue("home"), request.getfixturevalue("project")
         hold_worker(home)
-        known |= {"home": str(home), "project": str(project), "tests": str(Path(__file__).parent)}
+        known |= {"tmp": str(tmp), "home": str(home), "project": str(project), "tests": str(Path(__file__).parent)}
         environment = {"HOLDFAST_HOME": str(home), "HOLDFAST_STARTERS": "false"}
         return Session(project, known, environment, holdfast=run, home=home)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.git import Repository
 from holdfast.adapters.replicas.git_notes import GitNotes
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.engine.views import records
@@ -90,6 +91,21 @@ class Seat:
         """Give every record there is, as it is kept."""
         return [entry.record for entry in records.page(self.memory.store, Filter(states=()), limit=100_000)]
 
+    def file(self, name: str = "") -> Path:
+        """Give a file of the replica, or the only one there is."""
+        if name:
+            return self.folder / name
+        (found,) = self.folder.glob("*.md")
+        return found
+
+    def carried(self) -> str:
+        """Give everything the replica holds, as text."""
+        if self.replica.name != "notes":
+            return "\n".join(path.read_text() for path in self.folder.glob("*.md"))
+        names = git(self.folder, "for-each-ref", "--format=%(refname)", "refs/notes/holdfast").splitlines()
+        listed = [line for name in names for line in git(self.folder, "notes", "--ref", name, "list").splitlines()]
+        return "\n".join(git(self.folder, "cat-file", "blob", line.split()[0]) for line in listed)
+
     def story(self) -> dict[str, Any]:
         """Give what the records say, for whole-value comparison."""
         return {key: record_to_json(record) for key, record in sorted(self.records().items())}
@@ -119,6 +135,23 @@ def seating(kind: str, folder: Path) -> Iterator[Seats]:
     for one in seated:
         one.memory.close()
         one.replica.close()
+
+
+def in_checkout(seat: Seat, repo: Path) -> Seat:
+    """Give somebody whose files lie in a real repository."""
+    git(repo.parent, "init", "-q", "-b", "main", str(repo))
+    commit(repo)
+    seat.folder, git_of = repo / ".holdfast" / "memories", Repository(repo)
+    seat.replica = MarkdownFolder(
+        seat.folder,
+        seat.replica._states,
+        name="repository",
+        implied=seat.sharing.implied,
+        head=git_of.head,
+        follows=git_of.holds,
+        mode=0o666,
+    )
+    return seat
 
 
 def _seat(kind: str, folder: Path, name: str, bare: Path | None) -> Seat:

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,19 @@ import pytest
 from holdfast.adapters.importers.git_notes import NAMESPACES, namespace_of
 from holdfast.adapters.replicas.git_notes import BASE, GitNotes, event_of, line_of
 from holdfast.model.event import Actor, Event
-from holdfast.model.ids import Clock, short
+from holdfast.model.ids import Clock
 from holdfast.model.record import Record
 from holdfast.model.replica import ReadOutcome, ReplicaUpdate
 from holdfast.policy.admission.sharing import with_team
 from holdfast.verbs.exchange.sync import sync, sync_afar
 from holdfast.verbs.records.lifecycle import Revision, revise
-from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import keep, make_memory, recorded
 from tests.hosts.running import script_command
+from tests.replicas.scripts import scripts_in
 from tests.replicas.seats import Seat, Seats, commit, git, seating, synced
 from tests.rows import refused
+
+globals().update(scripts_in(__file__, "notes"))
 
 
 @pytest.fixture
@@ -44,17 +45,6 @@ def tips(folder: Path) -> dict[str, str]:
     return dict(line.split(" ") for line in lines)
 
 
-def test_each_line_begins_with_its_id_and_can_be_read_by_people(ada: Seat) -> None:
-    record = keep(ada.memory, "We chose\tPostgreSQL.\nBecause of \u2028 ledgers.", kind="decision", visibility="team")
-    revise(ada.memory, record.id, Revision(tags=("storage",)))
-    ada.sync()
-    first, second = shown(ada.folder, "decisions")
-    assert first.startswith(f"{record.id} 2026-09-21 ada recorded decision “We chose PostgreSQL.”\t{{")
-    assert f"ada revised tags of {short(record.id)}\t" in second
-    assert [event_of(line).verb for line in (first, second)] == ["recorded", "revised"]
-    assert set(tips(ada.folder)) == {f"{BASE}decisions"}
-
-
 def test_every_kind_has_one_of_the_ten_namespaces() -> None:
     from holdfast.model.kinds import KINDS
 
@@ -69,34 +59,6 @@ def test_a_line_gives_back_the_event_it_was_written_from() -> None:
     assert event_of(line_of(event)) == event
     assert "\n" not in line_of(event)
     assert line_of(event).count("\t") == 1
-
-
-def test_gits_own_merge_is_a_correct_union(ada: Seat, bob: Seat) -> None:
-    mine, theirs = (
-        keep(ada.memory, "What ada says.", visibility="team"),
-        keep(bob.memory, "What bob says.", visibility="team"),
-    )
-    ada.sync()
-    sync(bob.memory, bob.replica, bob.sharing)
-    git(bob.folder, "fetch", "-q", "origin", f"{BASE}learnings:refs/notes/theirs")
-    git(bob.folder, "notes", "--ref", f"{BASE}learnings", "merge", "-q", "-s", "cat_sort_uniq", "refs/notes/theirs")
-    assert {line[:26] for line in shown(bob.folder)} == {mine.id, theirs.id}
-    synced(bob, ada)
-    assert set(ada.records()) == set(bob.records()) == {mine.id, theirs.id}
-
-
-def test_records_are_attached_to_the_commit_they_were_born_at(ada: Seat) -> None:
-    first = git(ada.folder, "rev-parse", "HEAD")
-    from holdfast.adapters.checkout import GitCheckout
-
-    ada.memory = replace(ada.memory, checkout=GitCheckout(ada.folder))
-    record = keep(ada.memory, "Born at the first commit.", visibility="team")
-    commit(ada.folder, "b.txt")
-    revise(ada.memory, record.id, Revision(tags=("later",)))
-    ada.sync()
-    assert [line[:26] for line in shown(ada.folder, commit=first)] == [
-        event.id for event in ada.memory.store.events_about(record.id)
-    ]
 
 
 def test_a_rejected_push_is_united_and_sent_again(ada: Seat, bob: Seat) -> None:
@@ -123,30 +85,6 @@ def test_a_rejected_push_is_united_and_sent_again(ada: Seat, bob: Seat) -> None:
     assert len(ada.records()) == 4
 
 
-def test_offline_keeps_what_is_here_and_says_so(ada: Seat, bob: Seat, tmp_path: Path) -> None:
-    record = keep(ada.memory, "Written on a train.", visibility="team")
-    (tmp_path / "remote.git").rename(tmp_path / "away.git")
-    done = ada.sync()
-    assert done.offline
-    assert done.put.records == 1
-    assert shown(ada.folder)
-    (tmp_path / "away.git").rename(tmp_path / "remote.git")
-    assert ada.sync().pushed == 1
-    bob.sync()
-    assert set(bob.records()) == {record.id}
-
-
-def test_nothing_of_gits_settings_is_touched(ada: Seat, bob: Seat) -> None:
-    before = (ada.folder / ".git" / "config").read_bytes()
-    keep(ada.memory, "Anything.", visibility="team")
-    synced(ada, bob, ada)
-    assert (ada.folder / ".git" / "config").read_bytes() == before
-    assert git(ada.folder, "status", "--porcelain") == ""
-    ada.replica.follow_rewrites()
-    assert ada.replica.follows_rewrites()
-    assert git(ada.folder, "config", "--get-regexp", r"notes\..*|remote\..*\.push") == f"notes.rewriteref {BASE}*"
-
-
 def test_a_repository_without_commits_waits_for_the_first_one(tmp_path: Path) -> None:
     from tests.conftest import Time
 
@@ -160,39 +98,6 @@ def test_a_repository_without_commits_waits_for_the_first_one(tmp_path: Path) ->
     assert sync(memory, notes, with_team(memory.project)).put.records == 1
     assert shown(tmp_path / "empty")[0].startswith(record.id)
     memory.close()
-
-
-def test_notes_follow_amended_and_rebased_commits_where_git_was_told_to(ada: Seat, bob: Seat) -> None:
-    from holdfast.adapters.checkout import GitCheckout
-
-    ada.replica.follow_rewrites()
-    ada.memory = replace(ada.memory, checkout=GitCheckout(ada.folder))
-    git(ada.folder, "checkout", "-q", "-b", "topic")
-    commit(ada.folder, "b.txt")
-    record = keep(ada.memory, "Said of the commit that will be rewritten.", visibility="team")
-    ada.sync()
-    git(ada.folder, "commit", "-q", "--amend", "-m", "amended")
-    assert shown(ada.folder)[0].startswith(record.id)
-    git(ada.folder, "checkout", "-q", "main")
-    commit(ada.folder, "c.txt")
-    git(ada.folder, "checkout", "-q", "topic")
-    git(ada.folder, "rebase", "-q", "main")
-    assert shown(ada.folder)[0].startswith(record.id)
-    revise(ada.memory, record.id, Revision(tags=("after",)))
-    synced(ada, bob)
-    assert bob.records()[record.id].tags == ("after",)
-    assert ada.sync().came == 0
-
-
-def test_without_gits_help_amending_loses_no_record(ada: Seat, bob: Seat) -> None:
-    commit(ada.folder, "b.txt")
-    record = keep(ada.memory, "Attached to what is about to be amended.", visibility="team")
-    sync(ada.memory, ada.replica, ada.sharing)
-    git(ada.folder, "commit", "-q", "--amend", "-m", "amended")
-    git(ada.folder, "reflog", "expire", "--expire=now", "--all")
-    git(ada.folder, "gc", "-q", "--prune=now")
-    synced(ada, bob)
-    assert set(bob.records()) == {record.id}
 
 
 def test_worktrees_share_notes_and_submodules_have_their_own(ada: Seat, bob: Seat, tmp_path: Path) -> None:
@@ -258,16 +163,6 @@ def test_torn_and_foreign_lines_are_reported_and_left(ada: Seat, bob: Seat) -> N
     assert bob.records()[record.id].tags == ("more",)
 
 
-def test_an_event_of_which_only_half_a_line_is_left_is_told_again(ada: Seat, bob: Seat) -> None:
-    record = keep(ada.memory, "A thing that was torn.", visibility="team")
-    sync(ada.memory, ada.replica, ada.sharing)
-    half = shown(ada.folder)[0][:150]
-    git(ada.folder, "notes", "--ref", "holdfast/learnings", "add", "-f", "-m", half, "HEAD")
-    shutil.rmtree(ada.replica._states)
-    synced(ada, bob)
-    assert bob.records()[record.id].body == "A thing that was torn."
-
-
 def test_shared_counts_are_turned_away(ada: Seat, bob: Seat) -> None:
     record = keep(ada.memory, "A thing.", visibility="team")
     event = Event(id=Clock().tick(), about=record.id, verb="surfaced", at="2026-09-21T00:00:00.000Z", by=Actor())
@@ -277,52 +172,6 @@ def test_shared_counts_are_turned_away(ada: Seat, bob: Seat) -> None:
     done = bob.sync()
     assert "not a shared event" in done.remarks[0].why
     assert {event.verb for _, event in bob.memory.store.journal()} <= {"recorded", "arrived"}
-
-
-def test_erasure_scrubs_every_clone_and_says_what_history_keeps(ada: Seat, bob: Seat) -> None:
-    record = keep(ada.memory, "The zanzibar clause must never be read again.", visibility="team")
-    other = keep(ada.memory, "A thing that stays.", visibility="team")
-    synced(ada, bob)
-    revise(bob.memory, record.id, Revision(tags=("zanzibar-too",)))  # not sent yet
-    erase(ada.memory, record.id)
-    assert ada.sync().put.scrubbed
-    synced(bob, ada)
-    for seat in (ada, bob):
-        assert seat.records()[record.id].state == "erased"
-        assert all("zanzibar" not in line for line in shown(seat.folder))
-        assert all("zanzibar" not in str(event.data) for event in seat.memory.store.events_about(record.id))
-    assert ada.records() == bob.records()
-    assert "zanzibar" in git(ada.folder, "log", "-p", "refs/notes/holdfast/learnings")
-    assert not ada.replica.rewrite("origin").problem
-    assert "zanzibar" not in git(ada.folder, "log", "-p", "refs/notes/holdfast/learnings")
-    keep(bob.memory, "Something new of bob's.", visibility="team")
-    bob.sync()
-    assert "zanzibar" not in git(bob.folder, "log", "-p", "refs/notes/holdfast/learnings")
-    assert "zanzibar" not in git(bob.folder, "log", "-p", "refs/holdfast/remotes/origin/learnings")
-    ada.sync()
-    assert ada.records() == bob.records()
-    assert other.id in ada.records()
-
-
-def test_erasure_reaches_lines_in_other_namespaces(ada: Seat, bob: Seat) -> None:
-    record = keep(ada.memory, "The zanzibar clause.", kind="decision", fields={}, visibility="team")
-    ada.sync()
-    revise(ada.memory, record.id, Revision(kind="learning"))
-    ada.sync()
-    erase(ada.memory, record.id)
-    synced(ada, bob)
-    assert bob.records()[record.id].state == "erased"
-    for namespace in ("decisions", "learnings"):
-        assert all("zanzibar" not in line for line in shown(bob.folder, namespace))
-
-
-def test_lost_refs_are_told_again(ada: Seat, bob: Seat, tmp_path: Path) -> None:
-    record = keep(ada.memory, "Told once.", visibility="team")
-    ada.sync()
-    git(ada.folder, "update-ref", "-d", f"{BASE}learnings")
-    git(tmp_path / "remote.git", "update-ref", "-d", f"{BASE}learnings")
-    synced(ada, bob)
-    assert set(bob.records()) == {record.id}
 
 
 def test_a_store_that_was_lost_is_filled_again(ada: Seat, tmp_path: Path) -> None:
@@ -405,13 +254,6 @@ def test_processes_that_append_at_once_lose_nothing(ada: Seat, tmp_path: Path) -
         assert one.exitcode == 0
     assert ada.sync().came == processes * each
     assert not git(ada.folder, "for-each-ref", "refs/holdfast/aside")
-
-
-def test_a_repository_without_anybodys_name_can_still_be_written(ada: Seat) -> None:
-    git(ada.folder, "config", "user.useConfigOnly", "true")
-    keep(ada.memory, "By nobody in particular.", visibility="team")
-    ada.sync()
-    assert "holdfast@localhost" in git(ada.folder, "log", "-1", "--format=%ce", f"{BASE}learnings")
 
 
 def test_no_repository_is_said_in_one_line(tmp_path: Path) -> None:
