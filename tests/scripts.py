@@ -50,6 +50,7 @@ STEPS: dict[str, Step] = {
     "exists": lambda script, given: (script.folder / given["path"]).exists(),
     "file": lambda script, given: (script.folder / given["path"]).read_text(),
     "json": lambda script, given: json.loads((script.folder / given["path"]).read_text()),
+    "files": lambda script, given: sorted(path.name for path in script.folder.glob(given["of"])),
     "permissions": lambda script, given: f"{(script.folder / given['of']).stat().st_mode & 0o777:o}",
     "link": lambda script, given: (script.folder / given["path"]).symlink_to(given["to"]),
     "remove": lambda script, given: (script.folder / given["path"]).unlink(missing_ok=True),
