@@ -2,8 +2,10 @@
 
 import json
 import random
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,19 @@ def pairs(rows: Iterable[dict[str, Any]]) -> list[Example]:
     return [
         Example(first=row["older"], second=row["newer"], label=labels.index(row["rel"]), lang=row["la"]) for row in rows
     ]
+
+
+def joined(rows: Iterable[dict[str, Any]]) -> list[Example]:
+    """Return the pairs that follow from two with the same older text: what is said again relates to others as that text does."""
+    by_older = defaultdict[str, list[dict[str, Any]]](list)
+    for row in rows:
+        by_older[row["older"]].append(row)
+    found = []
+    for related in by_older.values():
+        for again, row in product((row for row in related if row["rel"] == "same"), related):
+            if again["newer"] != row["newer"]:
+                found.append({**row, "older": again["newer"], "la": again["lb"]})
+    return pairs(found)
 
 
 def groups(rows: Iterable[dict[str, Any]]) -> list[Group]:

@@ -30,8 +30,8 @@ from holdfast.adapters.embedders.wordpiece import Tokenizer
 
 ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
 SEPARATOR, PADDING = 102, 0
-# Sentences, pairs, pairs that are made up, questions with their memories in one step.
-BATCH, PAIRS, MADE, GROUPS = 64, 60, 16, 12
+# Sentences, pairs, among them pairs that follow from others and pairs that are made up, and questions in one step.
+BATCH, PAIRS, JOINED, MADE, GROUPS = 64, 60, 8, 16, 12
 SMOOTHING, AGREEMENT = 0.05, 1.0
 NUMBERED = 0.4  # share of the made up pairs that differ in a number
 NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
@@ -58,6 +58,7 @@ class Trainer:
             self.held[task] = examples.sentences(task, [row for _, part in parts for row in part])
         shown, held = examples.split(examples.rows_of("pairs-*"), "older", hold=hold)
         self.train["pair"], self.held["pair"] = examples.pairs(shown), examples.pairs(held)
+        self.joined = examples.joined(shown)
         shown, held = examples.split(examples.rows_of("qa-*"), "m", hold=hold)
         self.train["answers"], self.held["answers"] = examples.groups(shown), examples.groups(held)
         same = [each for each in self.train["pair"] if TASKS["pair"][each.label] in ("same", "refines")]
@@ -94,8 +95,9 @@ class Trainer:
         return self._loss(task, texts, [each.label for each in batch])
 
     def pair_step(self) -> Tensor:
-        """Return the loss of some pairs, a few of them made up."""
-        batch = random.sample(self.train["pair"], PAIRS - MADE) + [self._made_up() for _ in range(MADE)]
+        """Return the loss of some pairs, a few of which follow from others or are made up."""
+        batch = random.sample(self.train["pair"], PAIRS - MADE - JOINED) + random.sample(self.joined, JOINED)
+        batch += [self._made_up() for _ in range(MADE)]
         texts = []
         for each in batch:
             both = (each.first, each.second)

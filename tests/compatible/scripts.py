@@ -29,7 +29,9 @@ class Script(scripts.Script):
         return self.opened
 
     def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        return preloaded(words, self.folder, self.environment, self.stdin.encode())
+        return preloaded(
+            words, self.folder, self.environment, self.stdin if isinstance(self.stdin, bytes) else self.stdin.encode()
+        )
 
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
         return (self.ask.refused if refused else self.ask.text)(tool, **arguments)

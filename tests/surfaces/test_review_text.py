@@ -5,7 +5,6 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from holdfast.model.ids import short
 from holdfast.model.record import Draft, Record
 from holdfast.model.text import tokens_of
 from holdfast.policy.admission.admit import Waivers
@@ -17,7 +16,7 @@ from holdfast.verbs.records.write import Written, write
 from holdfast.verbs.truth.compare import PROGRESS
 from holdfast.verbs.truth.consolidate import proposals
 from holdfast.verbs.truth.contradictions import mark
-from tests.conftest import Time, keep
+from tests.conftest import Time
 from tests.rows import missing, of_type
 
 OLD, NEW = "The rate limit is 100 requests per minute.", "The rate limit is 500 requests per minute."
@@ -35,27 +34,6 @@ def forced(memory: Memory, body: str) -> Record:
     return outcome.record
 
 
-def test_what_a_write_contradicts_is_shown_when_asked_for_and_settled_by_a_link(memory: Memory, time: Time) -> None:
-    old = keep(memory, OLD)
-    time.pass_days(1)
-    answer = said(memory, "remember", text=NEW)
-    assert f"related: {short(old.id)}" in answer
-    new = answer.split()[2].rstrip(":")
-    shown = said(memory, "explore", view="contradictions")
-    assert f"The older says “{OLD}”, the newer “{NEW}”." in shown
-    assert short(old.id) in said(memory, "explore", view="contradictions", about=new)
-    said(memory, "revise", id=new, links=[f"supersedes:{old.id}"])
-    assert said(memory, "explore", view="contradictions").startswith("No contradiction is open.")
-
-
-def test_a_marked_contradiction_is_shown_with_its_history(memory: Memory, time: Time) -> None:
-    tabs, blanks = keep(memory, "Indent with tabs."), keep(memory, "Four blanks are how we indent.")
-    time.pass_days(1)
-    mark(memory, tabs.id, blanks.id)
-    shown = said(memory, "explore", view="contradictions")
-    assert missing(shown, f"marked {memory.clock.now()[:10]} by claude", "linked by claude") == []
-
-
 def test_near_duplicates_are_shown_with_what_would_become_of_them(memory: Memory, time: Time) -> None:
     forced(memory, "Access tokens are signed with RS256 by the gateway. Ask Noor for the key.")
     time.pass_days(1)
@@ -66,16 +44,6 @@ def test_near_duplicates_are_shown_with_what_would_become_of_them(memory: Memory
     (other,) = (source.id for source in proposal.sources if source.id != proposal.base)
     said(memory, "revise", id=proposal.base, text=proposal.text, links=[f"supersedes:{other}"])
     assert said(memory, "explore", view="duplicates").startswith("No near-duplicates.")
-
-
-def test_what_was_mined_is_decided_on_by_judging(memory: Memory) -> None:
-    assert said(memory, "explore", view="mined") == "No mined candidate is pending."
-    log_output(memory, PLAIN)
-    (record,) = mine_outputs(memory).offered
-    shown = said(memory, "explore", view="mined")
-    assert f"{short(record.id)} [decision, score 0.09, 1× in 1 session" in shown
-    said(memory, "judge", judgements=[{"id": record.id, "verdict": "confirmed"}])
-    assert "No mined candidate" in said(memory, "explore", view="mined")
 
 
 def test_long_lists_keep_to_their_budget(memory: Memory) -> None:

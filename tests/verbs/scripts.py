@@ -5,7 +5,6 @@ after `!` must raise; the answer is the error with its name. A verb that returns
 """
 
 import pkgutil
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass, replace
@@ -26,6 +25,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Written, write
 from tests import scripts
 from tests.conftest import Time
+from tests.engine.test_store import everything
 from tests.engines import kept_bytes
 from tests.rows import of_type
 
@@ -37,11 +37,6 @@ def keep(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Rec
     return of_type(Written, write(memory, draft, waivers=waivers)).record
 
 
-def fill(memory: Memory, draft: Draft, *, times: int) -> list[Record]:
-    """Write a text so many times, with a number where it has {}."""
-    return [keep(memory, replace(draft, body=draft.body.format(number))) for number in range(times)]
-
-
 @cache
 def verbs() -> dict[str, Callable[..., Any]]:
     """Return every verb by its name, if only one module has it, and by the names of module and verb."""
@@ -51,7 +46,7 @@ def verbs() -> dict[str, Callable[..., Any]]:
             if isfunction(verb) and verb.__module__ == module.name and not name.startswith("_"):
                 times[name] += 1
                 found |= {name: verb, f"{module.name.rpartition('.')[2]}.{name}": verb}
-    return {name: verb for name, verb in found.items() if times[name] < 2} | {"keep": keep, "fill": fill}
+    return {name: verb for name, verb in found.items() if times[name] < 2} | {"keep": keep}
 
 
 def made(hint: Any, value: Any) -> Any:
@@ -112,7 +107,7 @@ class Script(scripts.Script):
         **scripts.STEPS,
         "pass": lambda script, given: script.time.pass_days(given["days"]),
         "now": lambda script, _: script.memory.clock.now(),
-        "memory": lambda script, _: script.memory,
+        "memory": lambda script, given: script.go_on(given.get("is", script.memory)),
         "open": lambda script, given: script.go_on(script.request.getfixturevalue(given["fixture"])),
         "on": lambda script, given: script.go_on(script.memory.acting_on(given["project"])),
         "in": lambda script, given: script.go_on(script.memory.acting_in(given["session"])),
@@ -125,24 +120,24 @@ class Script(scripts.Script):
         "set": lambda script, given: script.go_on(replace(script.memory, **given)),
         "event": lambda script, given: script.memory.commit([script.memory.event(**given)]),
         "journal": lambda script, _: [event for _, event in script.memory.store.journal()],
+        "note": lambda script, given: script.memory.store.note(given["setting"], given["value"]),
+        "views": lambda script, _: everything(script.memory.store),
         "rebuild": lambda script, _: script.memory.store.rebuild(),
         "disk": lambda script, _: kept_bytes(script.folder / "store").decode("latin-1").lower(),
-        "remove": lambda script, given: (script.folder / given["path"]).unlink(),
-        "git": lambda script, given: _git(script, given["words"]),
     }
 
 
-def _git(script: Script, words: str) -> str:
-    command = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org", *words.split()]
-    return subprocess.run(command, cwd=script.folder, check=True, capture_output=True, text=True).stdout.strip()
+def scripts_in(module: str, **steps: scripts.Step) -> dict[str, Callable[..., None]]:
+    """Return a test for each script in the text beside a test module, which may have steps of its own.
 
-
-def scripts_in(module: str) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module; the fixture `memory` opens what it acts on."""
+    The fixture `memory` opens what a script acts on.
+    """
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         memory, time, tmp = (request.getfixturevalue(name) for name in ("memory", "time", "tmp_path"))
+        request.node.funcargs["tmp_path"] = tmp  # whose database is dropped after the test
         known |= {"ENCODER": ENCODER, "LONG": "x" * 2_000, "tmp": str(tmp)}
-        return Script(tmp, known, memory=memory, time=time, request=request)
+        kind: type[Script] = type("Script", (Script,), {"steps": Script.steps | steps})
+        return kind(tmp, known, memory=memory, time=time, request=request)
 
     return scripts.scripts_in(module, start)

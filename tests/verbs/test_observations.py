@@ -3,25 +3,26 @@
 import pytest
 
 from holdfast.engine.views import usage
-from holdfast.model.errors import Invalid, NotFound
+from holdfast.model.errors import NotFound
 from holdfast.model.record import Record
 from holdfast.policy.activity.claude_mem_types import TYPES, concepts_of, facts_of, files_read, touches, type_of
 from holdfast.surfaces.gitmem.verbs import recent_lessons, search_lessons
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.read import GLOBAL_FROM, called, get
+from holdfast.verbs.records.read import called, get
 from holdfast.verbs.search import observations
 from holdfast.verbs.search.observations import (
     Wanted,
     fetched,
     numbered,
     observation,
-    recent,
     search_observations,
-    timeline_of,
 )
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep
 from tests.rows import refused
+from tests.verbs.scripts import scripts_in
+
+globals().update(scripts_in(__file__))
 
 SCAR = {"severity": "high", "counter_arguments": ["It is only a column.", "There is a backup."]}
 SEEN = {
@@ -46,11 +47,6 @@ def kept(memory: Memory, time: Time) -> list[Record]:
     return [scar, seen, decision, summary]
 
 
-def found(memory: Memory, **wanted: object) -> list[str]:
-    entries = search_observations(memory, Wanted(**wanted)).entries  # type: ignore[arg-type]
-    return [entry.record.title for entry in entries]
-
-
 def test_a_record_of_any_kind_has_a_type_concepts_facts_and_files(kept: list[Record]) -> None:
     scar, seen, decision, _ = kept
     assert [type_of(one) for one in (scar, seen, decision)] == ["bugfix", "feature", "decision"]
@@ -61,32 +57,6 @@ def test_a_record_of_any_kind_has_a_type_concepts_facts_and_files(kept: list[Rec
     assert [touches(seen, path) for path in ("auth.ts", "src/middleware", "middleware/auth.ts", "auth")] == expected
     assert not touches(seen, "uth.ts")
     assert {type_of(Record(id="x", kind=kind)) for kind in ("fact", "preference", "observation")} <= set(TYPES)
-
-
-@pytest.mark.usefixtures("kept")
-def test_observations_are_listed_by_what_they_are(memory: Memory) -> None:
-    everything = ["Auth done", "Use JWT.", "Added JWT validation.", "Rehearse migrations."]
-    assert found(memory) == everything
-    assert found(memory, order="date_asc") == everything[::-1]
-    assert found(memory, category="sessions") == ["Auth done"]
-    assert found(memory, category="observations") == everything[1:]
-    assert found(memory, types=("bugfix", "feature")) == everything[2:]
-    assert found(memory, concepts=("gotcha",)) == ["Rehearse migrations."]
-    assert found(memory, files=("docs",)) == ["Use JWT."]
-    assert found(memory, since="2026-09-22", until="2026-09-22") == ["Added JWT validation."]
-    assert found(memory, since="1790050000000") == everything[:3]
-    assert found(memory, agent="codex") == []
-    assert found(memory, limit=1, offset=1) == ["Use JWT."]
-    assert found(memory, category="prompts") == []
-
-
-@pytest.mark.usefixtures("kept")
-def test_a_question_finds_the_best_first_unless_another_order_is_asked_for(memory: Memory) -> None:
-    assert found(memory, question="jwt validation")[0] == "Added JWT validation."
-    assert found(memory, question="jwt", order="date_desc") == ["Use JWT.", "Added JWT validation."]
-    assert found(memory, question="jwt", types=("decision",)) == ["Use JWT."]
-    for wrong in ({"order": "loudest"}, {"limit": 0}, {"offset": -1}):
-        refused(Invalid, found, memory, **wrong)
 
 
 def test_a_number_means_the_same_record_always(memory: Memory, kept: list[Record]) -> None:
@@ -101,17 +71,6 @@ def test_a_number_means_the_same_record_always(memory: Memory, kept: list[Record
         refused(NotFound, fetched, memory, wanted)
 
 
-def test_numbers_of_what_was_imported_still_work(memory: Memory) -> None:
-    imported = keep(memory, "Ports are taken.", extra={"imported": {"system": "claude-mem", "id": 7}})
-    keep(memory, "Other ports.", extra={"imported": {"system": "claude-mem", "id": 77}})
-    assert observation(memory, "7").record.id == imported.id
-    everywhere = keep(memory, "Holds everywhere.", project="")
-    assert numbered(memory, [7])[0].record.id == imported.id
-    assert called(memory, numbered(memory, [1]))[0].record.id == imported.id
-    assert called(memory, [find(memory, everywhere.id)])[0].number == GLOBAL_FROM + 1
-    assert numbered(memory, [GLOBAL_FROM + 1])[0].record.id == everywhere.id
-
-
 def test_numbers_are_small_in_their_project_and_unambiguous_in_every_other(memory: Memory) -> None:
     here = [keep(memory, f"Port {port} is taken.") for port in (80, 443)]
     elsewhere = memory.acting_on("example.org/acme/other")
@@ -122,32 +81,6 @@ def test_numbers_are_small_in_their_project_and_unambiguous_in_every_other(memor
         assert all(entry.number > 2**32 for entry in shown[2:])
         assert [entry.record for entry in numbered(asking, [entry.number for entry in shown])] == [*own, *others]
         assert numbered(asking, [find(memory, own[0].id).number])[0].record == own[0]  # the whole number still works
-
-
-def test_a_timeline_is_laid_out_around_a_number_a_moment_or_a_question(memory: Memory, kept: list[Record]) -> None:
-    center = get(memory, kept[1].id).number
-    around = timeline_of(memory, anchor=str(center), before=1, after=1)
-    assert [entry.record.id for entry in around.entries] == [one.id for one in kept[:3]]
-    assert around.center is not None
-    assert around.center.number == 2
-    moment = timeline_of(memory, anchor="2026-09-22T20:00", before=1, after=1)
-    assert [entry.record.id for entry in moment.entries] == [kept[1].id, kept[2].id]
-    asked = timeline_of(memory, question="jwt validation", before=0, after=0)
-    assert [entry.record.id for entry in asked.entries] == [kept[1].id]
-    for wrong in ({}, {"anchor": "1", "question": "x"}):
-        with pytest.raises(Invalid):
-            timeline_of(memory, **wrong)  # type: ignore[arg-type]
-    for nothing in ({"anchor": "99"}, {"question": "kubernetes"}):
-        with pytest.raises(NotFound):
-            timeline_of(memory, **nothing)  # type: ignore[arg-type]
-
-
-@pytest.mark.usefixtures("kept")
-def test_what_was_kept_last_is_given_oldest_first(memory: Memory) -> None:
-    titles = [entry.record.title for entry in recent(memory, [memory.project])]
-    assert titles == ["Rehearse migrations.", "Added JWT validation.", "Use JWT.", "Auth done"]
-    assert recent(memory, ["elsewhere"]) == []
-    assert recent(memory, [memory.project], agent="codex") == []
 
 
 def test_totals_count_up_to_what_is_scanned(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,9 @@ def brief_parts(memory: Memory) -> SessionBrief:
     progress = (entry.record for entry in records.newest(memory.store, "progress", _number(memory), limit=50))
     state = next((f"State: {record.body}" for record in progress if STATE_TAG in record.tags), "")
     moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
-    page = _page(memory, size, budget - share, state=state or moved)
+    kinds = records.kinds_of(memory.store, _number(memory))
+    known = sum(count for kind, count in kinds.items() if kind not in _BY_RULE)
+    page = _page(memory, known, budget - share, state=state or moved)
     # The files that the work at hand touches: those changed on this branch, and by the last sessions.
     lists = (work.summary.fields.get("files_modified") for work in works[:LATEST])
     by_sessions = [str(path) for paths in lists if isinstance(paths, list) for path in paths]
