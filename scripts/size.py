@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ROOT / "src" / "holdfast"
-LINES, FILES, TEST_LINES = 56_010, 344, 43_780  # ceilings
+LINES, FILES, TEST_LINES = 54_000, 326, 42_000  # ceilings
 GOALS = (46_000, 350, 28_000)
 
 
@@ -41,11 +41,19 @@ def sizes() -> dict[str, Size]:
 
 
 def totals() -> tuple[int, int, int]:
-    """Return the lines and files of the product, and the lines of tests."""
-    product, tests = (
-        [path.read_bytes().count(b"\n") for path in folder.rglob("*.py")] for folder in (PRODUCT, ROOT / "tests")
+    """Return the lines and files of the product, and the lines of tests, of which some are scripts in text files."""
+    product, tests, scripts = (
+        [path.read_bytes().count(b"\n") for path in (ROOT / folder).rglob(names)]
+        for folder, names in (("src/holdfast", "*.py"), ("tests", "*.py"), ("tests", "test_*.txt"))
     )
-    return sum(product), len(product), sum(tests)
+    return sum(product), len(product), sum(tests) + sum(scripts)
+
+
+def beside() -> int:
+    """Return the lines of what the code reads: templates, tables, SQL and messages."""
+    kinds = (".txt", ".toml", ".sql", ".jinja", ".html", ".css", ".js", ".json")
+    texts = (path for path in PRODUCT.rglob("*") if path.suffix in kinds and path.name != "vocab.txt")
+    return sum(path.read_bytes().count(b"\n") for path in texts)
 
 
 def main() -> int:
@@ -58,6 +66,7 @@ def main() -> int:
         ("lines", "files", "lines of tests"), measured, (LINES, FILES, TEST_LINES), GOALS, strict=True
     ):
         print(f"{name}: {count:,}, ceiling {ceiling:,}, goal {goal:,}")
+    print(f"lines of templates, tables, SQL and messages beside the code: {beside():,}")
     return int(any(count > most for count, most in zip(measured, (LINES, FILES, TEST_LINES), strict=True)))
 
 

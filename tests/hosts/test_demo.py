@@ -48,7 +48,7 @@ from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import START, keep, new_folder
 from tests.hosts.running import Run, answer
-from tests.rows import each
+from tests.rows import examples
 
 SHOP, PRINTER = "github.com/fernhill/storefront", "github.com/fernhill/label-printer"
 
@@ -152,24 +152,7 @@ def test_the_doctor_finds_nothing(demo: Memory) -> None:
     assert [check for check in examine(demo) if check.fix] == []
 
 
-@each(
-    ("question", "wanted"),
-    [
-        ("how do I run the backend tests", "uv run pytest -q services"),
-        ("how do I start the shop locally", "pnpm --filter web dev"),
-        ("how do we deploy to production", "ArgoCD syncs within three minutes"),
-        ("how do I roll back a release", "argocd app rollback"),
-        ("which search engine do we use", "OpenSearch"),
-        ("why did we leave Redux", "Renders fell from 140 to 6"),
-        ("what to watch for when migrating the orders table", "lock_timeout"),
-        ("how do we test refunds without touching the live account", "sandbox key"),
-        ("which payment provider do we use", "Adyen"),
-        ("how is money rounded", "pricing.rounding.allocate()"),
-        ("where is the terraform state", "fernhill-tf-state"),
-        ("which carriers do we use", "PostNL"),
-        ("which port does the API gateway listen on", "8080"),
-    ],
-)
+@examples
 def test_what_a_newcomer_asks_is_answered_first(demo: Memory, question: str, wanted: str) -> None:
     assert wanted in recall(demo, Query(text=question), surface=False).hits[0].record.text
 
