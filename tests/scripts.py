@@ -7,7 +7,7 @@
 refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or what a pattern finds in it: `name /pattern/ = …`. A value is JSON, or
 `$name.path` of an earlier answer, inside a text `${name.path}`. A path has dots, `*` for each item and `#` for their number, `head` and `short` for
 the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object. After it
-`=` is equal, `!=` is not, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
+`=` is equal, `!=` is not, `^` begins with a text, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
 order, `<`, `>` and `>=` compare.
 `@each names rows` runs a script for each row, `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`.
 """
@@ -26,29 +26,45 @@ import pytest
 
 _DECODER = json.JSONDecoder()
 _STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
-_PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|>=|[=~<>])|(?: *)(?=\$)")
+_PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|>=|[=~<>^])|(?: *)(?=\$)")
 _NAMED = re.compile(r"\$\{([\w.#*]+)\}|\$([\w.#*]+)")
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda found, wanted: found == (pytest.approx(wanted) if isinstance(wanted, float) else wanted),
+    "=": lambda found, wanted: found == about(wanted),
     "!=": lambda found, wanted: found != wanted,
     "~": lambda found, wanted: wanted in found,
     "!~": lambda found, wanted: wanted not in found,
+    "^": lambda found, wanted: found.startswith(wanted),
     "~=": lambda found, wanted: sorted(found) == sorted(wanted),
     "~<": lambda found, wanted: re.search(".*".join(map(re.escape, wanted)), found, re.DOTALL) is not None,
     "<": lambda found, wanted: found < wanted,
     ">": lambda found, wanted: found > wanted,
     ">=": lambda found, wanted: found >= wanted,
 }
+
+
+def about(wanted: Any) -> Any:
+    """Return a value that equals those whose numbers are as near as rounding leaves them."""
+    if isinstance(wanted, dict):
+        return {name: about(item) for name, item in wanted.items()}
+    if isinstance(wanted, list):
+        return [about(item) for item in wanted]
+    return pytest.approx(wanted, abs=1e-4) if isinstance(wanted, float) else wanted
+
+
 Step = Callable[[Any, dict[str, Any]], Any]
 STEPS: dict[str, Step] = {
     "set": lambda script, given: script.environment.update(given),
     "unset": lambda script, given: [script.environment.pop(name) for name in given],
-    "stdin": lambda script, given: setattr(script, "stdin", given["text"]),
+    "stdin": lambda script, given: setattr(script, "stdin", given.get("text") or bytes.fromhex(given["hex"])),
     "write": lambda script, given: [_write(script.folder / name, given[name]) for name in given],
-    "go": lambda script, given: setattr(script, "folder", Path(given["path"])),
+    "go": lambda script, given: setattr(script, "folder", (script.folder / given["path"]).resolve()),
     "exists": lambda script, given: (script.folder / given["path"]).exists(),
     "file": lambda script, given: (script.folder / given["path"]).read_text(),
     "json": lambda script, given: json.loads((script.folder / given["path"]).read_text()),
+    "files": lambda script, given: sorted(path.name for path in script.folder.glob(given["of"])),
+    "permissions": lambda script, given: f"{(script.folder / given['of']).stat().st_mode & 0o777:o}",
+    "link": lambda script, given: (script.folder / given["path"]).symlink_to(given["to"]),
+    "remove": lambda script, given: (script.folder / given["path"]).unlink(missing_ok=True),
 }
 
 
@@ -59,7 +75,7 @@ class Script:
     folder: Path
     known: dict[str, Any]
     environment: dict[str, str] = field(default_factory=dict)
-    stdin: str = ""
+    stdin: str | bytes = ""
     steps: ClassVar[Mapping[str, Step]] = STEPS
 
     def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:

@@ -150,6 +150,14 @@ class Place:
             check=False,
         )
 
+    def repository(self, name: str) -> str:
+        """Make another repository of the same user, and return its folder."""
+        folder = self.home / name
+        folder.mkdir()
+        self.git("init", "-q", folder=folder)
+        self.git("remote", "add", "origin", f"git@github.com:me/{name}.git", folder=folder)
+        return str(folder)
+
     def stored(self) -> str:
         """Return every byte of the store's folder, a character each."""
         files = [path for path in Path(self.environment["HOLDFAST_HOME"]).rglob("*") if path.is_file()]

@@ -29,10 +29,16 @@ class Script(scripts.Script):
         return self.opened
 
     def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        return preloaded(words, self.folder, self.environment, self.stdin.encode())
+        return preloaded(
+            words, self.folder, self.environment, self.stdin if isinstance(self.stdin, bytes) else self.stdin.encode()
+        )
 
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
         return (self.ask.refused if refused else self.ask.text)(tool, **arguments)
+
+    def use(self, surface: str, folder: str = "") -> None:
+        """Call the tools of another server from now on."""
+        self.opened = self.place.tools(surface, Path(folder) if folder else None)
 
     steps: ClassVar = {
         **scripts.STEPS,
@@ -43,11 +49,19 @@ class Script(scripts.Script):
         "restart": lambda script, _: script.ask.restart(),
         "kill": lambda script, _: script.ask.kill(),
         "start": lambda script, _: script.ask.start(),
-        "use": lambda script, given: setattr(script, "opened", script.place.tools(given["surface"])),
+        "use": lambda script, given: script.use(**given),
+        "mkdir": lambda _script, given: Path(given["path"]).mkdir(),
+        "put": lambda script, given: scripts.STEPS["write"](script, {given["file"]: given["text"]}),
+        "found": lambda script, given: [str(path) for path in script.place.home.rglob(given["name"])],
+        "repository": lambda script, given: script.place.repository(given["name"]),
+        "memories": lambda script, given: _memories(script.place, given["on"]),
+        "distinct": lambda _script, given: len(set(given["of"])) == len(given["of"]),
+        "count": lambda _script, given: given["of"].count(given["what"]),
+        "parsed": lambda script, given: json.loads(script.place.run(given["words"]).stdout),
         "git": lambda script, given: script.place.git(*given["words"].split()),
         "stored": lambda script, _: script.place.stored(),
         "value": lambda _script, given: given["of"],
-        "line": lambda script, given: script.place.run(given["words"]).stdout,
+        "line": lambda script, given: script.place.run(script.filled(given["words"])).stdout,
         "errors": lambda script, given: script.place.run(given["words"], code=None).stderr,
         "set_up": lambda script, _: _set_up(script.place, script.surface),
         "observed": lambda script, given: _observed(script.place, **given),
@@ -59,11 +73,24 @@ class Script(scripts.Script):
     }
 
 
-def _import(script: Script, system: str, sql: str) -> None:
-    """Import a database that another system wrote."""
+def _import(script: Script, system: str, sql: str) -> Any:
+    """Import a database that another system wrote, and return the report."""
     with sqlite3.connect(script.place.home / "theirs.db") as db:
         db.executescript(Path(__file__).with_name(sql).read_text())
-    script.run(f"$ store import --from {system} {script.place.home / 'theirs.db'}")
+    return script.answer("$", "store", f" import --from {system} {script.place.home / 'theirs.db'}")
+
+
+def _memories(place: Place, days: dict[str, str]) -> None:
+    """Import memories as bettermemory writes them, each created on a day of its own."""
+    folder = place.home / "memories"
+    folder.mkdir()
+    for number, (name, day) in enumerate(days.items()):
+        at = f"{day}T10:23:00+00:00"
+        head = f"schema_version: 1\nid: 01HXYZ123ABC000000000000{number:02}\ncreated: {at}\nupdated: {at}"
+        body = f"The {name} retries failed jobs; see the {name} runbook."
+        front = f"---\n{head}\nscopes: [tools]\nconfidence: high\nsource: explicit-statement\n---"
+        (folder / f"{day}-{name}.md").write_text(f"{front}\n{body}\n")
+    place.run(f"store import --from bettermemory {folder}")
 
 
 def _set_up(place: Place, surface: str) -> None:

@@ -28,24 +28,10 @@ def test_seventeen_tools_and_a_policy(ask: Tools) -> None:
     )
 
 
-@promise("nothing is force-fed: no hook is written, nothing is captured or injected")
-def test_init_writes_no_hooks_and_removes_earlier_ones(place: Place) -> None:
-    (place.home / ".claude").mkdir()
-    place.run("init --client claude-code --yes")
-    settings = place.home / ".claude" / "settings.json"
-    assert json.loads(settings.read_text())["hooks"]
-    said = place.run("init --surface bettermemory --client claude-code --yes").stdout
-    assert "begin" not in said  # nothing is injected
-    assert "hooks" not in json.loads(settings.read_text())
-    assert "bettermemory" in (place.home / ".claude.json").read_text()
-    assert place.hook("UserPromptSubmit", prompt="what's the difference between find and fd?") == ""
-    place.run("uninstall --yes")
-    assert not settings.exists()
-
-
 @promise("a query of stop words finds nothing; expand_top gives a body only for a high hit; default_max_results")
 def test_queries(place: Place) -> None:
-    ask = _with(place, HOLDFAST_RECALL_LIMIT="2")
+    place.environment["HOLDFAST_RECALL_LIMIT"] = "2"
+    ask = place.tools("bettermemory")
     for thing in ("scheduler", "uploader", "mailer"):
         ask(
             "memory_write",
@@ -88,34 +74,6 @@ def test_the_server_without_arguments(place: Place) -> None:
         peer.close()
 
 
-@promise("written outside git it is global and surfaces anywhere; another repository needs auto_scope=false")
-def test_auto_scope(place: Place, tmp_path: Path) -> None:
-    outside, bar = tmp_path / "notes", tmp_path / "bar"
-    outside.mkdir()
-    bar.mkdir()
-    git(bar, "init", "-q"), git(bar, "remote", "add", "origin", "git@github.com:me/bar.git")
-    anywhere = place.tools("bettermemory", outside)
-    said = anywhere("memory_write", content="I prefer tabs of four spaces.", scopes=["personal-context"])
-    in_foo, in_bar = place.tools("bettermemory"), place.tools("bettermemory", bar)
-    assert [hit["id"] for hit in in_foo("memory_search", query="tabs of four spaces")] == [said["id"]]
-    assert [row["id"] for row in in_foo("memory_list")] == [said["id"]]
-    assert in_foo("memory_health")["verification_debt"]["never_verified_total"] == 1
-    own = in_foo("memory_write", content="The cache is Valkey.", scopes=["projects:foo"])
-    assert in_bar("memory_search", query="the cache is Valkey") == []
-    assert [hit["id"] for hit in in_bar("memory_search", query="the cache is Valkey", auto_scope=False)] == [own["id"]]
-    assert in_bar("memory_show", id=own["id"])["origin"] == {
-        "repo": "github.com/me/foo",
-        "branch": "main",
-        "cwd": str(place.folder),
-        "worktree": None,
-    }
-
-
-def _with(place: Place, **variables: str) -> Tools:
-    place.environment.update(variables)
-    return place.tools("bettermemory")
-
-
 INIT = ["init", *(f"init --client {name}" for name in ("claude-code", "claude-desktop", "cursor", "continue", "cline"))]
 
 
@@ -133,60 +91,6 @@ def test_init_lines(place: Place, line: str) -> None:
         assert "[ ] cursor: " in first
     if line in INIT[1:]:
         assert "everything is set up" in place.run(f"compat bettermemory {line}").stdout
-
-
-def _kept(place: Place) -> tuple[Tools, dict[str, Any]]:
-    ask = place.tools("bettermemory")
-    kept = ask("memory_write", content="The cache is Valkey.", scopes=["projects:demo"])
-    gone = ask("memory_write", content="The queue is RabbitMQ.", scopes=["tools"])
-    ask("memory_remove", id=gone["id"], reason="It was never used.")
-    return ask, kept
-
-
-@promise("bettermemory export to stdout, -o FILE, --no-tombstones, --scope")
-def test_export_lines(place: Place) -> None:
-    _kept(place)
-    assert len(place.json("compat bettermemory export --scope projects:demo --scope tools")["active_memories"]) == 1
-    dump = place.json("compat bettermemory export")
-    assert (
-        [row["body"] for row in dump["active_memories"]],
-        [row["removed_reason"] for row in dump["tombstoned_memories"]],
-    ) == (["The cache is Valkey."], ["It was never used."])
-    place.run("compat bettermemory export -o backup.json")
-    assert json.loads((place.folder / "backup.json").read_text())["active_memories"] == dump["active_memories"]
-    assert "tombstoned_memories" not in place.json("compat bettermemory export --no-tombstones")
-    assert place.json("compat bettermemory export --scope projects:other")["active_memories"] == []
-
-
-@promise("bettermemory migrate origin: --dry-run, --repo URL, --scope-repo SCOPE=URL")
-def test_migrate_lines(place: Place, tmp_path: Path) -> None:
-    outside = tmp_path / "notes"
-    outside.mkdir()
-    ask = place.tools("bettermemory", outside)
-    ask("memory_write", content="The cache of bar is Valkey.", scopes=["projects:bar"], acknowledge_scope_mismatch=True)
-    ask("memory_write", content="I prefer short answers.", scopes=["personal-context"])
-    preview = place.run(
-        "compat bettermemory migrate origin --scope-repo projects:bar=git@github.com:me/bar.git --dry-run",
-        folder=outside,
-    )
-    assert "github.com/me/bar" in preview.stdout
-    here = place.tools("bettermemory")
-    assert len(here("memory_list")) == 2
-    assert "Nothing was moved" in place.run("compat bettermemory migrate origin").stdout
-    assert here("memory_show", id=here("memory_list")[0]["id"])["origin"]["repo"] is None
-    routes = "--scope-repo projects:bar=git@github.com:me/bar.git --scope-repo projects:baz=git@github.com:me/baz.git"
-    assert (
-        "Moved 1 memory of projects:bar"
-        in place.run(f"compat bettermemory migrate origin {routes}", folder=outside).stdout
-    )
-    assert (
-        "Moved 0 memories of projects:bar"
-        in place.run(f"compat bettermemory migrate origin {routes}", folder=outside).stdout
-    )
-    assert [row["summary"] for row in here("memory_list")] == ["I prefer short answers."]
-    place.run("compat bettermemory migrate origin --repo git@github.com:me/foo.git", folder=outside)
-    [row] = here("memory_list")
-    assert here("memory_show", id=row["id"])["origin"]["repo"] == "github.com/me/foo"
 
 
 class Original(Tools):

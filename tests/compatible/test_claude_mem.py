@@ -39,44 +39,6 @@ def test_filters_come_first(ask: Tools) -> None:
     assert ask("search", query="gateway", obs_type="discovery", limit=2, format="json")["totalResults"] == len(things)
 
 
-@promise("hooks: a session is observed without being asked, and the next one starts with its context")
-def test_hooks_observe(place: Place) -> None:
-    (place.home / ".claude").mkdir()
-    place.run("init --surface claude-mem --client claude-code --yes")
-    ask = place.tools("claude-mem")
-    ask.text("session_start_context")
-    file = place.folder / "gateway.py"
-    file.write_text("LIMIT = 10\n")
-    edit = {"file_path": str(file), "old_string": "LIMIT = 1", "new_string": "LIMIT = 10"}
-    place.hook("SessionStart", source="startup")
-    place.hook("UserPromptSubmit", prompt="Raise the limit of the gateway to 10 MB, uploads are dropped.")
-    place.hook("PostToolUse", tool_name="Edit", tool_input=edit, tool_response={"success": True})
-    place.hook("Stop", last_assistant_message="Raised the limit of the gateway to 10 MB, because uploads were dropped.")
-    place.hook("SessionEnd", reason="exit")
-    place.work()
-    assert "gateway" in ask.text("search", query="limit of the gateway", files="gateway.py").lower()
-    assert "gateway" in ask.text("session_start_context").lower()
-    rows = ask("search", query="limit of the gateway", format="json")
-    names = [row["title"] for row in rows["observations"]]
-    assert (len(rows["sessions"]), "Read" in names, len(set(names)) == len(names)) == (1, False, True)
-    assert not any("uploads are dropped." in name for name in names)
-
-
-@promise("hooks strip <private> text before anything is stored; a wholly private prompt leaves nothing of its turn")
-def test_private_prompts(place: Place) -> None:
-    (place.home / ".claude").mkdir()
-    place.run("init --surface claude-mem --client claude-code --yes")
-    place.hook("SessionStart", source="startup")
-    place.hook("UserPromptSubmit", prompt="Raise the limit. <private>The launch code is 4711-xyz.</private>")
-    place.hook("Stop", last_assistant_message="Raised the limit of the gateway to 10 MB, because uploads were dropped.")
-    place.hook("SessionEnd", reason="exit")
-    place.work()
-    stored = b"".join(
-        path.read_bytes() for path in Path(place.environment["HOLDFAST_HOME"]).rglob("*") if path.is_file()
-    )
-    assert b"4711-xyz" not in stored
-
-
 def _database(file: Path) -> None:
     with sqlite3.connect(file) as db:
         db.executescript(Path(__file__).with_name("claude_mem.sql").read_text())
@@ -86,23 +48,6 @@ def imported(place: Place) -> None:
     """Import a database of claude-mem."""
     _database(place.home / "claude-mem.db")
     place.run(f"store import --from claude-mem {place.home / 'claude-mem.db'}")
-
-
-@promise("import from another folder: the report says where things went; --map or `store project move` puts them right")
-@pytest.mark.parametrize("fix", ["store import --from claude-mem FILE --map foo=.", "store project move foo ."])
-def test_import_goes_to_the_right_project(place: Place, tmp_path: Path, fix: str) -> None:
-    file, elsewhere = tmp_path / "claude-mem.db", tmp_path / "elsewhere"
-    _database(file)
-    elsewhere.mkdir()
-    report = place.run(f"store import --from claude-mem {file}", folder=elsewhere).stdout
-    assert "foo (2)" in report
-    assert "holdfast store project move foo" in report
-    ask = place.tools("claude-mem")
-    place.run(fix.replace("FILE", str(file)))
-    rows = ask("search", query="gateway limit", project="github.com/me/foo", format="json")
-    [row] = rows["observations"]
-    assert (row["title"], row["project"], row["prompt_number"]) == ("Gateway limit raised", "github.com/me/foo", 3)
-    assert ask("get_observations", ids=[7])[0]["title"] == "Gateway limit raised"
 
 
 @promise("import in a terminal asks for the project of each name it does not know")

@@ -1,6 +1,5 @@
 """What docs/compatibility.md says about GitMem's tools, tried literally."""
 
-import json
 import re
 from pathlib import Path
 
@@ -21,7 +20,6 @@ OAUTH = {
         "Some providers support wildcard redirects",
     ],
 }
-PROSE = "Session focused on auth migration; nothing broke that was not expected."
 ANSWERS = {
     "what_broke": "nothing",
     "what_took_longer": "reading",
@@ -35,27 +33,6 @@ def session_of(text: str) -> str:
     found = re.search(r"\b[0-9A-HJKMNP-TV-Z]{26}\b", text)
     assert found, text
     return found[0]
-
-
-def payload_of(opened: str) -> Path:
-    found = re.search(r"Payload path: (.+)", opened)
-    assert found, opened
-    return Path(found[1])
-
-
-@promise("session_close: a refused close keeps the payload; a payload of an earlier session is not used again")
-def test_a_payload_is_read_once(ask: Tools, place: Place) -> None:
-    (place.folder / ".gitmem").mkdir()
-    left = place.folder / ".gitmem" / "closing-payload.json"
-    left.write_text(json.dumps({"closing_reflection": PROSE, "open_threads": ["An old thread"]}))
-    ask.text("session_start")
-    refused = json.loads(ask.refused("session_close", close_type="standard"))
-    assert any("what_broke" in error or "reflection" in error for error in refused["errors"]), refused
-    assert left.exists()
-    payload = payload_of(ask.text("session_start"))
-    payload.write_text(json.dumps({"closing_reflection": ANSWERS, "open_threads": ["A new thread"]}))
-    closed = ask.text("session_close", close_type="standard")
-    assert ("A new thread" in closed, "An old thread" in closed, payload.exists()) == (True, False, False)
 
 
 @promise("prepare_context keeps to its budget, and the role of the agent is part of the search")
@@ -76,23 +53,6 @@ def test_contexts(ask: Tools) -> None:
     assert str(OAUTH["title"]) in ask.text(
         "prepare_context", plan="review", agent_role="OAuth redirect URI", format="compact"
     )
-
-
-@promise("transcripts: credentials are masked, text is stored as text, a file that a model names is not read")
-def test_transcript_details(ask: Tools, place: Place) -> None:
-    session = session_of(ask.text("session_start"))
-    key = "AKIA" + "IOSFODNN7EXAMPLQ"
-    ask("save_transcript", session_id=session, transcript=f"We chose Valkey. The key is {key}.", format="json")
-    kept = ask("get_transcript", session_id=session)["transcript"]
-    assert ("Valkey" in kept, key in kept) == (True, False)
-    assert ask.text("search_transcripts", query="Valkey kubernetes helm", similarity_threshold=0.9).startswith(
-        "No transcript"
-    )
-    later = session_of(ask.text("session_start", force=True))
-    file = place.home / "talk.jsonl"
-    file.write_text(json.dumps({"role": "user", "content": "We chose Memcached."}))
-    ask.text("session_close", session_id=later, close_type="quick", capture_transcript=True, transcript_path=str(file))
-    assert "transcript" in ask.refused("get_transcript", session_id=later)
 
 
 @promise(

@@ -31,6 +31,34 @@ class Script(scripts.Script):
     def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
         return self.holdfast(*words, stdin=self.stdin, cwd=self.folder, **self.environment)
 
+    def sql(self, text: str, path: str = "../store/holdfast.db") -> int:
+        with closing(sqlite3.connect(self.folder / path)) as db, db:
+            return db.execute(text).rowcount
+
+    def schema(self, path: str = "../store/holdfast.db") -> list[Any]:
+        with closing(sqlite3.connect(self.folder / path)) as db:
+            return sorted(db.execute("select type, name, coalesce(sql, '') from sqlite_master"))
+
+    def cut(self, path: str) -> None:
+        """Cut a file in the middle."""
+        whole = (self.folder / path).read_bytes()
+        (self.folder / path).write_bytes(whole[: len(whole) // 2])
+
+    def foreign(self, path: str) -> None:
+        """Make a database of another program."""
+        (self.folder / path).parent.mkdir(exist_ok=True)
+        self.sql("create table theirs (x)", path)
+
+    steps: ClassVar = {
+        **scripts.STEPS,
+        "git": lambda script, given: git(script.folder, *given["words"].split()),
+        "sql": lambda script, given: script.sql(**given),
+        "schema": lambda script, given: script.schema(**given),
+        "cut": lambda script, given: script.cut(**given),
+        "foreign": lambda script, given: script.foreign(**given),
+        "bytes": lambda script, given: (script.folder / given["of"]).read_bytes().hex(),
+    }
+
 
 @dataclass(kw_only=True)
 class Session(Script):
@@ -81,10 +109,6 @@ class Session(Script):
         git(self.folder, "add", "-f", ".holdfast/config.toml")
         git(self.folder, "commit", "-q", "-m", "settings")
 
-    def sql(self, text: str) -> int:
-        with closing(sqlite3.connect(self.home / "holdfast.db")) as db, db:
-            return db.execute(text).rowcount
-
     def age(self, seconds: float) -> None:
         """Let the events of the spool be older."""
         at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - seconds))
@@ -92,7 +116,7 @@ class Session(Script):
             path.write_text(json.dumps({**json.loads(path.read_text()), "at": at}))
 
     steps: ClassVar = {
-        **scripts.STEPS,
+        **Script.steps,
         "hook": lambda script, given: script.hook(**given),
         "work": lambda script, given: script.work(**given),
         "age": lambda script, given: script.age(**given),
@@ -100,7 +124,6 @@ class Session(Script):
         "repository": lambda script, given: script.repository(**given),
         "remote": lambda script, given: script.remote(**given),
         "claim": lambda script, given: script.claim(**given),
-        "git": lambda script, given: git(script.folder, *given["words"].split()),
         "refs": lambda _, given: git(Path(given["of"]), "for-each-ref"),
         "rename": lambda script, given: setattr(
             script, "folder", script.folder.rename(script.home.parent / given["name"])
@@ -108,7 +131,6 @@ class Session(Script):
         "copy": lambda script, given: setattr(
             script, "folder", shutil.copytree(script.folder, script.home.parent / given["name"])
         ),
-        "sql": lambda script, given: script.sql(**given),
         "spool": lambda script, _: spooled(script.home),
     }
 
@@ -118,17 +140,18 @@ def spooled(home: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted((home / "spool").glob("*.json"))]
 
 
-def scripts_in(module: str, *, hooks: bool = False) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module."""
+def scripts_in(module: str, *, hooks: bool = False, **environment: str) -> dict[str, Callable[..., None]]:
+    """Return a test for each script in the text beside a test module; `{tmp}` in a variable is its folder."""
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         run, tmp = request.getfixturevalue("run"), request.getfixturevalue("tmp_path")
         if not hooks:
-            return Script(tmp / "work", known | {"tmp": str(tmp)}, holdfast=run)
+            variables = {name: value.format(tmp=tmp) for name, value in environment.items()}
+            return Script(tmp / "work", known | {"tmp": str(tmp)}, variables, holdfast=run)
         home, project = request.getfixturevalue("home"), request.getfixturevalue("project")
         hold_worker(home)
         known |= {"tmp": str(tmp), "home": str(home), "project": str(project), "tests": str(Path(__file__).parent)}
-        environment = {"HOLDFAST_HOME": str(home), "HOLDFAST_STARTERS": "false"}
-        return Session(project, known, environment, holdfast=run, home=home)
+        own = {"HOLDFAST_HOME": str(home), "HOLDFAST_STARTERS": "false"}
+        return Session(project, known, own, holdfast=run, home=home)
 
     return scripts.scripts_in(module, start)

@@ -9,17 +9,18 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
 
 from holdfast.hosts.cli.main import _run as command_line
-from tests import engines
+from tests import engines, scripts
 from tests.conftest import new_folder
 from tests.guides import ssh_to
 from tests.hosts.running import ROOT, runner
+from tests.hosts.scripts import Script
 from tests.replicas.seats import git
 
 pytestmark = [
@@ -96,6 +97,36 @@ def run(place: Path, *arguments: str, **environment: str) -> Done:
     return Done(code, out.getvalue(), err.getvalue())
 
 
+@dataclass(kw_only=True)
+class Checking(Script):
+    """A script that begins in Ada's clone; commands run in this process, each clone with a home of its own."""
+
+    team: Team
+
+    def command(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        done = run(self.folder, *words, **self.environment)
+        return subprocess.CompletedProcess(words, done.returncode, done.stdout, done.stderr)
+
+    steps: ClassVar = {
+        **Script.steps,
+        "branch": lambda script, given: setattr(script, "folder", script.team.branch(**given)),
+        "clone": lambda script, given: setattr(
+            script, "folder", script.team.clone(given["name"], *given.get("options", "").split())
+        ),
+        "push": lambda script, given: script.team.push(**given),
+        "memories": lambda script, _: [path.name for path in script.team.memories()],
+        "stores": lambda script, _: [str(path) for path in script.folder.parent.rglob("holdfast.db")],
+    }
+
+
+def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Checking:
+    team: Team = request.getfixturevalue("team")
+    return Checking(team.ada, known, holdfast=runner(team.ada, team.ada.parent), team=team)
+
+
+globals().update(scripts.scripts_in(__file__, start))
+
+
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make the team once: two memories in the repository's files, written by the real command."""
@@ -125,139 +156,12 @@ def team(template: Path, tmp_path: Path) -> Team:
 RAISED, GONE = CODE.replace("LIMIT = 5", "LIMIT = 7"), "LIMIT = 7\n"
 
 
-def test_a_fresh_clone_finds_a_broken_memory_without_set_up(team: Team) -> None:
-    place = team.branch("raise", RAISED)
-    done = runner(place, place.parent)("check", "--base", "origin/main")
-    assert done.returncode == 1, done.stderr
-    said = " ".join(done.stdout.split())
-    assert "The limit is five. pay.py::LIMIT=5 changed (it is 7 now" in said
-    assert said.endswith("The changes since origin/main make 1 team memory untrue (2 team memories checked).")
-    assert git(place, "status", "--porcelain") == ""
-    assert not list(place.parent.rglob("holdfast.db"))
-
-
-def test_it_needs_no_home_that_can_be_written(team: Team, tmp_path: Path) -> None:
-    nowhere = tmp_path / "file"
-    nowhere.write_text("")
-    assert run(team.branch("raise", RAISED), "check", HOLDFAST_HOME=str(nowhere / "store")).returncode == 1
-
-
-def test_a_repository_without_memories_passes_with_a_warning(team: Team) -> None:
-    git(team.ada, "rm", "-rq", ".holdfast/memories")
-    team.push("main")
-    done = run(team.clone("ci"), "check")
-    assert (done.returncode, "No team memory was found" in done.flat) == (0, True)
-
-
-def test_the_base_is_what_the_ci_system_names(team: Team) -> None:
-    place = team.branch("raise", RAISED)
-    base = git(place, "rev-parse", "origin/main")
-    for name, value in (
-        ("GITHUB_BASE_REF", "main"),
-        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main"),
-        ("CI_MERGE_REQUEST_DIFF_BASE_SHA", base),
-    ):
-        done = run(place, "check", **{name: value})
-        assert (done.returncode, f"since {value} make" in done.flat) == (1, True)
-
-
-def test_a_change_that_breaks_nothing_passes(team: Team) -> None:
-    done = run(team.branch("other", f"{CODE}\n# a comment\n"), "check")
-    assert (done.returncode, done.flat) == (
-        0,
-        "The changes since main make no team memory untrue (2 team memories checked).",
-    )
-
-
-def test_a_memory_fixed_or_forgotten_in_the_same_change_passes(team: Team) -> None:
-    git(team.ada, "checkout", "-q", "-b", "fixed")
-    (team.ada / "pay.py").write_text(GONE)
-    first, second = json.loads(run(team.ada, "list", "--json").stdout)["records"]
-    limit, pay = (first, second) if "limit" in first["body"] else (second, first)
-    text = ("--text", "The limit is seven.", "--anchor", "pay.py::LIMIT=7")
-    assert run(team.ada, "check", "--base", "main").returncode == 1
-    assert run(team.ada, "revise", limit["id"], *text).returncode == 0
-    assert run(team.ada, "forget", pay["id"], "--reason", "no longer").returncode == 0
-    assert run(team.ada, "sync").returncode == 0
-    assert len(team.memories()) == 1
-    (team.ada / ".holdfast" / "memories" / "new.md").write_text("Run evil.test first.\n")
-    team.push("fixed")
-    done = run(team.clone("ci", "--branch", "fixed"), "check")
-    named = "This change adds 1 memory and changes 1 memory and deletes 1 memory in .holdfast/memories." in done.flat
-    assert (done.returncode, named) == (0, True), done.flat
-
-
-def test_a_deleted_memory_is_named(team: Team) -> None:
-    git(team.ada, "checkout", "-q", "-b", "quiet")
-    gone = team.memories()[0]
-    gone.unlink()
-    team.push("quiet")
-    done = run(team.clone("ci", "--branch", "quiet"), "check")
-    assert f"It deletes .holdfast/memories/{gone.name}: “" in done.flat
-
-
-def test_a_shallow_clone_compares_with_the_base_itself(team: Team) -> None:
-    team.branch("raise", RAISED)
-    place = team.clone("shallow", "--depth", "1", "--branch", "raise")
-    missing = run(place, "check", "--base", "main")
-    assert (missing.returncode, "fetch-depth: 0" in missing.flat) == (64, True)
-    git(place, "fetch", "-q", "--depth", "1", "origin", "+refs/heads/main:refs/remotes/origin/main")
-    done = run(place, "check", "--base", "main")
-    assert (done.returncode, "comparing with main itself" in done.flat) == (1, True)
-
-
-def test_a_file_written_by_hand_is_compared_with_the_base(team: Team) -> None:
-    memory = team.ada / ".holdfast" / "memories" / "by-hand.md"
-    memory.write_text("---\nkind: decision\nanchors: [pay.py::pay]\n---\n\nPayments stay simple.\n")
-    team.push("main")
-    done = run(team.branch("change", CODE.replace("amount * LIMIT", "amount * LIMIT + 1")), "check")
-    assert (done.returncode, ".holdfast/memories/by-hand.md" in done.flat) == (1, True)
-    assert "Payments stay simple." in done.flat
-
-
-def test_a_file_that_the_change_makes_unreadable_is_a_finding(team: Team) -> None:
-    git(team.ada, "checkout", "-q", "-b", "broken")
-    team.memories()[0].write_text("---\nkind: [\n---\n")
-    team.push("broken")
-    done = run(team.clone("ci", "--branch", "broken"), "check")
-    assert (done.returncode, "its file cannot be read" in done.flat) == (1, True)
-
-
 def test_a_file_that_was_unreadable_before_is_a_warning(team: Team) -> None:
     (team.ada / ".holdfast" / "memories" / "odd.md").write_bytes(b"---\nkind: fact\n---\n\xff\xfe\n")
     team.push("main")
     done = run(team.clone("ci"), "check", "--format", "github")
     assert done.returncode == 0
     assert "::warning title=Holdfast::.holdfast/memories/odd.md was not checked" in done.stdout
-
-
-def test_a_quarantined_memory_hides_no_finding(team: Team) -> None:
-    """Bo gets Ada's memories as git notes and has not accepted her."""
-    for step in (("replica", "off", "repository"), ("replica", "on", "notes", "--no-git-config"), ("sync",)):
-        assert run(team.ada, *step).returncode == 0, step
-    git(team.ada, "rm", "-rq", ".holdfast/memories")
-    team.push("main")
-    place = team.clone("bo")
-    for step in (("replica", "on", "notes", "--no-git-config"), ("sync",)):
-        assert run(place, *step).returncode == 0, step
-    assert not json.loads(run(place, "recall", "--words", "limit", "--json").stdout)["hits"]
-    git(place, "checkout", "-q", "-b", "raise")
-    (place / "pay.py").write_text(RAISED)
-    done = run(place, "check", "--base", "main")
-    assert (done.returncode, "It is quarantined here" in done.flat) == (1, True), done.flat
-    assert json.loads(run(place, "check", "--base", "main", "--json").stdout)[0]["held"] is True
-
-
-def test_github_shows_each_finding_at_its_line(team: Team) -> None:
-    done = run(team.branch("raise", GONE), "check", "--format", "github")
-    errors = sorted(line for line in done.stdout.splitlines() if line.startswith("::error"))
-    assert done.returncode == 1
-    title = "title=Holdfast%3A a memory is no longer true"
-    assert errors[0].startswith(
-        f"::error file=.holdfast/memories/{team.memories()[0].name},line=1,{title}::“Payments are"
-    )
-    assert errors[1].startswith(f"::error file=pay.py,line=1,{title}::“The limit is five.”")
-    assert len(errors) == 2
 
 
 def check_sarif(report: str) -> None:
@@ -314,19 +218,6 @@ def test_gitlab_shows_code_quality(team: Team) -> None:
     assert len({issue["fingerprint"] for issue in issues}) == len(issues) == 2
 
 
-def test_reports_of_a_change_that_breaks_nothing_are_complete(team: Team) -> None:
-    place = team.clone("ci")
-    assert json.loads(run(place, "check", "--json").stdout) == []
-    assert json.loads(run(place, "check", "--format", "gitlab").stdout) == []
-    sarif = run(place, "check", "--format", "sarif").stdout
-    check_sarif(sarif)
-    assert json.loads(sarif)["runs"][0]["results"] == []
-    assert ET.fromstring(run(place, "check", "--format", "junit").stdout).get("tests") == "2"
-    assert run(place, "check", "--format", "github").stdout.startswith(
-        "The changes since main make no team memory untrue"
-    )
-
-
 def test_a_title_cannot_forge_a_workflow_command(team: Team) -> None:
     for forged in team.memories():
         title = 'title: "x\\n::set-env name=A::b\\u001b[31m%0A::error::" #'
@@ -339,24 +230,6 @@ def test_a_title_cannot_forge_a_workflow_command(team: Team) -> None:
         assert not [line for line in lines if line.lstrip().startswith("::") and not line.startswith("::error file=")]
         assert "\x1b" not in "".join(lines)
     ET.fromstring(run(place, "check", "--format", "junit").stdout)
-
-
-def test_bad_input_is_answered(team: Team, tmp_path: Path) -> None:
-    place = team.clone("ci")
-    for wrong in (
-        ("--base", "nowhere"),
-        ("--base=--output=x",),
-        ("--format", "pdf"),
-        ("-o", "report"),
-        ("--format", "junit", "-o", str(tmp_path / "no" / "folder.xml")),
-    ):
-        assert run(place, "check", *wrong).returncode == 64, wrong
-    outside = new_folder(tmp_path / "outside")
-    refused = run(outside, "check")
-    assert (refused.returncode, "safe.directory" in refused.flat) == (64, True)
-    git(outside, "init", "-q")
-    assert run(outside, "check", "--base", "HEAD").returncode == 0  # before the first commit
-    assert git(place, "status", "--porcelain") == ""
 
 
 def action_step(name: str) -> str:
