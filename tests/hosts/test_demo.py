@@ -27,6 +27,7 @@ from holdfast.model.config import Config
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor
 from holdfast.model.files import FILE
+from holdfast.model.foreign_json import with_texts
 from holdfast.model.ids import ULID, Clock, instant
 from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.query import Query
@@ -47,7 +48,7 @@ from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import START, keep, new_folder
 from tests.hosts.running import Run, answer
-from tests.rows import each
+from tests.rows import examples
 
 SHOP, PRINTER = "github.com/fernhill/storefront", "github.com/fernhill/label-printer"
 
@@ -151,24 +152,7 @@ def test_the_doctor_finds_nothing(demo: Memory) -> None:
     assert [check for check in examine(demo) if check.fix] == []
 
 
-@each(
-    ("question", "wanted"),
-    [
-        ("how do I run the backend tests", "uv run pytest -q services"),
-        ("how do I start the shop locally", "pnpm --filter web dev"),
-        ("how do we deploy to production", "ArgoCD syncs within three minutes"),
-        ("how do I roll back a release", "argocd app rollback"),
-        ("which search engine do we use", "OpenSearch"),
-        ("why did we leave Redux", "Renders fell from 140 to 6"),
-        ("what to watch for when migrating the orders table", "lock_timeout"),
-        ("how do we test refunds without touching the live account", "sandbox key"),
-        ("which payment provider do we use", "Adyen"),
-        ("how is money rounded", "pricing.rounding.allocate()"),
-        ("where is the terraform state", "fernhill-tf-state"),
-        ("which carriers do we use", "PostNL"),
-        ("which port does the API gateway listen on", "8080"),
-    ],
-)
+@examples
 def test_what_a_newcomer_asks_is_answered_first(demo: Memory, question: str, wanted: str) -> None:
     assert wanted in recall(demo, Query(text=question), surface=False).hits[0].record.text
 
@@ -238,7 +222,7 @@ def test_everything_is_moved_to_the_time_it_is_loaded_at(shipped: list[str], tmp
         max(line["at"] for line in map(json.loads, shipped[1:]) if "verb" in line)
     ).timestamp()
     back = Move(since=_ms(UNTIL + 100 * 86_400), until=_ms(end), by=_ms(last) - _ms(end))
-    assert [back.everything(json.loads(line)) for line in lines[1:]] == [json.loads(line) for line in shipped[1:]]
+    assert [with_texts(json.loads(line), back.text) for line in lines[1:]] == [json.loads(line) for line in shipped[1:]]
     ids = {found: ulid_to_timestamp(found) for found in ULID.findall("\n".join(lines[1:]))}
     assert len(ids) > 4_000
     assert _ms(end - 600) < max(ids.values()) <= _ms(end)

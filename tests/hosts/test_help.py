@@ -19,7 +19,7 @@ from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED
 from holdfast.hosts.cli.main import VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
 from tests.hosts.running import Run, answer, kept
-from tests.rows import WHOLE, each
+from tests.rows import WHOLE, each, examples
 
 ROOT = click.Context(cli, info_name="holdfast")
 
@@ -124,18 +124,7 @@ def test_no_guess_removes_anything(word: str) -> None:
     assert suggestion(word).split()[:1] not in [[name] for name in NEVER_GUESSED]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["search", "x"], "Did you mean `holdfast recall`?"),
-        (["backup"], "`backup` is `holdfast store backup` now."),
-        (["store", "bakup"], "Did you mean `holdfast store backup`?"),
-        (["store", "remember"], "Did you mean `holdfast remember`?"),
-        (["recal"], "Did you mean `holdfast recall`?"),
-        (["serch"], "Did you mean `holdfast recall`?"),
-        (["qqqqq"], "There is no command 'qqqqq'."),
-    ],
-)
+@examples
 def test_a_wrong_command_names_the_right_one(run: Run, words: list[str], said: str) -> None:
     done = run(*words)
     assert done.returncode == 64
@@ -150,19 +139,7 @@ def completed(run: Run, line: str, **environment: str) -> list[str]:
     return done.stdout.strip("\n").split("\n")
 
 
-@each(
-    ("line", "offered"),
-    [
-        ("rem", "remember"),
-        ("remember --re", "--redact"),
-        ("remember --kind dec", "decision"),
-        ("init --client claude-d", "claude-desktop"),
-        ("session sta", "start"),
-        ("link QD7Q2M4X sup", "supersedes"),
-        ("completion z", "zsh"),
-        ("--pl", "--plain"),
-    ],
-)
+@examples
 def test_commands_options_kinds_and_clients_are_completed(line: str, offered: str) -> None:
     *words, begun = line.split(" ")
     found = ShellComplete(cli, {}, "holdfast", VARIABLE).get_completions(words, begun)

@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.model.ids import short
 from tests.hosts.running import Forked
+from tests.rows import examples
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -141,23 +142,7 @@ def test_a_refusal_says_how_to_go_on(peer: Peer) -> None:
     assert text_of(judged).startswith(f"confirmed: {short(record_id)}")
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "says"),
-    [
-        ("recall", {}, "query is required"),
-        ("recall", {"query": 5}, "query must be a string"),
-        ("recall", {"query": "x", "limt": 3}, "did you mean limit?"),
-        ("recall", {"query": "x", "limit": 500}, "must be between 1 and 100"),
-        ("recall", {"query": "x", "kinds": ["decison"]}, "Did you mean decision?"),
-        ("read", {"ids": []}, "must have at least 1 item"),
-        ("read", {"ids": ["01ARZ3NDEKTSV4RRFFQ69G5FAV"]}, "There is no memory"),
-        ("judge", {"judgements": [{"id": "x", "verdict": "great"}]}, "must be one of APPLYING"),
-        ("judge", {"judgements": [{"id": "x", "verdict": "applied"}]}, "'x' is not an id"),
-        ("session", {"action": "refresh", "id": 3}, "id must be a string"),
-        ("thread", {"action": "opne"}, "must be one of list, open"),
-        ("remember", {"text": "x", "kind": "scar"}, "severity is required"),
-    ],
-)
+@examples
 def test_a_wrong_call_is_a_tool_error_that_says_how_to_correct_it(
     peer: Peer, name: str, arguments: dict[str, Any], says: str
 ) -> None:

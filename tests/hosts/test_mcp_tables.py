@@ -10,7 +10,7 @@ from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy
 from tests.hosts.test_mcp import INITIALIZE, META
-from tests.rows import each
+from tests.rows import each, examples
 
 SERVER = server_of([toy.surface], Call(open=toy.no_memory))
 ERAS = pytest.mark.parametrize("envelope", [{}, {"_meta": META}], ids=["legacy", "modern"])
@@ -36,14 +36,7 @@ def test_fixed_addresses_and_templates_are_listed_apart(envelope: dict[str, Any]
 
 
 @ERAS
-@pytest.mark.parametrize(
-    ("uri", "mime", "text"),
-    [
-        ("toy://news", "text/plain", "Nothing."),
-        ("toy://shelf/emma/text", "text/markdown", "# emma"),
-        ("toy://shelf/war%20%26%20peace%2F1/text", "text/markdown", "# war & peace/1"),
-    ],
-)
+@examples
 def test_what_is_at_an_address_can_be_read(envelope: dict[str, Any], uri: str, mime: str, text: str) -> None:
     assert ask("resources/read", uri=uri, **envelope)["contents"] == [{"uri": uri, "mimeType": mime, "text": text}]
 

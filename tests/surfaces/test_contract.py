@@ -12,6 +12,7 @@ from holdfast.surfaces.contract import Contract, parameter_name, read_contract
 from holdfast.surfaces.maps import Row, surface_of
 from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy
+from tests.rows import examples
 
 CONTRACT = {
     "name": "shelf",
@@ -82,26 +83,7 @@ def test_what_is_left_out_has_the_default_of_the_contract(surface: Surface) -> N
     assert ask(surface, title="Emma") == {"title": "Emma", "how_long": 14, "type": ""}
 
 
-@pytest.mark.parametrize(
-    ("given", "taken"),
-    [
-        ({"book": "Emma"}, {"title": "Emma"}),
-        ({"book": "Persuasion", "title": "Emma"}, {"title": "Emma"}),
-        ({"title": 1984}, {"title": "1984"}),
-        ({"title": ["Emma", "Ivanhoe"]}, {"title": "Emma,Ivanhoe"}),
-        ({"title": "Emma", "colour": "red"}, {}),
-        ({"title": "Emma", "type": "novel"}, {"type": "Novel"}),
-        ({"title": "Emma", "type": "n/a"}, {"type": "N_A"}),
-        ({"title": "Emma", "howLong": "3"}, {"how_long": 3}),
-        ({"title": "Emma", "howLong": 3.0}, {"how_long": 3}),
-        ({"title": "Emma", "howLong": None}, {"how_long": 14}),
-        ({"title": "Emma", "urgent": "True"}, {"urgent": True}),
-        ({"title": "Emma", "readers": '[{"age": "7"}]'}, {"readers": [{"age": 7}]}),
-        ({"title": "Emma", "readers": {"age": 7, "name": None}}, {"readers": [{"age": 7}]}),
-        ({"title": "Emma", "notes": "torn"}, {"notes": "torn"}),
-        ({"title": "Emma", "notes": '{"page": 3}'}, {"notes": {"page": 3}}),
-    ],
-)
+@examples
 def test_what_is_clearly_meant_is_taken(surface: Surface, given: dict[str, Any], taken: dict[str, Any]) -> None:
     assert ask(surface, **given) == {"title": "Emma", "how_long": 14, "type": "", **taken}
 

@@ -7,7 +7,7 @@ import pytest
 from holdfast.model.errors import Invalid
 from holdfast.surfaces.core import surface
 from holdfast.surfaces.schema import check_arguments, schema_of
-from tests.rows import each
+from tests.rows import each, examples
 
 
 def example(
@@ -43,20 +43,7 @@ def test_arguments_that_fit_pass(given: dict[str, Any]) -> None:
     assert check_arguments(schema_of(example), given, "example") == given
 
 
-@each(
-    ("given", "says"),
-    [
-        ({}, "text is required (a string)"),
-        ({"text": 5}, "text must be a string"),
-        ({"text": "x", "mode": "c"}, "mode must be one of a, b"),
-        ({"text": "x", "limit": 9}, "limit must be between 1 and 5"),
-        ({"text": "x", "limit": True}, "limit must be an integer"),
-        ({"text": "x", "tags": "y"}, "tags must be a list of strings"),
-        ({"text": "x", "tags": [1]}, "tags[0] must be a string"),
-        ({"text": "x", "extra": []}, "extra must be an object"),
-        ({"txt": "x"}, "unknown argument txt, did you mean text?"),
-    ],
-)
+@examples
 def test_what_does_not_fit_is_named(given: dict[str, Any], says: str) -> None:
     with pytest.raises(Invalid) as refused:
         check_arguments(schema_of(example), given, "example")

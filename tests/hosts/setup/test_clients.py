@@ -17,6 +17,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.conftest import new_file, new_folder
 from tests.hosts.setup.conftest import Place
+from tests.rows import examples
 
 LEVELS: tuple[Level, Level] = ("user", "project")
 EACH = pytest.mark.parametrize("client", CLIENTS, ids=[client.name for client in CLIENTS])
@@ -344,14 +345,7 @@ def test_hooks_are_never_installed_where_they_would_fire_twice(place: Place) -> 
     assert not has_hooks(claude, "project", place.machine)
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "text"),
-    [
-        ("claude-code", "{claude}/settings.json", '{"enabledPlugins": {"holdfast@holdfast": %s}}'),
-        ("copilot", "{copilot}/settings.json", '{"enabledPlugins": {"holdfast@holdfast": %s}}'),
-        ("codex", "{codex}/config.toml", '[plugins."holdfast@holdfast"]\nenabled = %s\n'),
-    ],
-)
+@examples
 def test_nothing_is_written_beside_the_plugin(place: Place, name: str, file: str, text: str) -> None:
     path = new_file(place.path(file), text % "true")
     assert place.plan(name)[0] == []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.hosts.setup.jsontext import MISSING, append, put, value_at, value_of, without
 from holdfast.model.errors import InvalidFile
-from tests.rows import each
+from tests.rows import each, examples
 
 ENTRY = {"command": "run me", "args": ["a", "b"]}
 DOCUMENTS = st.dictionaries(
@@ -59,20 +59,7 @@ def test_comments_and_spare_commas_survive() -> None:
     assert without(added, ("list",)) == text
 
 
-@each(
-    ("text", "after"),
-    [
-        ("{}", '{\n  "a": {\n    "b": 1\n  }\n}'),
-        ('{"x":1}', '{"x":1,"a":{"b":1}}'),
-        ('{"x": 1}\n', '{"x": 1, "a": {"b": 1}}\n'),
-        ('{\n   "x": 1\n}\n', '{\n   "x": 1,\n   "a": {\n      "b": 1\n   }\n}\n'),
-        ('{\n  "a": {},\n  "x": 1\n}', '{\n  "a": {\n    "b": 1\n  },\n  "x": 1\n}'),
-        ('{\n  "a": {"c": 2}\n}', '{\n  "a": {"c": 2, "b": 1}\n}'),
-        ('{\n  "a": {\n    // empty\n  }\n}', '{\n  "a": {\n    // empty\n    "b": 1\n  }\n}'),
-        ("", '{\n  "a": {\n    "b": 1\n  }\n}\n'),
-        ('\ufeff{"x": 1}', '\ufeff{"x": 1, "a": {"b": 1}}'),
-    ],
-)
+@examples
 def test_an_entry_is_laid_out_like_its_neighbours(text: str, after: str) -> None:
     assert put(text, ("a", "b"), 1) == after
 
