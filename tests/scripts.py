@@ -29,7 +29,7 @@ _STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)?
 _PART = re.compile(r" *([\w.#*/-]*)(~[=<]|![~=]|>=|[=~<>^])|(?: *)(?=\$)")
 _NAMED = re.compile(r"\$\{([\w.#*]+)\}|\$([\w.#*]+)")
 CHECKS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": lambda found, wanted: found == (pytest.approx(wanted) if isinstance(wanted, float) else wanted),
+    "=": lambda found, wanted: found == about(wanted),
     "!=": lambda found, wanted: found != wanted,
     "~": lambda found, wanted: wanted in found,
     "!~": lambda found, wanted: wanted not in found,
@@ -40,6 +40,17 @@ CHECKS: dict[str, Callable[[Any, Any], bool]] = {
     ">": lambda found, wanted: found > wanted,
     ">=": lambda found, wanted: found >= wanted,
 }
+
+
+def about(wanted: Any) -> Any:
+    """Return a value that equals those whose numbers are as near as rounding leaves them."""
+    if isinstance(wanted, dict):
+        return {name: about(item) for name, item in wanted.items()}
+    if isinstance(wanted, list):
+        return [about(item) for item in wanted]
+    return pytest.approx(wanted, abs=1e-4) if isinstance(wanted, float) else wanted
+
+
 Step = Callable[[Any, dict[str, Any]], Any]
 STEPS: dict[str, Step] = {
     "set": lambda script, given: script.environment.update(given),

@@ -5,7 +5,8 @@ import re
 import time
 from pathlib import Path
 
-from holdfast.model.fence import OURS, attribute, defused, defused_value, escaped, inline, visible
+from holdfast.model.fence import OURS, attribute, defused, escaped, inline, visible
+from holdfast.model.foreign_json import with_texts
 from tests.rows import each, sampled
 
 DATA = Path(__file__).parent.parent / "data" / "fence"
@@ -93,7 +94,7 @@ def test_only_a_fence_marked_as_ours_is_one() -> None:
 
 
 def test_texts_in_a_value_are_defused_names_included() -> None:
-    found = defused_value({"<system>": ["\n\nHuman: x", ("＜system＞", 1, None)]})
+    found = with_texts({"<system>": ["\n\nHuman: x", ("＜system＞", 1, None)]}, defused)
     assert found == {"&lt;system>": ["\n\n| Human: x", ["&lt;system＞", 1, None]]}
 
 

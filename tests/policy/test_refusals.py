@@ -3,6 +3,7 @@
 from typing import get_args
 
 from holdfast.model.ids import short
+from holdfast.model.record import Record
 from holdfast.policy.admission.admit import (
     Duplicate,
     PreviouslyRemoved,
@@ -11,14 +12,14 @@ from holdfast.policy.admission.admit import (
     Remedies,
     ScopeMismatch,
     SecretFound,
+    Similar,
     Transient,
     explain,
     explain_pending,
 )
-from tests.policy.test_policy import similar
 from tests.rows import each
 
-OLD = similar(0.9, title="Deploys run on {Fridays}.", reason="they moved.")
+OLD = Similar(record=Record(id="X", title="Deploys run on {Fridays}.", reason="they moved."), similarity=0.9)
 HOST = Remedies(
     revise="edit {id}",
     restore="undo {id}",

@@ -4,26 +4,20 @@ What a verb takes as one value (a draft, a query, a revision) is written as its 
 after `!` must raise; the answer is the error with its name. A verb that returns a memory changes who acts from then on.
 """
 
-import pkgutil
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, is_dataclass, replace
-from functools import cache
-from importlib import import_module
-from inspect import isfunction, signature
-from typing import Any, ClassVar, get_args
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import pytest
 
-import holdfast.verbs
 from holdfast.adapters.embedders.local import LocalEmbedder
-from holdfast.model.errors import HoldfastError
 from holdfast.model.event import Actor
 from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Waivers
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import Written, write
 from tests import scripts
+from tests.calls import called, functions_in, made, refusal_of
 from tests.conftest import Time
 from tests.engine.test_store import everything
 from tests.engines import kept_bytes
@@ -37,39 +31,6 @@ def keep(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Rec
     return of_type(Written, write(memory, draft, waivers=waivers)).record
 
 
-@cache
-def verbs() -> dict[str, Callable[..., Any]]:
-    """Return every verb by its name, if only one module has it, and by the names of module and verb."""
-    found, times = dict[str, Callable[..., Any]](), Counter[str]()
-    for module in pkgutil.walk_packages(holdfast.verbs.__path__, "holdfast.verbs."):
-        for name, verb in vars(import_module(module.name)).items():
-            if isfunction(verb) and verb.__module__ == module.name and not name.startswith("_"):
-                times[name] += 1
-                found |= {name: verb, f"{module.name.rpartition('.')[2]}.{name}": verb}
-    return {name: verb for name, verb in found.items() if times[name] < 2} | {"keep": keep}
-
-
-def made(hint: Any, value: Any) -> Any:
-    """Return a value of a script as a verb takes it: lists are tuples, and an object is what its annotation names."""
-    kinds = [kind for kind in _types_in(hint) if is_dataclass(kind)]
-    match value:
-        case list():
-            return tuple(made(hint, item) for item in value)
-        case Record() if Record not in kinds:
-            return value.id
-        case dict() if kinds:
-            taken = signature(kinds[0]).parameters
-            return kinds[0](**{name: made(taken[name].annotation, item) for name, item in value.items()})
-    return value
-
-
-def _types_in(hint: Any) -> Iterator[type]:
-    if isinstance(hint, type):
-        yield hint
-    for part in get_args(hint):
-        yield from _types_in(part)
-
-
 @dataclass(kw_only=True)
 class Script(scripts.Script):
     """A script of verbs."""
@@ -79,21 +40,10 @@ class Script(scripts.Script):
     request: pytest.FixtureRequest
 
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> Any:
-        if not refused:
-            return self.go_on(self.called(verbs()[tool], arguments))
-        with pytest.raises(HoldfastError) as caught:
-            self.called(verbs()[tool], arguments)
-        return f"{type(caught.value).__name__}: {caught.value}"
-
-    def called(self, verb: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-        """Call a verb; fields that are no parameters of it are those of the value that it takes."""
-        taken = {one.name: one.annotation for one in list(signature(verb).parameters.values())[1:]}
-        given = {name: made(hint, arguments[name]) for name, hint in taken.items() if name in arguments}
-        rest = {name: value for name, value in arguments.items() if name not in taken}
-        whole = [name for name, hint in taken.items() if name not in given and is_dataclass(hint)]
-        if rest or whole:
-            given[whole[0]] = made(taken[whole[0]], rest)
-        return verb(self.memory, **given)
+        verb = keep if tool == "keep" else functions_in("holdfast.verbs")[tool]
+        if refused:
+            return refusal_of(verb, (self.memory,), arguments)
+        return self.go_on(called(verb, (self.memory,), arguments))
 
     def go_on(self, answer: Any) -> Any:
         """Act with the memory that an answer is, or begins with; return the answer, or its rest."""

@@ -21,12 +21,13 @@ from holdfast.verbs.exchange import import_foreign as module
 from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export, import_lines
 from holdfast.verbs.memory import Memory
+from tests.calls import made
 from tests.conftest import Time, keep, make_memory
 from tests.engine.test_store import everything, some_history
 from tests.importing import FIXTURES, SECRET, all_records, brought, items, journal_size
 from tests.rows import of_type, refused
 from tests.scripts import Step
-from tests.verbs.scripts import made, scripts_in
+from tests.verbs.scripts import scripts_in
 
 AT = "2026-01-10T09:15:30.250Z"
 

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 from holdfast.model.patterns import lazy, tables
 
@@ -105,18 +104,6 @@ def defused(text: str, *, fences: bool = False) -> str:
         fenced = (part.partition("\n") for part in rest)  # the first line is a fence of ours
         return "".join([defused(first), *(fence + line_end + defused(inside) for fence, line_end, inside in fenced)])
     return _harmless((_ASCII if text.isascii() else _UNSEEN).sub("", text))
-
-
-def defused_value(value: Any, *, fences: bool = False) -> Any:
-    """Return a JSON value with every text in it defused, keys included."""
-    match value:
-        case str():
-            return defused(value, fences=fences)
-        case dict():
-            return {defused_value(key): defused_value(item, fences=fences) for key, item in value.items()}
-        case list() | tuple():
-            return [defused_value(item, fences=fences) for item in value]
-    return value
 
 
 def inline(text: str) -> str:

@@ -6,7 +6,7 @@ Hooks use this at every tool call, so it imports almost nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 MYPY = False
 if MYPY:
@@ -72,3 +72,15 @@ def texts_in(value: Any, *, keys: bool = True) -> Iterator[str]:
                 waiting += [part for key, item in pairs for part in ((item, key) if keys else (item,))]
             case list() | tuple() as items:
                 waiting += reversed(items)
+
+
+def with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value with every text in it changed, the keys of objects included; what is no text stays."""
+    match value:
+        case str():
+            return change(value)
+        case Mapping():
+            return {with_texts(key, change): with_texts(item, change) for key, item in value.items()}
+        case list() | tuple():
+            return [with_texts(item, change) for item in value]
+    return value

@@ -99,6 +99,11 @@ def text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+def texts_of(value: Any) -> list[str]:
+    """Return the texts in a list, and none for anything else."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+
+
 def listed(value: Any) -> str:
     """Return a value as text; the items of a list with semicolons between them."""
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from holdfast.model.errors import HoldfastError, NotFound
-from holdfast.model.fence import defused, defused_value
+from holdfast.model.fence import defused
+from holdfast.model.foreign_json import with_texts
 from holdfast.model.patterns import tables
 from holdfast.model.text import check_keepable
 from holdfast.surfaces.schema import Schema, check_arguments, schema_of
@@ -205,7 +206,9 @@ class Surface:
                 raise NotFound(f"There is no tool {name}.", hint=f"Tools are {', '.join(self.tools)}.")
             result = tool.run(call, **self.take(tool, arguments))
             # Values are defused before they become JSON, whose escapes hide some markers.
-            return Answer(text=self._safe(self.present(result if isinstance(result, str) else defused_value(result))))
+            return Answer(
+                text=self._safe(self.present(result if isinstance(result, str) else with_texts(result, defused)))
+            )
         except HoldfastError as problem:
             problem.hint = for_agents(problem.hint, self.name)
             return Answer(text=self._safe(self.present_error(problem)), failed=True)

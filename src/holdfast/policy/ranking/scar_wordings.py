@@ -3,7 +3,7 @@
 from hashlib import blake2b
 
 from holdfast.model.record import Record
-from holdfast.model.text import shorten
+from holdfast.model.text import shorten, texts_of
 
 VARIANTS = ("steps", "goal")  # what to do, or what must be true in the end
 LONGEST = 160
@@ -16,15 +16,10 @@ def variant_of(who: str, scar_id: str) -> str:
 
 def wording(scar: Record, variant: str) -> str:
     """Return a scar's advice in one of its wordings; "" if it has none."""
-    steps, checks = _items(scar, "action_protocol"), _items(scar, "self_check")
+    steps, checks = (texts_of(scar.fields.get(name)) for name in ("action_protocol", "self_check"))
     if variant == "steps":
         return _joined("Do: ", [*steps, *checks])
     return _joined("Done when: ", [*checks, *steps])
-
-
-def _items(scar: Record, name: str) -> list[str]:
-    value = scar.fields.get(name)
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _joined(lead: str, items: list[str]) -> str:

@@ -11,7 +11,7 @@ from holdfast.model.errors import HoldfastError, Invalid
 from holdfast.model.ids import days_between, short
 from holdfast.model.query import Query
 from holdfast.model.record import Record
-from holdfast.model.text import counted, shorten
+from holdfast.model.text import counted, shorten, texts_of
 from holdfast.policy.activity.transcript import form_of
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.policy.ranking.scar_wordings import variant_of, wording
@@ -66,7 +66,7 @@ page = pages_of(
         "left_off": lambda work: plain(work, LEFT_OFF),
         "needs_answer": needs_answer,
         "tag": tagged,
-        "texts": lambda value: [item for item in value if isinstance(item, str)] if isinstance(value, list) else [],
+        "texts": texts_of,
     },
     blank=True,
 )

@@ -23,6 +23,7 @@ from holdfast.engine.recovery.copy_store import put_raw_rows
 from holdfast.engine.views import records
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
+from holdfast.model.foreign_json import with_texts
 from holdfast.model.ids import ULID, epoch_ms, moved_id
 from holdfast.model.ports import Embedder, Encoded, Vectors
 from holdfast.verbs.memory import Memory
@@ -68,7 +69,7 @@ def load_demo(memory: Memory, until: str) -> None:
     # The story ends with its last event, so that nothing lies in the future.
     end = max([header["until"], *(line["at"] for line in lines if "verb" in line)])
     move = Move(since=epoch_ms(header["since"]), until=epoch_ms(end), by=epoch_ms(until) - epoch_ms(end))
-    moved = [move.everything(line) for line in lines]
+    moved = [with_texts(line, move.text) for line in lines]
     # Our own verbs made these, so nothing needs checking or masking; in one piece, so that each record is folded once.
     events = [Event(**line | {"by": Actor(**line["by"])}) for line in moved if "verb" in line]
     memory.store.commit(events)
@@ -123,13 +124,9 @@ class Move:
     until: int
     by: int
 
-    def everything(self, value: Any) -> Any:
-        """Return a JSON value with every id and instant in it moved."""
-        if isinstance(value, str):
-            return _TIMED.sub(self._moved, value) if len(value) >= len("2026-01-01T00:00:00.000Z") else value
-        if isinstance(value, dict):
-            return {self.everything(name): self.everything(inner) for name, inner in value.items()}
-        return [self.everything(inner) for inner in value] if isinstance(value, list) else value
+    def text(self, text: str) -> str:
+        """Return a text with every id and instant in it moved."""
+        return _TIMED.sub(self._moved, text) if len(text) >= len("2026-01-01T00:00:00.000Z") else text
 
     def _moved(self, found: re.Match[str]) -> str:
         text = found[0]

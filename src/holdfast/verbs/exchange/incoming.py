@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from holdfast.model.anchor import LONGEST_ANCHOR
 from holdfast.model.event import SHARED, Actor, Event
@@ -12,7 +11,7 @@ from holdfast.model.fold import fold_all
 from holdfast.model.foreign import Remark
 from holdfast.model.record import Record
 from holdfast.model.scope import MAX_LABEL, MAX_LABELS, SCOPE
-from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, counted
+from holdfast.model.text import LONGEST_BODY, LONGEST_TITLE, counted, texts_of
 from holdfast.policy.admission.sharing import Sharing, is_of_team
 from holdfast.policy.secrets.find import mask_secrets, masked
 from holdfast.policy.sessions.triggers import problem_with
@@ -176,10 +175,10 @@ def problem_of(event: Event) -> str:
     for name, longest in (("title", LONGEST_TITLE), ("body", LONGEST_BODY)):
         if isinstance(data.get(name), str) and len(data[name]) > longest:
             return f"its {name} has more than {longest:,} characters"
-    scopes = _texts(data.get("scopes"))
+    scopes = texts_of(data.get("scopes"))
     if any(len(scope) > MAX_LABEL or not SCOPE.fullmatch(scope) for scope in scopes):
         return "it has an invalid scope"
-    lists = {name: _texts(data.get(name)) for name in _LISTS} | {"scopes": scopes}
+    lists = {name: texts_of(data.get(name)) for name in _LISTS} | {"scopes": scopes}
     if any(
         len(label) > _LISTS.get(name, MAX_LABEL) or not label.isprintable()
         for name, labels in lists.items()
@@ -192,11 +191,3 @@ def problem_of(event: Event) -> str:
         return problem
     links = data.get("links")
     return f"it has more than {MOST_LINKS} links" if isinstance(links, list) and len(links) > MOST_LINKS else ""
-
-
-def _texts(value: Any) -> list[str]:
-    return (
-        [text for text in value if isinstance(text, str)]
-        if isinstance(value, Iterable) and not isinstance(value, str)
-        else []
-    )

@@ -11,7 +11,7 @@ from holdfast.model.anchor import check_anchors, snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.model.event import Actor, Event
 from holdfast.model.fold import fold
-from holdfast.model.foreign_json import texts_in
+from holdfast.model.foreign_json import texts_in, with_texts
 from holdfast.model.ids import parse_instant
 from holdfast.model.kinds import SEPARATE, check_fields, check_kind
 from holdfast.model.record import CONFIDENCES, RELATIONS, SOURCES, VISIBILITIES, Draft, Link, Record, plain
@@ -121,7 +121,8 @@ def check_draft(memory: Memory, draft: Draft, *, redact: bool = False) -> Draft:
     given = {name: getattr(draft, name) for name in _CLEANED}
     lists = {name: list(value) for name, value in given.items() if isinstance(value, tuple)}
     dicts = {name: dict(value) for name, value in given.items() if isinstance(value, Mapping)}
-    clean: dict[str, Any] = (masked if redact else _dropped)(given | lists | dicts)
+    values = given | lists | dicts
+    clean: dict[str, Any] = masked(values) if redact else with_texts(values, drop_private)
     draft = replace(draft, **clean | {name: tuple(clean[name]) for name in lists})
     body = check_text(draft.body, "text", LONGEST_BODY)
     title = check_text(draft.title, "title", LONGEST_TITLE) if draft.title.strip() else headline(body)
@@ -169,18 +170,6 @@ def refuse_secrets(value: Mapping[str, Any]) -> admission.SecretFound | None:
 
 
 _CLEANED = ("body", "title", "fields", "tags", "extra", "anchors", "triggers")
-
-
-def _dropped(value: Any) -> Any:
-    """Return a value without what its texts mark as private."""
-    match value:
-        case str():
-            return drop_private(value)
-        case dict():
-            return {drop_private(key): _dropped(item) for key, item in value.items()}
-        case list():
-            return [_dropped(item) for item in value]
-    return value
 
 
 def _data(memory: Memory, draft: Draft) -> dict[str, Any]:

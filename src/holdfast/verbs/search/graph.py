@@ -11,6 +11,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
 from holdfast.model.record import RELATIONS, Record
 from holdfast.model.session import Session
+from holdfast.model.text import filled, texts_of
 from holdfast.verbs.memory import Memory, check_choice, find, is_reference
 from holdfast.verbs.search.brief import LESSONS
 
@@ -67,22 +68,25 @@ def of_record(record: Record, known: Mapping[str, Record], resolved_in: str = ""
         worked = {"created_thread": by.session, "resolves_thread": resolved_in}
         ends = [
             *((_session(session), predicate, own) for predicate, session in worked.items() if session),
-            *((own, "relates_to_thread", f"Issue: {issue.upper()}") for issue in _texts(fields.get("related_issues"))),
+            *(
+                (own, "relates_to_thread", f"Issue: {issue.upper()}")
+                for issue in filled(*texts_of(fields.get("related_issues")))
+            ),
             *ends,
         ]
     else:
         agent = f"{'Agent' if by.kind == 'agent' else 'Persona'}: {by.name}"
-        people = [_ROLE.sub("", person).strip() or person for person in _texts(fields.get("people"))]
+        people = [_ROLE.sub("", person).strip() or person for person in filled(*texts_of(fields.get("people")))]
         targets = {
             "created_in": [
-                *(f"Issue: {issue.upper()}" for issue in _texts([fields.get("issue")])),
+                *(f"Issue: {issue.upper()}" for issue in filled(*texts_of([fields.get("issue")]))),
                 *([_session(by.session)] if by.session else ()),
             ],
             "influenced_by": [
                 *([agent] if by.name and by.kind != "rule" else ()),
                 *(f"Persona: {person}" for person in people),
             ],
-            "affects_doc": [f"Doc: {document}" for document in _texts(fields.get("documents"))],
+            "affects_doc": [f"Doc: {document}" for document in filled(*texts_of(fields.get("documents")))],
         }
         ends = [*((own, predicate, target) for predicate, each in targets.items() for target in each), *ends]
     for subject, predicate, target in dict.fromkeys(ends):
@@ -144,10 +148,6 @@ def stats_of(triples: Sequence[Triple]) -> Stats:
 
 def _session(session_id: str) -> str:
     return f"Session: {short(session_id)}"
-
-
-def _texts(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str) and item] if isinstance(value, list) else []
 
 
 MOST = 200

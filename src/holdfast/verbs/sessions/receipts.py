@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import dropwhile, islice, pairwise, takewhile
 from pathlib import Path
-from typing import Any
 
 from holdfast.engine.raw import trail
 from holdfast.engine.sqlite import SQLite
@@ -18,6 +17,7 @@ from holdfast.model.files import FILE
 from holdfast.model.foreign_json import texts_in
 from holdfast.model.ids import Clock, days_before, fixed_id, parse_instant, short
 from holdfast.model.record import Record
+from holdfast.model.text import texts_of
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.patterns import compiled, fires
 from holdfast.policy.activity.shell import parse
@@ -104,7 +104,7 @@ def deliveries_in(memory: Memory, session: str, only: str = "") -> list[Delivery
     for cause, hook_event in pairwise(trail.of_session(store, session)):
         if hook_event.event == "Injected":
             given = next((str(cause.given[name]) for name in _ARGUMENTS if cause.given.get(name)), "")
-            place = parse_instant(hook_event.at), strings_in(hook_event.given.get("ids"))
+            place = parse_instant(hook_event.at), tuple(texts_of(hook_event.given.get("ids")))
             hooks[place] = hook_event, cause.text or given or "the start of the session"
     deliveries = []
     for event in sorted(events, key=lambda event: event.at):
@@ -167,7 +167,7 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     session = activity[0].session
     known = {use.id for use in usage.in_session(memory.store, session)}
     injected = [event for event in activity if event.event == "Injected"]  # the first injection of each record counts
-    first = {id_: event for event in reversed(injected) for id_ in strings_in(event.given.get("ids"))}
+    first = {id_: event for event in reversed(injected) for id_ in texts_of(event.given.get("ids"))}
     by, events = Actor(kind="rule", name="outcomes", session=session), list[Event]()
     for id_, record in memory.known(first.keys() - known).items():
         if outcome := _outcome(memory, record, first[id_], activity, ended=ended):
@@ -179,14 +179,9 @@ def note_outcomes(memory: Memory, activity: Sequence[HookEvent], *, ended: bool)
     return len(events)
 
 
-def strings_in(value: Any) -> tuple[str, ...]:
-    """Return the texts in a list that came from outside; () if it is none."""
-    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
-
-
 def ids_in(event: Event) -> tuple[str, ...]:
     """Return the ids of the records that an event says a session was given."""
-    return strings_in(event.data.get("ids"))
+    return tuple(texts_of(event.data.get("ids")))
 
 
 def tokens_in(event: Event) -> int:

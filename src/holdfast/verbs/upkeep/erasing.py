@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from holdfast.engine.locks import turn
@@ -24,12 +25,13 @@ from holdfast.model.errors import HoldfastError, StoreError
 from holdfast.model.event import FOLDING, SHARED, Event, Json
 from holdfast.model.files import open_regular, read_regular, write_whole
 from holdfast.model.fold import fold_all, scrub
+from holdfast.model.foreign_json import with_texts
 from holdfast.model.ids import check_part, is_part, short
 from holdfast.model.record import record_to_json
 from holdfast.model.replica import ReplicaUpdate
 from holdfast.policy.erasing import Eraser, resembles, sentences_in, signs_in
 from holdfast.verbs.memory import Memory, find, untagged
-from holdfast.verbs.upkeep.scan import clean_file, clean_transcripts, files_of, in_every_text, redactions
+from holdfast.verbs.upkeep.scan import clean_file, clean_transcripts, files_of, redactions
 
 FOLDER = "erasing"  # texts of erased memories, until every copy is gone
 PATIENCE = 30.0  # seconds to wait for the worker to finish
@@ -165,7 +167,7 @@ def sweep_store(store: Store, erasures: Sequence[Event], eraser: Eraser) -> Swep
     unknown = [event for event in erasures if not _is_erased(store, event.about) and store.all_about(event.about)]
     if unknown:
         store.commit(unknown)
-    clean = in_every_text(eraser.masked)
+    clean = partial(with_texts, change=eraser.masked)
     changed, others = list[tuple[int, Event]](), list[str]()
     with store.transaction():
         outputs.forget(store, ids)
@@ -200,7 +202,7 @@ def _sweep(memory: Memory, gone: Remains) -> Erased:
         said = [data for each in gone.values() for data in each]
         said += [data for store in siblings for about in ids for data in _unscrubbed(store.all_about(about))]
         eraser = Eraser(texts := sentences_in(said))
-        clean = in_every_text(eraser.masked)
+        clean = partial(with_texts, change=eraser.masked)
         names, signs = [name for about in ids for name in (about, short(about))], signs_in(said)
         reached = Counter[str]()
         reached["prepared file"] = _drop_prepared(

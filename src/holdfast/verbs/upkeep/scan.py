@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from holdfast.engine.raw import counters, text_tables, transcripts
 from holdfast.engine.store import Store
 from holdfast.model.event import COUNTED, FOLDING, Event
 from holdfast.model.files import read_regular, write_whole
-from holdfast.model.foreign_json import parse_json
+from holdfast.model.foreign_json import parse_json, with_texts
 from holdfast.model.text import headline
 from holdfast.policy.activity.transcript import chunks, messages_in
 from holdfast.policy.secrets.find import mask_secrets, masked, secret_texts
@@ -72,10 +73,9 @@ def redact(memory: Memory) -> Redacted:
     """Mask every credential, and its text wherever else it occurs; the journal records that."""
     known = {text for _, _, text in _secrets(memory) if len(text) >= SHORTEST_KNOWN}
     literal = re.compile("|".join(map(re.escape, sorted(known, key=len, reverse=True)))) if known else None
-    again = in_every_text(lambda text: literal.sub("[redacted]", text) if literal else text)
 
     def clean(value: Any) -> Any:
-        return again(masked(value))
+        return with_texts(masked(value), partial(literal.sub, "[redacted]")) if literal else masked(value)
 
     store, now = memory.store, memory.clock.now()
     with store.transaction():
@@ -140,22 +140,6 @@ def _places(memory: Memory) -> Iterator[tuple[str, str, Any]]:
         yield "transcripts", session, [session, transcript.body if transcript else ""]
     for path in files_of(memory.store.folder):
         yield "file", path.name, [path.name, _read(path)]
-
-
-def in_every_text(change: Callable[[str], str]) -> Callable[[Any], Any]:
-    """Return a function that changes every text in a value, keys included."""
-
-    def changed(value: Any) -> Any:
-        match value:
-            case str():
-                return change(value)
-            case dict():
-                return {changed(key): changed(item) for key, item in value.items()}
-            case list() | tuple():
-                return [changed(item) for item in value]
-        return value
-
-    return changed
 
 
 def _clean_event(event: Event, clean: Callable[[Any], Any]) -> Event:
