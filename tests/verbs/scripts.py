@@ -31,6 +31,14 @@ def keep(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Rec
     return of_type(Written, write(memory, draft, waivers=waivers)).record
 
 
+class Verbs(dict[str, scripts.Step]):
+    """Steps by their names; one that is not there is the verb of that name."""
+
+    def __missing__(self, name: str) -> scripts.Step:
+        verb = keep if name == "keep" else functions_in("holdfast.verbs")[name]
+        return lambda script, given: script.go_on(called(verb, (script.memory,), given))
+
+
 @dataclass(kw_only=True)
 class Script(scripts.Script):
     """A script of verbs."""
