@@ -15,7 +15,7 @@ from holdfast.model.record import Draft, Entry, Record
 from holdfast.model.text import shorten, tokens_of
 from holdfast.policy.activity import claude_mem_types as types
 from holdfast.policy.activity.claude_mem_types import SESSION, TYPES
-from holdfast.policy.admission.admit import Duplicate, Remedies, Waivers
+from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, shapes_in, surface_of
 from holdfast.surfaces.pages import pages_of
@@ -30,7 +30,6 @@ from holdfast.verbs.sessions.session import find_session
 
 HERE = Path(__file__).parent
 CONTRACT, SHAPES = read_contract(HERE), shapes_in(HERE)
-REMEDIES = Remedies(restore="`holdfast restore {id}`, which the user runs")
 SUMMARIZED = ("investigated", "learned", "completed", "next_steps")
 TERMS = Terms(
     filters={
@@ -144,7 +143,7 @@ def kept(outcome: Outcome) -> Record:
             return record
         case Duplicate(matches=matches):
             return matches[0].record
-    raise refusal(outcome, REMEDIES)
+    raise refusal(outcome, "claude-mem")
 
 
 def added(shown: Entry, outcome: Outcome) -> dict[str, Any]:
