@@ -42,7 +42,7 @@ class Verbs(dict[str, scripts.Step]):
     """Steps by their names; one that is not there is the verb of that name."""
 
     def __missing__(self, name: str) -> scripts.Step:
-        verb = keep if name == "keep" else functions_in("holdfast.verbs")[name]
+        verb = functions_in("holdfast.verbs")[name]
         return lambda script, given: script.go_on(called(verb, (script.memory,), given))
 
 
