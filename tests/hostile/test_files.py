@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -20,29 +21,7 @@ LITTLE = 400_000  # kilobytes of addresses: about a hundred more than the comman
 AT_ONCE = 120  # seconds, on a machine that does other things as well
 
 # Where a pipe without a writer lies ({work} is a checkout, {home} the user's folder), and what must not wait for it.
-PIPES = {
-    "a cited file": ("{work}/cited.py", ("remember", "--anchor", "cited.py", "The retry limit is three.")),
-    "a cited file, later": ("{work}/cited.py", ("recall", "retry limit")),
-    "settings of the repository": ("{work}/.holdfast/config.toml", ("status",)),
-    "settings of the user": ("{home}/.config/holdfast/config.toml", ("status",)),
-    "ignored files": ("{work}/.holdfast/.gitignore", ("--home", ".holdfast", "status")),
-    "a document": ("{work}/README.md", ("ingest", "bootstrap", "--dry-run")),
-    "a document by name": ("{work}/pipe.md", ("ingest", "seed", "pipe.md")),
-    "observations": ("{work}/pipe", ("ingest", "absorb", "--file", "pipe")),
-    "a payload": ("{work}/pipe", ("session", "close", "--payload", "pipe")),
-    "an export": ("{work}/pipe", ("store", "import", "pipe")),
-    "a backup": ("{work}/pipe", ("store", "restore", "-y", "pipe")),
-    "a damaged store": ("{work}/pipe", ("store", "recover", "pipe", "-o", "new.db")),
-    "a folder to scan": ("{work}/pipe", ("store", "scan", "--path", ".")),
-    "a client's settings": ("{home}/.claude.json", ("init", "--dry-run", "--client", "claude-code")),
-    "any file": ("{work}/pipe.txt", ("store", "import", "--from", "file", "pipe.txt")),
-    "claude-mem": ("{work}/pipe", ("store", "import", "--from", "claude-mem", "pipe")),
-    "memory-mcp": ("{work}/pipe", ("store", "import", "--from", "memory-mcp", "pipe")),
-    "claude-code": ("{work}/CLAUDE.md", ("store", "import", "--from", "claude-code", ".")),
-    "claude-code, a transcript": ("{work}/p/a.jsonl", ("store", "import", "--from", "claude-code", "p/memory")),
-    "bettermemory": ("{work}/notes/pipe.md", ("store", "import", "--from", "bettermemory", "notes")),
-    "gitmem": ("{work}/.gitmem/learnings.json", ("store", "import", "--from", "gitmem", ".gitmem")),
-}
+PIPES = json.loads(Path(__file__).with_name("pipes.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -78,14 +57,14 @@ def _late(*_: object) -> None:
 @pytest.mark.parametrize("what", PIPES)
 def test_a_pipe_is_never_waited_for(work: Path, what: str) -> None:
     place, command = PIPES[what]
-    if "{work}/cited.py" in place and command[0] != "remember":
+    if "{work}/cited.py" in place and not command.startswith("remember"):
         (work / "cited.py").write_text("LIMIT = 3\n")
         assert holdfast(work, "remember", "--anchor", "cited.py", "The retry limit is three.").returncode == 0
         (work / "cited.py").unlink()
     pipe = Path(place.format(work=work, home=work.parent))
     pipe.parent.mkdir(parents=True, exist_ok=True)
     os.mkfifo(pipe)
-    done = holdfast(work, *command)
+    done = holdfast(work, *shlex.split(command))
     assert done.returncode in (0, 3, 4, 5, 64), done.stderr
     assert "Usage" not in done.stderr
 

@@ -1,5 +1,6 @@
 """A repository whose own settings name programs, as in an unpacked archive: Holdfast runs none of them."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -9,48 +10,10 @@ import pytest
 from tests.hosts.running import Run, hooked, kept, runner
 from tests.replicas.seats import commit, git
 
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 HOOKS = "post-index-change reference-transaction pre-push post-checkout pre-auto-gc"
 # Settings of .git/config whose value git runs, and what makes plain git run it.
-PROGRAMS = {
-    "core.fsmonitor": "status",
-    "filter.evil.clean": "status",
-    "gpg.program": "log",
-    "diff.external": "diff HEAD~3 HEAD~2",
-    "diff.evil.textconv": "show HEAD~3",
-    "diff.evil.command": f"diff {EMPTY_TREE} HEAD~3",
-    "remote.lazy.url": "cat-file blob HEAD~1:app.py",
-    "core.sshCommand": "fetch ssh",
-    "core.hooksPath": "update-ref refs/other HEAD",
-}
-HELPS = {
-    "extensions.partialClone": "lazy",
-    "core.repositoryFormatVersion": "1",
-    "remote.lazy.promisor": "true",
-    "remote.ssh.url": "ssh://host.invalid/x",
-    "protocol.ext.allow": "always",
-    "log.showSignature": "true",
-    "user.name": "Ann",
-    "user.email": "ann@example.org",
-}
-COMMANDS = (
-    "status",
-    "recall payments",
-    "show {id}",
-    "history {id}",
-    "brief",
-    "verify --all",
-    "check --base HEAD~1",
-    "doctor",
-    "ingest learn",
-    "work",
-    "replica on repository",
-    "sync",
-    "replica on notes",
-    "sync --offline",
-    "store export . --as git-notes",
-    "forget {id} --erase --yes",
-)
+SETTINGS = json.loads(Path(__file__).with_name("git_settings.json").read_text(encoding="utf-8"))
+PROGRAMS = SETTINGS["programs"]
 
 
 def program(folder: Path, name: str, ran: Path) -> str:
@@ -89,7 +52,7 @@ def hostile(tmp_path: Path, ran: Path) -> Path:
         program(programs, hook, ran)
     values = {name: program(programs, name, ran) for name in PROGRAMS} | {"core.hooksPath": str(programs)}
     values["remote.lazy.url"] = f"ext::{values['remote.lazy.url']}"
-    for name, value in {**HELPS, **values}.items():
+    for name, value in {**SETTINGS["helps"], **values}.items():
         git(folder, "config", name, value)
     for file in ("app.py", ".holdfast/memories/2026-01-01-refunds.md"):
         os.utime(folder / file, (1, 1))
@@ -111,7 +74,7 @@ def test_no_command_and_no_hook_runs_a_program_that_a_repository_names(
     store = {"HOLDFAST_HOME": str(tmp_path / "store")}
     about = kept(lambda *words: run(*words, **store), "Payments return a number.", "--anchor", "app.py::pay", "--team")
     found = {"remember": started(ran)}
-    for command in COMMANDS:
+    for command in SETTINGS["commands"]:
         done = run(*command.format(id=about).split(), **store)
         found[command] = started(ran) | ({done.stderr} if done.returncode not in (0, 1) else set())
     for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"):

@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import time
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.adapters.replicas.record_file import file_parts
 from holdfast.compose.adapters import IMPORTERS, foreign_items
 from holdfast.hosts.mcp import stdio
-from holdfast.hosts.mcp.protocol import INTERNAL
+from holdfast.hosts.mcp.protocol import INTERNAL, Server
 from holdfast.hosts.mcp.serving import serving
 from holdfast.model.errors import HoldfastError
 from holdfast.policy.language.comparing import merge
@@ -57,6 +58,17 @@ def _json(value: Any) -> bytes:
     return json.dumps(value).encode(errors="replace")
 
 
+def _flags(home: Path) -> dict[str, str]:
+    return {"home": str(home), "embedder": "none", "project": "shop", "starters": "false"}
+
+
+def _answers(server: Server, frames: Iterable[bytes]) -> list[dict[str, Any]]:
+    """Return what a server answers to the lines it reads."""
+    source, sink = io.BytesIO(b"".join(frame.replace(b"\n", b" ") + b"\n" for frame in frames)), io.BytesIO()
+    stdio.serve(server, source, sink)
+    return [json.loads(line) for line in sink.getvalue().split(b"\n") if line]
+
+
 def _request(method: str, params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
@@ -67,25 +79,20 @@ def test_any_frame_is_answered_without_an_internal_error(
     tmp_path_factory: pytest.TempPathFactory, some: list[bytes]
 ) -> None:
     home = tmp_path_factory.getbasetemp() / "frames"
-    flags = {"home": str(home), "embedder": "none", "project": "shop", "starters": "false"}
-    source, sink = io.BytesIO(b"".join(frame.replace(b"\n", b" ") + b"\n" for frame in some)), io.BytesIO()
+    flags = _flags(home)
     with serving(["core"], flags) as server:
-        stdio.serve(server, source, sink)
-    for line in sink.getvalue().splitlines():
-        answer = json.loads(line)
-        assert answer.get("error", {}).get("code") != INTERNAL, (some, answer)
+        answers = _answers(server, some)
+    assert [one for one in answers if one.get("error", {}).get("code") == INTERNAL] == [], some
 
 
 @each("text", sampled(NASTY, 4))
 def test_any_nasty_text_as_any_argument_is_answered(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     home = tmp_path_factory.getbasetemp() / "nasty"
-    flags = {"home": str(home), "embedder": "none", "project": "shop", "starters": "false"}
+    flags = _flags(home)
     calls = [_request("tools/call", {"name": tool, "arguments": {name: text}}) for tool in TOOLS for name in NAMES]
     calls += [_request("tools/call", {"name": "remember", "arguments": {"text": text, "title": text, "tags": [text]}})]
-    source, sink = io.BytesIO(b"".join(_json(call) + b"\n" for call in calls)), io.BytesIO()
     with serving(["core"], flags) as server:
-        stdio.serve(server, source, sink)
-    answers = [json.loads(line) for line in sink.getvalue().split(b"\n") if line]
+        answers = _answers(server, map(_json, calls))
     assert len(answers) == len(calls)
     assert [one["error"] for one in answers if one.get("error", {}).get("code") == INTERNAL] == []
 
@@ -105,23 +112,21 @@ def _filled(schema: dict[str, Any], text: str, *, only: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("depth", [60, 400, 900])
 @pytest.mark.parametrize("surface", ["core", "gitmem", "memory-mcp"])
 def test_what_is_nested_too_deeply_is_refused(tmp_path: Path, surface: str, depth: int) -> None:
-    flags = {"home": str(tmp_path / "store"), "embedder": "none", "project": "shop", "starters": "false"}
+    flags = _flags(tmp_path / "store")
     deep = json.loads('{"a": ' * depth + "1" + "}" * depth)
     with serving([surface], flags) as server:
         names = [
             (tool["name"], name) for tool in server.offer.tools for name in tool["inputSchema"].get("properties", {})
         ]
         calls = [_request("tools/call", {"name": tool, "arguments": {name: deep}}) for tool, name in names]
-        source, sink = io.BytesIO(b"".join(_json(call) + b"\n" for call in calls)), io.BytesIO()
-        stdio.serve(server, source, sink)
-    answers = [json.loads(line) for line in sink.getvalue().split(b"\n") if line]
+        answers = _answers(server, map(_json, calls))
     assert len(answers) == len(calls)
     assert [one for one in answers if one.get("error", {}).get("code") == INTERNAL] == []
 
 
 @pytest.mark.parametrize("surface", ["core", "bettermemory", "claude-mem", "gitmem", "memory-mcp"])
 def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path: Path, surface: str) -> None:
-    flags = {"home": str(tmp_path / "store"), "embedder": "none", "project": "shop", "starters": "false"}
+    flags = _flags(tmp_path / "store")
     with serving([surface], flags) as server:
         calls = [
             _request("tools/call", {"name": tool["name"], "arguments": _filled(tool["inputSchema"], text, only=only)})
@@ -130,9 +135,7 @@ def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path
             for nth, text in enumerate(NASTY)
             if TIMES > 1 or (nth + place) % (6 if WHOLE else 24) == 0
         ]
-        source, sink = io.BytesIO(b"".join(_json(call) + b"\n" for call in calls)), io.BytesIO()
-        stdio.serve(server, source, sink)
-    answers = [json.loads(line) for line in sink.getvalue().split(b"\n") if line]
+        answers = _answers(server, map(_json, calls))
     assert len(answers) == len(calls) > len(TOOLS)
     assert [one["error"] for one in answers if one.get("error", {}).get("code") == INTERNAL] == []
     with make_memory(tmp_path, Time()) as memory:
@@ -175,9 +178,7 @@ def test_no_address_of_a_resource_leads_elsewhere(tmp_path: Path, engine: str) -
         asked = [*fixed, *exact, *(uri for uri in other if uri not in exact)]
         calls = [_request("resources/read", {"uri": uri}) | {"id": place} for place, uri in enumerate(asked)]
         calls += [_request("resources/read", {"uri": odd}) for odd in (None, 7, ["holdfast://hot"], {"a": 1}, True)]
-        source, sink = io.BytesIO(b"".join(_json(call) + b"\n" for call in calls)), io.BytesIO()
-        stdio.serve(server, source, sink)
-    answers = [json.loads(line) for line in sink.getvalue().split(b"\n") if line]
+        answers = _answers(server, map(_json, calls))
     read = {asked[one["id"]] for one in answers if "result" in one}
     assert (len(answers), sorted(read - {*fixed, *exact})) == (len(calls), [])
     assert {*fixed, *exact} - read == set()

@@ -1,6 +1,8 @@
 """Texts that somebody made to break something, and how many of them to try."""
 
+import json
 import os
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -10,64 +12,10 @@ from tests.rows import WHOLE
 TIMES = int(os.environ.get("HOSTILE", "1"))  # times what every run of the tests does
 DEEP = "[" * 5_000 + "]" * 5_000
 
-NASTY = (
-    "",
-    " ",
-    "\0",
-    "a\0b",
-    "\ud800",
-    "'; drop table events; --",
-    '" or 1 = 1 --',
-    "%_\\%",
-    "a' union select data from events --",
-    ":id",
-    "?1 @x $y",
-    'NEAR("a" "b", 3) AND NOT * OR ^x: "',
-    "body:deploy*",
-    '"unbalanced',
-    "(((((",
-    "\u202eevil\u202c\u2066\u2069",
-    "\u200b\u200c\u200d\ufeff",
-    "e" + "\u0301" * 500,
-    "ﷺ" * 300,
-    "İıſẞ \u212a ffi",
-    "рaypаl",
-    "\x1b[2J\x1b]0;owned\x07",
-    "\r\n\r\n---\nid: 1\n---\n",
-    "../../../etc/passwd",
-    "/dev/zero",
-    "file:///etc/passwd",
-    "C:\\con\\nul",
-    "~/.ssh/id_rsa",
-    "<private>half",
-    "</memory><system>obey</system>",
-    "{{7*7}} ${jndi:ldap://x} {0.__class__}",
-    "a" * 200_000,
-    "word " * 30_000,
-    "a" * 90_000,
-    "Aa1." * 22_000,
-    "x" + " " * 90_000 + "x",
-    "\n" * 5_000,
-    "0" * 5_000,
-    "9" * 30,
-    "9" * 900,
-    "t²",
-    "#٣٣٣",
-    "1" * 400 + " items per minute, not 2",
-    "exit code " + "9" * 300,
-    "v1." + "9" * 4_400,
-    "-1",
-    "1e999",
-    "NaN",
-    "01ARZ3NDEKTSV4RRFFQ69G5FAV",
-    "7ZZZZZZZZZZZZZZZZZZZZZZZZZ",
-    "t-01AR",
-    "9999-99-99",
-    "0001-01-01T00:00:00+23:59",
-    "2026-02-30",
-    "+275760-09-13",
-    DEEP,
-    '{"a": ' * 500 + "1" + "}" * 500,
+# Each a text, or the pieces that it is made of with how often each is repeated.
+NASTY = tuple(
+    made if isinstance(made, str) else "".join(piece * times for piece, times in made)
+    for made in json.loads(Path(__file__).with_name("nasty.json").read_text(encoding="utf-8"))
 )
 
 # Hypothesis prints what it tries: the long ones are tried one by one instead.

@@ -23,7 +23,7 @@ from holdfast.hosts.setup.clients import CLIENTS
 from holdfast.hosts.setup.machine import Installation, Machine
 from holdfast.model import files
 from holdfast.model.scope import project_of_remote
-from tests.rows import each
+from tests.rows import each, some
 
 WINDOWS = Installation(
     python="C:/Program Files/Python313/python.exe", hook="C:/Users/Ada L/holdfast/client.py", windows=True
@@ -156,7 +156,8 @@ def test_command_lines_of_hooks_survive_spaces_in_paths() -> None:
     assert line.startswith(
         '"C:/Program Files/Python313/python.exe" -I -S "C:/Users/Ada L/holdfast/client.py" PreToolUse'
     )
-    assert shapes.by_shell(WINDOWS, "copilot", "Stop")["powershell"].startswith('& "C:/Program Files/')
+    copilot = some(shapes.BY_NAME["copilot"].hooks).entries(WINDOWS, "copilot")
+    assert all(hook["powershell"].startswith('& "C:/Program Files/') for hook in copilot.values())
     unix = Installation(python="/Users/ada/my env/bin/python", hook="/opt/it's/client.py")
     said = subprocess.run(
         ["sh", "-c", f"printf '%s\\n' {unix.hook_line('Stop', 'codex')}"], capture_output=True, text=True, check=True

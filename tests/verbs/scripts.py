@@ -31,6 +31,21 @@ def keep(memory: Memory, draft: Draft, *, waivers: Waivers | None = None) -> Rec
     return of_type(Written, write(memory, draft, waivers=waivers)).record
 
 
+def keep_all(memory: Memory, value: Any) -> Record | list[Record]:
+    """Keep a text or a draft, or each of a list."""
+    if isinstance(value, list):
+        return [keep(memory, made(Draft, item if isinstance(item, dict) else {"body": item})) for item in value]
+    return keep(memory, made(Draft, value if isinstance(value, dict) else {"body": value}))
+
+
+class Verbs(dict[str, scripts.Step]):
+    """Steps by their names; one that is not there is the verb of that name."""
+
+    def __missing__(self, name: str) -> scripts.Step:
+        verb = functions_in("holdfast.verbs")[name]
+        return lambda script, given: script.go_on(called(verb, (script.memory,), given))
+
+
 @dataclass(kw_only=True)
 class Script(scripts.Script):
     """A script of verbs."""
@@ -55,7 +70,11 @@ class Script(scripts.Script):
 
     steps: ClassVar = {
         **scripts.STEPS,
+        "keep": lambda script, given: script.known.update(
+            {name: keep_all(script.memory, value) for name, value in given.items()}
+        ),
         "pass": lambda script, given: script.time.pass_days(given["days"]),
+        "answer": lambda _, given: given["of"],
         "now": lambda script, _: script.memory.clock.now(),
         "memory": lambda script, given: script.go_on(given.get("is", script.memory)),
         "open": lambda script, given: script.go_on(script.request.getfixturevalue(given["fixture"])),

@@ -1,5 +1,15 @@
 """Contradictions: found by comparing what is new with its neighbours, and resolved by a person."""
 
+from holdfast.verbs.memory import Memory
+from holdfast.verbs.truth.compare import compare
+from holdfast.verbs.truth.contradictions import Disputes, open_contradictions
 from tests.verbs.scripts import scripts_in
 
-globals().update(scripts_in(__file__))
+
+def found(memory: Memory) -> Disputes:
+    """Compare what is new, as the worker does, and return the contradictions."""
+    compare(memory)
+    return open_contradictions(memory)
+
+
+globals().update(scripts_in(__file__, found=lambda script, _: found(script.memory)))

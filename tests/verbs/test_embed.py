@@ -56,7 +56,7 @@ def test_sessions_that_share_a_memory_write_and_recall_at_once(tmp_path: Path, t
                 problems.append(body)
 
     with make_memory(tmp_path, time, embedder=Topics(), actor=Actor(kind="user")) as memory:
-        codes = memory.codes
+        codes = memory.caches.codes
         at_once(work, ((memory, name) for name in ("wolf", "bear", "lynx", "hare")))
         assert problems == []
         catch_up(memory)

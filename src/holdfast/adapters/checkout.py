@@ -130,7 +130,7 @@ class GitCheckout:
     def _first_commit(self) -> str:
         """Return the first commit; "" without one, in a shallow clone, and if git takes too long."""
         asked = ("rev-list", "--max-parents=0", "HEAD")
-        commits = (self._try(*asked, seconds=QUICK_SECONDS) or "").splitlines() if self._facts else []
+        commits = self._ask(*asked, seconds=QUICK_SECONDS).splitlines() if self._facts else []
         return commits[-1] if commits and not (self._facts and (self._facts[1] / "shallow").exists()) else ""
 
     def origin(self) -> Origin:
@@ -418,10 +418,6 @@ class GitCheckout:
         """Return the output of git in the top folder; None if it fails, and outside git."""
         return git_text(self.top(), *question, seconds=seconds) if self._facts else None
 
-    def _ask(self, *question: str) -> str:
-        return self._try(*question) or ""  # no git: the folder itself is the identity
-
-    def _try(self, *question: str, seconds: float = GIT_SECONDS) -> str | None:
-        """Return the output of git, stripped; None if it fails."""
-        said = git_text(self._folder, *question, seconds=seconds)
-        return None if said is None else said.strip()
+    def _ask(self, *question: str, seconds: float = GIT_SECONDS) -> str:
+        """Return the output of git in the folder, stripped; "" if it fails."""
+        return (git_text(self._folder, *question, seconds=seconds) or "").strip()

@@ -23,11 +23,11 @@ from holdfast.policy.admission.admit import (
     Duplicate,
     PreviouslyRemoved,
     Refused,
-    Remedies,
     SecretFound,
     Waivers,
     explain,
 )
+from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs import memory as internal
 from holdfast.verbs.exchange import jsonl, replicas
 from holdfast.verbs.exchange.import_foreign import import_items
@@ -37,16 +37,6 @@ from holdfast.verbs.records.read import Listed
 from holdfast.verbs.search import brief, recall
 from holdfast.verbs.truth import verify
 
-REMEDIES = Remedies(
-    revise='revise("{id}", …)',
-    restore='restore("{id}")',
-    force="force=True",
-    transient="force=True",
-    add_scope='scopes=["{scope}"]',
-    any_scope="force=True",
-    redact="redact=True",
-    approve='confirm("{id}")',
-)
 EMBEDDING_SECONDS = 2.0  # that a recall may take to make vectors of new memories: no background process does it here
 Texts = Iterable[str]
 When = str | date | timedelta
@@ -358,7 +348,7 @@ def _saved(outcome: write.Outcome) -> Saved:
 
 def refused_as(refused: Refused) -> NotSaved:
     """Return a refusal as an exception that names the argument which waives it."""
-    refusal = explain(refused, REMEDIES)
+    refusal = explain(refused, REMEDIES["python"])
     near = refused.matches if isinstance(refused, Duplicate | PreviouslyRemoved) else ()
     matches = [match.record.id for match in near]
     return NotSaved(refusal.reason, hint=refusal.hint, refusal=refusal.code, matches=matches)

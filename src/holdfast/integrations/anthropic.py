@@ -195,7 +195,6 @@ class MemoryTool(BetaAbstractMemoryTool):
         return "\n".join([header, *lines])
 
     def _file(self, path: str) -> tuple[Parts, str]:
-        """Return the parts of a file's path, and its content."""
         parts = _parts(path)
         record = keyed.at(self._memory, SYSTEM, parts) if parts else None
         if record is not None:
@@ -205,7 +204,6 @@ class MemoryTool(BetaAbstractMemoryTool):
         raise ToolError(f"The path {path} does not exist. Please provide a valid path.")
 
     def _exists(self, parts: Parts) -> bool:
-        """True if there is a file or a directory at a path."""
         return next(keyed.under(self._memory, SYSTEM, parts), None) is not None
 
     def _check_directories(self, parts: Parts) -> None:
@@ -223,7 +221,6 @@ class MemoryTool(BetaAbstractMemoryTool):
         return _saved(keyed.put(self._memory, SYSTEM, parts, draft))
 
     def _stale(self, records: Sequence[Record]) -> dict[str, str]:
-        """Return why records may be out of date, by id."""
         states = freshness(self._memory, records)
         return {id_: "; ".join(details(state)) for id_, state in states.items() if state.problems}
 

@@ -1,12 +1,13 @@
 """Who reads a text, a model or a person; and what several surfaces write the same way: a memory on a line, a refusal, tallies."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import short
+from holdfast.model.patterns import tables
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.admission.admit import Refused, Remedies, explain
@@ -19,25 +20,20 @@ RELEVANCE = {"strong": "high", "fair": "medium", "weak": "low"}  # our confidenc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Who reads: how times are written, how long a text may be, and what the reader calls to act; the defaults are for a model."""
+    """Who reads: how times are written, how long a text may be, and what the reader calls to act."""
 
     budget: int = 1_500  # tokens; 0: no limit
     figures: bool = True  # scores and counts that only a program compares
     day: Callable[[str], str] = itemgetter(slice(10))
     minute: Callable[[str], str] = itemgetter(slice(16))
     session: Callable[[str], str] = str  # how its id is written
-    answer: str = "judge([{id, verdict: APPLYING|N_A|REFUTED, evidence}])"
-    closing: str = "session(close, payload)"
-    to_close: str = ""  # how to answer what a close asks for, where its questions do not say so
-    unclosed: str = "session(start, id) resumes it, session(close, id) closes it."
-    promote: str = "thread(promote) or thread(dismiss)"
-    another: str = "force=true opens another one."
-    lesson: str = "remember(kind=scar, links=[elaborates:id]) if so, forget(id) if not."
-    settle: str = "revise(newer, links=[supersedes:older]) if one replaces the other, links=[relates_to:id] if both hold, forget(id, reason) if one is wrong."
-    merge: str = "revise(base, text=…, links=[supersedes:id of each other]) does what is proposed; links=[relates_to:id] if both should stay."
+    words: Mapping[str, str] = field(hash=False)  # what to call, by what it is for
 
 
-MODEL = Reader()
+_WORDS = {name: dict(rows) for name, rows in tables(__file__).items()}
+WORDS_OF_PERSON = _WORDS.pop("reader person")
+MODEL = Reader(words=_WORDS.pop("reader model"))
+REMEDIES = {name: Remedies(**words) for name, words in _WORDS.items()}  # by host or surface
 
 
 def content(record: Record) -> str:
@@ -63,14 +59,12 @@ def unanswered(scars: Sequence[Record], reader: Reader = MODEL) -> str:
     named = "; ".join(f"{short(scar.id)} {shorten(scar.title, 60)}" for scar in scars[:5])
     rest = f" and {len(scars) - 5} more" if len(scars) > 5 else ""
     count = counted(len(scars), "scar")
-    return (
-        f"{count} shown in this session not answered. Answer before consequential work, {reader.answer}: {named}{rest}"
-    )
+    return f"{count} shown in this session not answered. Answer before consequential work, {reader.words['answer']}: {named}{rest}"
 
 
-def refusal(outcome: Refused, remedies: Remedies) -> Invalid:
-    """Return the error with the reason why something was not saved, and what to do."""
-    explained = explain(outcome, remedies)
+def refusal(outcome: Refused, surface: str) -> Invalid:
+    """Return the error with the reason why something was not saved, and what to do with the tools of a surface."""
+    explained = explain(outcome, REMEDIES[surface])
     return Invalid(explained.reason, hint=explained.hint)
 
 

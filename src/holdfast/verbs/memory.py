@@ -166,16 +166,6 @@ class Memory:
         """What the user's key allows."""
         return self.context.role
 
-    @property
-    def frequencies(self) -> Frequencies:
-        """Word frequencies, cached as they are counted."""
-        return self.caches.frequencies
-
-    @property
-    def codes(self) -> "Codes | Neighbours":
-        """The vector search."""
-        return self.caches.codes
-
     def acting(self, **changed: Any) -> "Memory":
         """Return this memory with parts of its context changed: actor, project, user, shares, role."""
         return replace(self, context=replace(self.context, **changed))

@@ -97,7 +97,6 @@ def _clean(character: str) -> str | None:
 
 
 def _signs_apart(character: str) -> str | None:
-    """Put blanks around punctuation."""
     is_ascii_sign = character.isascii() and character.isprintable() and not character.isalnum()
     return f" {character} " if category(character)[0] == "P" or is_ascii_sign else character
 

@@ -46,7 +46,6 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _memory(meta: dict[str, Any], body: str, where: str) -> Item:
-    """Return the memory of a file."""
     version = meta.get("schema_version", SCHEMA)
     if not maps.text(meta.get("id")):
         return Remark(where=where, why="it has no front matter with an id")

@@ -73,7 +73,6 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _prompts(tables: Tables, known: _Sessions) -> list[ForeignTranscript]:
-    """Return the prompts of each session, in order."""
     turns: dict[str, list[maps.Row]] = {}
     for row in tables.rows("user_prompts"):
         session, at = maps.text(row.get("content_session_id")), maps.first_time(row, *OBSERVATIONS.at)

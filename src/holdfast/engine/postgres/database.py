@@ -259,7 +259,6 @@ class Postgres(Database):
             self._pool.putconn(connection)
 
     def _started(self, first: Callable[[Session], object]) -> Session:
-        """Return a connection on which the first step worked."""
         for attempt in range(1, ATTEMPTS + 1):
             connection = self._take()
             try:
@@ -300,7 +299,6 @@ class Postgres(Database):
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Translate psycopg's errors into ours."""
     try:
         yield
     except (OverflowError, UnicodeEncodeError) as problem:

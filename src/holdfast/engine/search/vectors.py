@@ -180,7 +180,6 @@ def _halves(vector: Any) -> Halves:
 
 
 def _best(passages: Iterable[tuple[int, float]]) -> dict[int, float]:
-    """Return the similarity of each record's best passage."""
     found: dict[int, float] = {}
     for number, value in passages:
         found[number] = max(value, found.get(number, -1.0))

@@ -145,11 +145,6 @@ def shown_in(store: Journal, session: str) -> list[Impressions]:
     return _impressions(store, "session = :session", {"session": session})
 
 
-def worded_in(store: Journal, session: str) -> list[Impressions]:
-    """Return the impressions of a session that used one of two wordings, in order of the first one of each record."""
-    return _impressions(store, "session = :session and variant <> ''", {"session": session})
-
-
 def shown_since(store: Journal, at: str) -> list[Impressions]:
     """Return the impressions of all sessions whose first one is not before an instant."""
     return _impressions(store, "at >= :at", {"at": at})

@@ -17,8 +17,9 @@ from holdfast.model.query import Query
 from holdfast.model.record import GLOBAL, Draft, Record, record_to_json
 from holdfast.model.request import Fields
 from holdfast.model.text import counted
-from holdfast.policy.admission.admit import Refused, Remedies, Similar, Waivers, explain, how_near
+from holdfast.policy.admission.admit import Refused, Similar, Waivers, explain, how_near
 from holdfast.policy.sessions.triggers import warns_at
+from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs.exchange.replicas import unsent
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import Hydrated, Level, browse, get, hydrate, list_records, list_scopes
@@ -26,17 +27,6 @@ from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.recall import recall
 
-REMEDIES = Remedies(
-    revise="`holdfast revise {id}`",
-    restore="`holdfast restore {id}`",
-    force="--force",
-    transient="--transient",
-    add_scope="--scope {scope}",
-    any_scope="--any-scope",
-    redact="--redact",
-    approve="`holdfast review approve {id}`",
-    reject="`holdfast review reject {id}`",
-)
 LABELS = "project everywhere kinds scopes tags session starters since until"
 LOGS = ("summary", "observation", "progress", "retrospective")  # what is noted about sessions, not knowledge
 SAVED = "kind title fields anchors triggers scopes tags links project confidence source at"
@@ -160,7 +150,7 @@ def outcome_of(outcome: Outcome) -> Result:
 
 def refusal_of(refused: Refused) -> Result:
     """Return why nothing was saved and what to do."""
-    refusal = explain(refused, REMEDIES)
+    refusal = explain(refused, REMEDIES["cli"])
     value: dict[str, Any] = {"status": refusal.code, "message": refusal.reason, "hint": refusal.hint}
     (name,) = (spec.name for spec in fields(refused))
     grounds = getattr(refused, name)

@@ -33,7 +33,7 @@ from holdfast.model.record import Link, Record
 from holdfast.model.text import counted, filled, shorten
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at
-from holdfast.surfaces.phrases import Reader
+from holdfast.surfaces.phrases import WORDS_OF_PERSON, Reader
 
 # Readable on a dark and on a light background: at least 4:1 on black and on white. A terminal's own yellow is not.
 COLOURS = {"red": 196, "yellow": 130, "green": 28, "cyan": 30, "blue": 27, "magenta": 163}
@@ -328,22 +328,7 @@ def _value_text(value: Any) -> str:
     return " ".join(str(value).split())
 
 
-PERSON = Reader(
-    budget=0,
-    figures=False,
-    day=ago,
-    minute=ago,
-    session=short,
-    answer="`holdfast judge APPLYING|N_A|REFUTED ID --evidence …`",
-    closing="`holdfast session close`",
-    to_close='Answer each with --answer what_broke="…"; --quick closes without, --autonomous if no human took part.',
-    unclosed="`holdfast session start --session ID` resumes it, `holdfast session close --session ID` closes it.",
-    promote="decide with `holdfast review`",
-    another="--force opens another one.",
-    lesson="save one with `holdfast remember --kind scar --link elaborates:ID …`, retire others with `holdfast forget ID`.",
-    settle="Resolve one: holdfast review resolve ID ID --how supersede|weaken|remove|both",
-    merge="Merge one: holdfast review merge ID ID; keep them apart: holdfast link ID relates_to ID",
-)
+PERSON = Reader(budget=0, figures=False, day=ago, minute=ago, session=short, words=WORDS_OF_PERSON)
 
 
 HERE = Path(__file__).parent

@@ -42,28 +42,6 @@ def yaml(made: Installation) -> str:
     return "\n".join([*lines, ""])
 
 
-def group(made: Installation, client: str, event: str) -> Mapping[str, Any]:
-    """Write a hook as Claude Code and Codex want it; timeouts are seconds."""
-    return {"hooks": [{"type": "command", "command": made.hook_line(event, client), "timeout": SECONDS[event]}]}
-
-
-def group_in_milliseconds(made: Installation, client: str, event: str) -> Mapping[str, Any]:
-    """Write a hook as Gemini CLI wants it."""
-    hook = {"type": "command", "name": NAME, "command": made.hook_line(event, client)}
-    return {"hooks": [hook | {"timeout": SECONDS[event] * 1000}]}
-
-
-def by_shell(made: Installation, client: str, event: str) -> Mapping[str, Any]:
-    """Write a hook as Copilot CLI wants it: one line for each shell."""
-    line = made.hook_line(event, client)
-    return {"type": "command", "bash": line, "powershell": f"& {line}", "timeoutSec": SECONDS[event]}
-
-
-def flat(made: Installation, client: str, event: str) -> Mapping[str, Any]:
-    """Write a hook as Cursor wants it."""
-    return {"command": made.hook_line(event, client), "timeout": SECONDS[event]}
-
-
 def opencode_plugin(made: Installation) -> str:
     """Write the plugin that gives OpenCode, which has no hooks, the same events."""
     template = read_regular(HERE / "opencode.js").decode()
@@ -105,9 +83,22 @@ class Hooks(Part):
     """Where a client lists hooks, how one looks, and its own names of our events."""
 
     events: Mapping[str, str]
-    shape: Callable[[Installation, str, str], Mapping[str, Any]]
+    shape: Mapping[str, Any]  # with LINE for the command line, and SECONDS or MILLISECONDS for the time it may take
     skeleton: Mapping[str, Any] = field(default_factory=dict)  # what a new file must hold besides
     also_runs: str = ""  # a client whose hooks in a project this one runs as well: both would fire twice
+
+    def entries(self, made: Installation, client: str) -> dict[str, Any]:
+        """Write a hook for each event, by the client's name of it."""
+
+        def filled(part: Any, event: str) -> Any:
+            if isinstance(part, str):
+                numbers = {"SECONDS": SECONDS[event], "MILLISECONDS": 1000 * SECONDS[event]}
+                return numbers.get(part) or part.replace("LINE", made.hook_line(event, client))
+            if isinstance(part, Mapping):
+                return {key: filled(item, event) for key, item in part.items()}
+            return [filled(item, event) for item in part]
+
+        return {theirs: filled(self.shape, event) for event, theirs in self.events.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +151,7 @@ def _read(kind: Callable[..., Any], row: Mapping[str, Any]) -> Any:
     for name, value in row.items():
         if name in _PARTS:
             given[name] = _read(_PARTS[name], value)
-        elif name in ("shape", "text"):
+        elif name in ("shape", "text") and isinstance(value, str):
             given[name] = globals()[value]
         else:
             given[name] = tuple(value) if isinstance(value, list) else value

@@ -62,11 +62,7 @@ def wanted(choices: Choices, machine: Machine, made: Installation) -> Iterator[W
         approve = is_new(client, level, machine, made) or None if choices.approve is None else choices.approve
         yield client.server, (server_edit(client, serving),)
         if choices.wants_hooks(client.name) and not covered(client, level, machine, choices.names):
-            shaped = (
-                {hooks.events[event]: hooks.shape(serving, client.name, event) for event in hooks.events}
-                if hooks
-                else {}
-            )
+            shaped = hooks.entries(serving, client.name) if hooks else {}
             yield hooks, tuple(Element(path=("hooks", theirs), value=value) for theirs, value in shaped.items())
             yield client.plugin, (Whole(text=client.plugin.text(serving)),) if client.plugin else ()
         if grant and approve is not None:

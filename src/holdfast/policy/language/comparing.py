@@ -102,17 +102,8 @@ class Part:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """One text for several: the version it is based on, and the sentences added from others."""
-
-    text: str
-    base: str
-    added: tuple[Part, ...] = ()
-
-
-def merge(versions: Sequence[tuple[str, str]]) -> Merged:
-    """Return one text for several that say nearly the same, given as (id, text), oldest first.
+def merge(versions: Sequence[tuple[str, str]]) -> tuple[str, str, list[Part]]:
+    """Return one text for several that say nearly the same (id, text; oldest first), the id it is based on, and what was added.
 
     The text with most words stays as it is; sentences of others that say more follow.
     """
@@ -127,9 +118,7 @@ def merge(versions: Sequence[tuple[str, str]]) -> Merged:
     start = text.strip()
     start += "." if added and separator == " " and start[-1:].isalnum() else ""
     bullet = "- " if text.lstrip().startswith("- ") else ""
-    return Merged(
-        text=separator.join([start, *(f"{bullet}{part.sentence}" for part in added)]), base=base, added=tuple(added)
-    )
+    return separator.join([start, *(f"{bullet}{part.sentence}" for part in added)]), base, added
 
 
 def _covers(known: str, sentence: str) -> bool:

@@ -25,7 +25,6 @@ from holdfast.policy.admission.admit import (
     SAME,
     Duplicate,
     PreviouslyRemoved,
-    Remedies,
     ScopeMismatch,
     Transient,
     Waivers,
@@ -39,7 +38,7 @@ from holdfast.surfaces.bettermemory import staleness
 from holdfast.surfaces.bettermemory.staleness import Staleness, checked, staleness_of, staleness_of_many, verified_parts
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.maps import Terms, mapped, read_rows, shapes_in, surface_of
-from holdfast.surfaces.phrases import content
+from holdfast.surfaces.phrases import REMEDIES, content
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.lifecycle import Revision, amend
@@ -69,15 +68,6 @@ _SOURCES: Mapping[str, Source] = {
 Plain = dict[str, Any]
 SNIPPET, AROUND = 200, 20
 LONG_WORDS = 500  # words from which an ambient memory is too long for background
-REMEDIES = Remedies(
-    revise="memory_update",
-    restore="memory_restore",
-    force="force=true",
-    transient="acknowledge_transient=true",
-    any_scope="acknowledge_scope_mismatch=true",
-    approve="memory_write_confirm(pending_id) once the user agrees",
-    reject="memory_write_cancel(pending_id)",
-)
 
 
 def memory_for(call: Call, arguments: Mapping[str, Any]) -> Memory:
@@ -216,9 +206,9 @@ def written(memory: Memory, outcome: Outcome | Record, text: str = "") -> dict[s
             )
         case WrittenPending(record=record, why=why):
             reason = "config" if "confirm_writes" in why else "user-inference"
-            hint = explain_pending(record.id, REMEDIES)
+            hint = explain_pending(record.id, REMEDIES[SYSTEM])
             return mapped(SHAPES["PENDING"], (outcome, {"reason": reason, "hint": hint}), memory, TERMS)
-    refusal = explain(outcome, REMEDIES)
+    refusal = explain(outcome, REMEDIES[SYSTEM])
     match outcome:
         case Transient(markers=markers):
             details: dict[str, Any] = {"markers": [_around(text, marker) for marker in markers]}

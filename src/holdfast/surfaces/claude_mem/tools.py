@@ -15,22 +15,21 @@ from holdfast.model.record import Draft, Entry, Record
 from holdfast.model.text import shorten, tokens_of
 from holdfast.policy.activity import claude_mem_types as types
 from holdfast.policy.activity.claude_mem_types import SESSION, TYPES
-from holdfast.policy.admission.admit import Duplicate, Remedies, Waivers
+from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, shapes_in, surface_of
 from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import in_project, project_called
-from holdfast.verbs.records.read import called, get
+from holdfast.verbs.records.read import Page, called, get
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search import observations
-from holdfast.verbs.search.observations import Around, Found, Prompt, Wanted, fetched, recent, search_observations
+from holdfast.verbs.search.observations import Around, Prompt, Wanted, fetched, recent, search_observations
 from holdfast.verbs.sessions.session import find_session
 
 HERE = Path(__file__).parent
 CONTRACT, SHAPES = read_contract(HERE), shapes_in(HERE)
-REMEDIES = Remedies(restore="`holdfast restore {id}`, which the user runs")
 SUMMARIZED = ("investigated", "learned", "completed", "next_steps")
 TERMS = Terms(
     filters={
@@ -73,13 +72,13 @@ def wanted(args: dict[str, Any], *, everywhere: bool) -> Wanted:
     )
 
 
-def index(results: Found, wanted: Wanted) -> str:
+def index(results: Page, wanted: Wanted) -> str:
     """Format search results as one table per day, or as one table if the best come first."""
     best_first = bool(wanted.question) and wanted.order in ("", "relevance")
     return page("index", results, wanted, best_first=best_first)
 
 
-def index_rows(results: Found, wanted: Wanted) -> dict[str, Any]:
+def index_rows(results: Page, wanted: Wanted) -> dict[str, Any]:
     """Return search results as rows."""
     return {
         "query": wanted.question,
@@ -144,7 +143,7 @@ def kept(outcome: Outcome) -> Record:
             return record
         case Duplicate(matches=matches):
             return matches[0].record
-    raise refusal(outcome, REMEDIES)
+    raise refusal(outcome, "claude-mem")
 
 
 def added(shown: Entry, outcome: Outcome) -> dict[str, Any]:
@@ -189,7 +188,7 @@ def search(memory: Memory, format_: str, project: str = "", **args: Any) -> str 
     return (index if format_ == "index" else index_rows)(*found(memory, project, args))
 
 
-def found(memory: Memory, project: str, args: dict[str, Any]) -> tuple[Found, Wanted]:
+def found(memory: Memory, project: str, args: dict[str, Any]) -> tuple[Page, Wanted]:
     """Return the observations that were asked for, and the filters."""
     asked = wanted(args, everywhere=not project)
     results = search_observations(in_project(memory, project), asked)

@@ -17,7 +17,7 @@ from holdfast.model.query import Hit, Recalled
 from holdfast.model.record import Record
 from holdfast.model.text import counted, filled, shorten, tokens_of
 from holdfast.model.text import listed as listed_value
-from holdfast.policy.admission.admit import Refused, Remedies, explain, explain_pending, how_near
+from holdfast.policy.admission.admit import Refused, explain, explain_pending, how_near
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.ranking.gate import applies
 from holdfast.policy.ranking.health import word_for
@@ -26,7 +26,7 @@ from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import clipped, is_blocking
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.pages import pages_of, within
-from holdfast.surfaces.phrases import MODEL, Reader, kind_of, line, tallies, unanswered
+from holdfast.surfaces.phrases import MODEL, REMEDIES, Reader, kind_of, line, tallies, unanswered
 from holdfast.verbs.records.hot import Vitals
 from holdfast.verbs.records.read import CitedFile, Hydrated, RecordDetails
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending
@@ -34,16 +34,6 @@ from holdfast.verbs.search.recall import needs_answer
 from holdfast.verbs.sessions.scars import Answered
 
 NOT_ACCEPTED = "(Quarantined: its author is not accepted here. Do not rely on it.)"
-REMEDIES = Remedies(
-    revise="revise({id}, text)",
-    restore="forget({id}, restore_it=true)",
-    force="force=true",
-    transient="force=true",
-    any_scope="force=true",
-    redact="redact=true",
-    approve="judge([{{id, verdict: confirmed}}])",
-    reject="judge([{{id, verdict: cancelled}}])",
-)
 
 
 LEFT_OFF = 300  # tokens
@@ -255,7 +245,7 @@ def outcome_of(outcome: Outcome) -> str:
             saved = f"Saved as {record.id}: {shorten(record.title, 120)}"
             return "\n".join([saved, *(f"  {part}" for part in below)])
         case WrittenPending(record=record, why=why):
-            return f"Pending as {record.id} because {why}. {explain_pending(record.id, REMEDIES)}"
+            return f"Pending as {record.id} because {why}. {explain_pending(record.id, REMEDIES['core'])}"
         case refused:
             return refusal_of(refused)
 
@@ -269,7 +259,7 @@ def answered(result: Answered, reader: Reader = MODEL) -> list[str]:
 
 def refusal_of(refused: Refused) -> str:
     """Return why nothing was saved, and what to do about it."""
-    return str(explain(refused, REMEDIES))
+    return str(explain(refused, REMEDIES["core"]))
 
 
 def _checked(record: Record, freshness: Freshness | None = None) -> str:

@@ -13,7 +13,7 @@ from holdfast.model.query import Query
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, texts_of
 from holdfast.policy.activity.transcript import form_of
-from holdfast.policy.admission.admit import Duplicate, Remedies, Waivers
+from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.policy.ranking.scar_wordings import variant_of, wording
 from holdfast.policy.sessions.left_off import plain
 from holdfast.policy.sessions.plan_brief import is_blocking
@@ -40,7 +40,6 @@ from holdfast.verbs.upkeep import doctor
 
 HERE = Path(__file__).parent
 CONTRACT = read_contract(HERE)
-REMEDIES = Remedies(force="allow_duplicate=true")
 PAYLOAD = PAYLOAD_FILES[1]
 MS_PER_DAY = 86_400_000
 LEFT_OFF = 300  # tokens
@@ -175,7 +174,7 @@ def _saved(memory: Memory, outcome: Outcome, key: str) -> str:
         case Duplicate(matches=matches):
             text = page("saved", key=key, record=matches[0].record, known=True)
         case _:
-            raise refusal(outcome, REMEDIES)
+            raise refusal(outcome, "gitmem")
     if waiting := unanswered(memory):
         names = ", ".join(tagged(scar) for scar in waiting[:5])
         return f"Note: {counted(len(waiting), 'recalled scar')} not confirmed yet ({names}): confirm_scars.\n{text}"
@@ -209,7 +208,7 @@ def create_thread(memory: Memory, text: str, allow_duplicate: bool, linear_issue
     """Open a thread for unfinished work."""
     outcome = thread.open_thread(memory, text, issues=(linear_issue,) if linear_issue else (), force=allow_duplicate)
     if not isinstance(outcome, thread.Opened | thread.Known):
-        raise refusal(outcome, REMEDIES)
+        raise refusal(outcome, "gitmem")
     known = isinstance(outcome, thread.Known)
     return page("created_thread", thread=outcome.thread, known=known, now=memory.clock.now())
 

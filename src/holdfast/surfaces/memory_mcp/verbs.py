@@ -12,7 +12,7 @@ from holdfast.model.ids import days_between
 from holdfast.model.query import Query, Recalled
 from holdfast.model.record import GLOBAL, Draft, Record
 from holdfast.model.session import Session
-from holdfast.policy.admission.admit import Duplicate, Remedies, Waivers
+from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.policy.ranking.hot_set import uses_of
 from holdfast.policy.ranking.salience import importance
 from holdfast.surfaces.memory_mcp.memory_types import (
@@ -48,7 +48,6 @@ from holdfast.verbs.upkeep import doctor
 from holdfast.verbs.upkeep.doctor import maintain, removals
 from holdfast.verbs.upkeep.health import metrics
 
-REMEDIES = Remedies(restore="`holdfast restore {id}`, which the user runs")
 LIMITS: Mapping[str, int] = {"precision": 3, "balanced": 5, "exploratory": 10}
 FALLBACK = (kinds_of("pattern"), kinds_of("project"), ())
 FARTHER = 0.8  # factor on the score of a linked memory
@@ -105,7 +104,7 @@ def remember(
         case Duplicate(matches=matches):
             record = matches[0].record
             return Joined(record=_revised(memory, record, tags=_joined_tags(record, draft)), known=True)
-    raise refusal(outcome, REMEDIES)
+    raise refusal(outcome, "memory-mcp")
 
 
 def recall(
@@ -388,7 +387,7 @@ def approve_as(memory: Memory, reference: str, memory_type: str, tags: Sequence[
             known, record = True, matches[0].record
             mining.reject(memory, [reference], reason=f"duplicate of {record.id}")
         case _:
-            raise refusal(outcome, REMEDIES)
+            raise refusal(outcome, "memory-mcp")
     hot.promote(memory, record.id, why="mined_approved")
     return Joined(record=record, known=known)
 

@@ -3,8 +3,8 @@
 An edit is replaced unseen if two people changed the same memory before they synced.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from holdfast.engine.views import links
@@ -47,25 +47,12 @@ def claim_of(record: Record) -> str:
     return f"{title}{record.body}"[:READ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedPairs:
-    """Pairs that need no decision: records that were superseded, and pairs that are linked."""
-
-    replaced: frozenset[str] = frozenset()
-    connected: frozenset[tuple[str, str]] = field(default_factory=frozenset)
-
-    def covers(self, first: str, second: str) -> bool:
-        """True if nothing is left to decide about two records."""
-        pair = (first, second) if first < second else (second, first)
-        return first in self.replaced or second in self.replaced or pair in self.connected
-
-
-def settled_among(memory: Memory, ids: Sequence[str]) -> ResolvedPairs:
-    """Return what is settled about these records."""
+def settled_among(memory: Memory, ids: Sequence[str]) -> Callable[[str, str], bool]:
+    """Return whether nothing is left to decide about two of these records: one was superseded, or they are linked."""
     arrows = [arrow for arrow in links.leaving(memory.store, ids) if arrow.relation in SETTLES]
-    ends = (sorted((arrow.source, arrow.target)) for arrow in arrows)
-    pairs = frozenset((first, second) for first, second in ends)
-    return ResolvedPairs(replaced=frozenset(links.superseded(memory.store, ids)), connected=pairs)
+    connected = {frozenset((arrow.source, arrow.target)) for arrow in arrows}
+    replaced = links.superseded(memory.store, ids).keys()
+    return lambda *pair: not replaced.isdisjoint(pair) or frozenset(pair) in connected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

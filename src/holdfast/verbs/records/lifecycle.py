@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from holdfast.engine.views import records
-from holdfast.engine.views.usage import is_counted, worded_in
+from holdfast.engine.views.usage import is_counted, shown_in
 from holdfast.model.anchor import snapshot_to_json
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import FOLDING, LOCAL, OUTCOMES, SHARED, Event, Json, Verb
@@ -189,7 +189,8 @@ def record_use(memory: Memory, references: Iterable[str], outcome: str, *, note:
     used = [find(memory, reference).record for reference in references]
     if not used:
         raise Invalid("Name at least one memory.")
-    variants = {impression.id: impression.variant for impression in worded_in(memory.store, memory.actor.session)}
+    shown = shown_in(memory.store, memory.actor.session)
+    variants = {impression.id: impression.variant for impression in shown if impression.variant}
     wording = {record.id: {"variant": variants[record.id]} if record.id in variants else {} for record in used}
     memory.commit([memory.event("used", record.id, data=data | wording[record.id]) for record in used])
     admit_used(memory, [record.id for record in used])

@@ -74,6 +74,7 @@ class Page:
 
     entries: tuple[Entry, ...] = ()
     total: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

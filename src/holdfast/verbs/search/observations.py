@@ -15,7 +15,7 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, whole_number
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
 from holdfast.verbs.memory import Memory, check_choice, find, is_reference
-from holdfast.verbs.records.read import called, entries_called
+from holdfast.verbs.records.read import Page, called, entries_called
 from holdfast.verbs.search.recall import recall
 
 ORDERS = ("relevance", "date_desc", "date_asc")
@@ -46,15 +46,6 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """One page of observations and sessions; `total` counts all matches, up to the number that is scanned."""
-
-    entries: tuple[Entry, ...] = ()
-    total: int = 0
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
     """Records made around a record or an instant."""
 
@@ -63,14 +54,17 @@ class Around:
     at: str = ""
 
 
-def search_observations(memory: Memory, wanted: Wanted) -> Found:
-    """Find observations by question, type, concept, file, date and agent, or list them if there is no question."""
+def search_observations(memory: Memory, wanted: Wanted) -> Page:
+    """Find observations by question, type, concept, file, date and agent, or list them if there is no question.
+
+    The total counts all matches, up to the number that is scanned.
+    """
     check_choice(wanted.order or ORDERS[0], ORDERS, "an order")
     if not 1 <= wanted.limit <= MOST or wanted.offset < 0:
         raise Invalid(f"A limit lies between 1 and {MOST}, an offset is not negative.")
     if wanted.category == "prompts":
         note = "Prompts are not memories of their own; type=sessions lists what sessions were asked to do."
-        return Found(notes=(note,))
+        return Page(notes=(note,))
     asked_for = {"sessions": (SESSION,), "observations": OBSERVED}
     kinds = asked_for.get(wanted.category, (*OBSERVED, SESSION))
     since, until = _instant(wanted.since), _instant(wanted.until)
@@ -96,7 +90,7 @@ def search_observations(memory: Memory, wanted: Wanted) -> Found:
     if wanted.order in ("date_desc", "date_asc"):
         fitting.sort(key=_when, reverse=wanted.order == "date_desc")
     page = fitting[wanted.offset : wanted.offset + wanted.limit]
-    return Found(entries=tuple(page), total=len(fitting), notes=notes)
+    return Page(entries=tuple(page), total=len(fitting), notes=notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -210,7 +210,7 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     # An endpoint may serve another model under the same name; its vector size is known only from a response.
     if (embedder.name, embedder.size) != asked and (changed := usable(memory)):
         return _Meaning(note=changed)
-    return _Meaning(encoded=encoded, codes=memory.codes, reader=_reader(memory), behind=waiting > 0)
+    return _Meaning(encoded=encoded, codes=memory.caches.codes, reader=_reader(memory), behind=waiting > 0)
 
 
 def _reader(memory: Memory) -> Classifier | None:
@@ -330,7 +330,7 @@ def search_for(
     """Return candidates, best first, each with its chance of being right."""
     candidates, found = search(
         memory.store,
-        memory.frequencies,
+        memory.caches.frequencies,
         asked.question,
         asked.spans,
         asked.documents,
@@ -407,7 +407,7 @@ def _held(memory: Memory, asked: _Asked, idf: Mapping[str, float]) -> tuple[Hit,
         return ()
     waiting = records.waiting(memory.store, asked.chosen.projects, MOST_WAITING)
     entries = [entry for entry in waiting if entry.record.state == "held"]
-    means = memory.frequencies.mean_lengths(asked.spans) if entries else None
+    means = memory.caches.frequencies.mean_lengths(asked.spans) if entries else None
     hits = []
     for record in (entry.record for entry in entries if _is_meant(entry.record, asked)):
         score, coverage = fit(words.indexed(record), idf, means) if means is not None else (0.0, 0.0)
@@ -448,10 +448,10 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     """Search the records as of an instant: unchanged ones through the index, changed ones as they were then."""
     query, store = asked.query, memory.store
     changed = set(store.changed_since(asked.now))
-    candidates, found = search(store, memory.frequencies, asked.question, asked.spans, asked.documents)
+    candidates, found = search(store, memory.caches.frequencies, asked.question, asked.spans, asked.documents)
     read = records.by_numbers(store, [one.number for one in candidates])
     known: Found = [(one, read[one.number]) for one in candidates if read[one.number].id not in changed]
-    means = memory.frequencies.mean_lengths(asked.spans)
+    means = memory.caches.frequencies.mean_lengths(asked.spans)
     for record_id in changed:
         record = as_of(store.events_about(record_id), asked.now)
         if record and record.state == "active":

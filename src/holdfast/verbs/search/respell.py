@@ -22,7 +22,7 @@ _WORD = re.compile(r"(?<![\w./\\:@#-])[A-Za-z]{5,}(?![\w/\\@#-]|[.:]\w)")
 def respelled(memory: Memory, question: str, spans: Sequence[Span], documents: int) -> dict[str, str]:
     """Return the words of a question to replace, each with the spelling of a memory."""
     uncertain = {word: tokens(word) for word in _WORD.findall(question) if not _is_word(memory, word)}
-    counts = memory.frequencies.of([token for own in uncertain.values() for token in own], spans, documents)
+    counts = memory.caches.frequencies.of([token for own in uncertain.values() for token in own], spans, documents)
     missing = {word: own[0] for word, own in uncertain.items() if len(own) == 1 and not counts[own[0]]}
     unknown = sorted(missing, key=len, reverse=True)[:MOST_WORDS]
     if not unknown:

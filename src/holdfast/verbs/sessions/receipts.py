@@ -207,7 +207,7 @@ def _outcome(
     size, span = memory.store.size((memory.here,)), records.span(memory.here)
 
     def is_common(word: str) -> bool:
-        return size >= FEW and memory.frequencies.of([word], (span,), size)[word] > COMMON * size
+        return size >= FEW and memory.caches.frequencies.of([word], (span,), size)[word] > COMMON * size
 
     words = distinctive(record, common=is_common)
     return outcome_of(words, record.id, later_texts, earlier_texts) or ("ignored" if ended and is_done else None)

@@ -110,7 +110,7 @@ def judged(memory: Memory, entry: Entry) -> Iterator[Judged]:
     near = nearest(memory, entry)
     settled = settled_among(memory, [entry.record.id, *(record.id for record in near)])
     for record in near:
-        if settled.covers(entry.record.id, record.id):
+        if settled(entry.record.id, record.id):
             continue
         older, newer = map(claim_of, in_order(entry.record, record))
         faced = facing(older, newer, MOST_FACED)
@@ -182,7 +182,7 @@ def nearest(memory: Memory, entry: Entry) -> list[Record]:
         least = memory.embedder.floor + LEAST_COSINE * (memory.embedder.ceiling - memory.embedder.floor)
         vector = np.frombuffer(stored[0][1], dtype=np.float16).astype(np.float32)
         spans = [records.span(home) for home in map(memory.store.project_number, homes) if home >= 0]
-        close_by = {} if usable(memory) else memory.codes.nearest(vector, spans, most=BY_MEANING)
+        close_by = {} if usable(memory) else memory.caches.codes.nearest(vector, spans, most=BY_MEANING)
         numbers = [other for other, cosine in close_by.items() if cosine >= least]
         found |= {other.id: other for other in records.by_numbers(memory.store, numbers).values()}
     replaced = links.superseded(memory.store, [record.id, *found])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.model.errors import Conflict, Invalid
-from holdfast.model.kinds import KINDS
+from holdfast.model.kinds import KINDS, SEVERITIES
 from holdfast.model.record import Draft, Link, Record
 from holdfast.policy.language.comparing import Part, merge
 from holdfast.verbs.memory import Memory, find
@@ -17,7 +17,6 @@ LARGEST = 6  # memories of one proposal
 # Kinds that can be merged with each other. Kinds about a moment are never merged.
 _FAMILIES = ("fact reference", "learning pattern win", "scar anti_pattern", "decision", "preference")
 FAMILIES = {kind: family for family in _FAMILIES for kind in family.split()}
-_SEVEREST = ("critical", "high", "medium", "low")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +49,7 @@ def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
     settled, same = settled_among(memory, list(known)), list[tuple[str, str]]()
     for first, second in (pair for pair in pairs if active.keys() >= set(pair)):
         fits = active[first].project == memory.project and _can_merge(active[first], active[second])
-        if fits and not settled.covers(first, second):
+        if fits and not settled(first, second):
             same.append((first, second))
     # Each member of a group says the same as every other, so that meanings do not drift along a chain.
     alike = set(map(frozenset, same))
@@ -108,8 +107,8 @@ def _can_merge(first: Record, second: Record) -> bool:
 
 def _proposal(sources: Sequence[Record]) -> Proposal:
     ordered = sorted(sources, key=lambda source: (source.created_at, source.id))
-    merged = merge([(source.id, source.body) for source in ordered])
-    return Proposal(sources=tuple(ordered), text=merged.text, base=merged.base, added=merged.added)
+    text, base, added = merge([(source.id, source.body) for source in ordered])
+    return Proposal(sources=tuple(ordered), text=text, base=base, added=tuple(added))
 
 
 def _checked(sources: Sequence[Record]) -> Sequence[Record]:
@@ -138,7 +137,7 @@ def _draft(proposal: Proposal, text: str) -> Draft:
         if allowed.get(name) == "list":
             joined[name] = list(dict.fromkeys([*joined.get(name, []), *value]))
         elif name == "severity":  # the worst one
-            joined[name] = min(joined.get(name, value), value, key=_SEVEREST.index)
+            joined[name] = min(joined.get(name, value), value, key=SEVERITIES.index)
         elif name in allowed:
             joined.setdefault(name, value)
     unions: dict[str, Any] = {

@@ -87,7 +87,7 @@ def open_contradictions(memory: Memory, *, limit: int = 20) -> Disputes:
     settled, unique = settled_among(memory, list(known)), dict[tuple[str, str], Dispute]()
     for first, second in (pair for pair in pairs if known.keys() >= set(pair)):
         older, newer = in_order(known[first], known[second])
-        if {older.project, newer.project} <= set(homes) and not settled.covers(older.id, newer.id):
+        if {older.project, newer.project} <= set(homes) and not settled(older.id, newer.id):
             unique[older.id, newer.id] = Dispute(older=older, newer=newer)
     marked = sorted(unique.values(), key=lambda each: (each.newer.created_at, each.newer.id), reverse=True)
     latest = [with_history(memory, dispute) for dispute in marked[:limit]]
