@@ -31,8 +31,8 @@ from holdfast.adapters.embedders.wordpiece import Tokenizer
 ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
 SEPARATOR, PADDING = 102, 0
 # Sentences, pairs, among them pairs that follow from others and pairs that are made up, and questions in one step.
-BATCH, PAIRS, JOINED, MADE, GROUPS = 64, 60, 4, 16, 12
-SMOOTHING, AGREEMENT = 0.05, 1.0
+BATCH, PAIRS, JOINED, MADE, GROUPS = 64, 60, 8, 16, 12
+SMOOTHING, AGREEMENT = 0.05, 1.5
 NUMBERED = 0.4  # share of the made up pairs that differ in a number
 NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
 
@@ -272,9 +272,9 @@ def main() -> None:
     parser.add_argument("--held", action="store_true", help="hold out 15 % of the data and print how well it is told")
     parser.add_argument("--out", type=Path, help="write the model here")
     parser.add_argument("--epochs", type=float, default=8.2)
-    parser.add_argument("--rate", type=float, default=1.3e-4)
+    parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--questions", type=float, default=0.5, help="share of the questions in an epoch")
-    parser.add_argument("--seed", type=int, default=43)
+    parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()
     trainer = Trainer(hold=options.held, device=options.device, seed=options.seed)

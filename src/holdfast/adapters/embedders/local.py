@@ -25,7 +25,7 @@ LONGEST_JUDGED: Mapping[Task, tuple[int, int]] = {  # word pieces of the two tex
     "answers": (64, 100),
 }
 # What scores are divided by, so that probabilities are right as often as they say: printed by `classifier.train --held`.
-TEMPERATURES: Mapping[Task, float] = {"user": 1.1, "agent": 1.2, "pair": 1.2, "answers": 1.8}
+TEMPERATURES: Mapping[Task, float] = {"user": 1.0, "agent": 1.1, "pair": 1.15, "answers": 1.8}
 NUMBERS = {task: number for number, task in enumerate(CLASSES)}
 
 
