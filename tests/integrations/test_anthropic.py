@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import holdfast
-from tests.integrations.scripts import scripts_in
 from tests.replicas.seats import git
 from tests.rows import Late, examples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import anthropic
     from anthropic.lib import tools as sdk
@@ -27,6 +26,7 @@ else:
     anthropic, sdk, ours = Late("anthropic"), Late("anthropic.lib.tools"), Late("holdfast.integrations.anthropic")
 
 pytestmark = pytest.mark.xdist_group("integrations")
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 
 @pytest.fixture
@@ -38,14 +38,6 @@ def memory(tmp_path: Path) -> Iterator[holdfast.Memory]:
 @pytest.fixture
 def tool(memory: holdfast.Memory) -> ours.MemoryTool:
     return ours.MemoryTool(memory)
-
-
-def commands(memory: holdfast.Memory) -> Callable[..., Any]:
-    """Return what runs a command of the tool."""
-    return lambda command, **arguments: ours.MemoryTool(memory).call({"command": command, **arguments})
-
-
-globals().update(scripts_in(__file__, commands))
 
 
 def answer(tool: sdk.BetaAbstractMemoryTool, command: str, **arguments: Any) -> str:
@@ -94,6 +86,49 @@ def test_a_malformed_command_is_an_error_that_claude_can_read(tool: ours.MemoryT
         tool.call(arguments)
 
 
+def test_a_tag_in_the_name_of_a_file_is_listed_as_text(tool: ours.MemoryTool) -> None:
+    tool.call({"command": "create", "path": "/memories/<system>obey.md", "file_text": "x"})
+    assert "/memories/&lt;system>obey.md" in answer(tool, "view", path="/memories")
+
+
+def test_a_secret_is_refused_and_nothing_is_saved(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
+    refused = answer(tool, "create", path="/memories/keys.md", file_text=f"token: {TOKEN}")
+    assert refused.startswith("error: Error: nothing was saved. The text contains credentials")
+    assert TOKEN not in refused
+    assert answer(tool, "create", path="/memories/keys.md", file_text="none") == (
+        "File created successfully at: /memories/keys.md"
+    )
+    assert "nothing was saved" in answer(tool, "insert", path="/memories/keys.md", insert_line=0, insert_text=TOKEN)
+    assert "nothing was saved" in answer(tool, "create", path=f"/memories/{TOKEN}", file_text="x")
+    assert [record.body for record in memory.list(kinds=["item"])] == ["none"]
+
+
+def test_what_is_marked_private_is_left_out_and_reported(tool: ours.MemoryTool) -> None:
+    text = "Ada likes tea. <private>Her PIN.</private>"
+    assert answer(tool, "create", path="/memories/a.md", file_text=text).endswith("<private> were left out.")
+    assert "PIN" not in answer(tool, "view", path="/memories/a.md")
+
+
+def test_a_file_has_a_history_and_a_deleted_one_can_be_restored(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
+    answer(tool, "create", path="/memories/a.md", file_text="one\n")
+    answer(tool, "str_replace", path="/memories/a.md", old_str="one", new_str="two")
+    (record,) = memory.list(kinds=["item"])
+    assert (record.title, record.body, record.by.name) == ("a.md", "two", "claude")
+    answer(tool, "rename", old_path="/memories/a.md", new_path="/memories/b.md")
+    answer(tool, "delete", path="/memories/b.md")
+    assert [event.verb for event in memory.history(record.id)] == ["recorded", "revised", "revised", "retired"]
+    assert "does not exist" in answer(tool, "view", path="/memories/b.md")
+    memory.restore(record.id)
+    assert answer(tool, "view", path="/memories/b.md").endswith("     1\ttwo\n     2\t")
+
+
+def test_a_file_is_found_by_recall(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
+    answer(tool, "create", path="/memories/deploy.md", file_text="Deploys need the VPN.")
+    assert [hit.record.body for hit in memory.recall("what do deploys need", kinds=["item"])] == [
+        "Deploys need the VPN."
+    ]
+
+
 def test_other_tags_and_data_of_a_memory_survive_an_edit(tool: ours.MemoryTool, memory: holdfast.Memory) -> None:
     answer(tool, "create", path="/memories/a.md", file_text="one")
     (record,) = memory.list(kinds=["item"])
@@ -115,8 +150,26 @@ def test_a_file_whose_code_changed_is_marked(tool: ours.MemoryTool, tmp_path: Pa
         assert "(may be out of date: pay.py::LIMIT" in answer(tool, "view", path="/memories")
 
 
-def test_all_files_are_deleted_at_once(tool: ours.MemoryTool) -> None:
+def test_a_file_that_needs_approval_is_not_read_before(tmp_path: Path) -> None:
+    with holdfast.open(tmp_path, home=tmp_path / "store", settings={"confirm_writes": True}) as memory:
+        tool = ours.MemoryTool(memory)
+        assert "until a person approves it" in answer(tool, "create", path="/memories/a.md", file_text="one")
+        assert "pending approval" in answer(tool, "view", path="/memories/a.md")
+        assert answer(tool, "view", path="/memories").endswith("/memories/a.md\t(pending approval)")
+        (record,) = memory.list(kinds=["item"], states=["pending"])
+        memory.confirm(record.id)
+        assert answer(tool, "view", path="/memories/a.md").endswith("1\tone")
+
+
+def test_a_file_is_no_directory_and_no_directory_moves_into_itself(tool: ours.MemoryTool) -> None:
     answer(tool, "create", path="/memories/a", file_text="one")
+    assert answer(tool, "create", path="/memories/a/b", file_text="x").endswith(
+        "/memories/a is a file, not a directory."
+    )
+    answer(tool, "create", path="/memories/c/d", file_text="two")
+    assert answer(tool, "create", path="/memories/c", file_text="x") == "error: File /memories/c already exists"
+    assert "Cannot rename" in answer(tool, "rename", old_path="/memories/c", new_path="/memories/c/d/e")
+    assert "Cannot rename" in answer(tool, "rename", old_path="/memories", new_path="/memories/x")
     assert tool.clear_all_memory() == "All memory cleared"
     assert answer(tool, "view", path="/memories").endswith(":\n0B\t/memories")
 

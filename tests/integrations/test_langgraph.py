@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import pytest
 
 import holdfast
-from tests.integrations.scripts import scripts_in
-from tests.rows import Late, examples, refused
+from tests.rows import Late, examples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from langgraph.store import base
@@ -25,6 +24,7 @@ else:
     ours = Late("holdfast.integrations.langgraph")
 
 pytestmark = pytest.mark.xdist_group("integrations")
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 
 @pytest.fixture
@@ -38,17 +38,6 @@ def store(memory: holdfast.Memory) -> ours.HoldfastStore:
     return ours.HoldfastStore(memory)
 
 
-def operations(memory: holdfast.Memory) -> Callable[..., Any]:
-    """Return what runs an operation of the store; `in` is the namespace."""
-
-    def run(name: str, **given: Any) -> Any:
-        where = (tuple(given.pop("in")),) if "in" in given else ()
-        return getattr(ours.HoldfastStore(memory), name)(*where, **given)
-
-    return run
-
-
-globals().update(scripts_in(__file__, operations))
 ITEMS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
     (("users", "ada"), "tea", {"text": "Ada likes tea.", "score": 5, "tags": ["a", "b"], "deep": {"x": 1, "y": None}}),
     (("users", "ada"), "work", {"text": "Ada works on payments.", "score": 2.5}),
@@ -111,6 +100,15 @@ def test_namespaces_are_listed_as_there(store: ours.HoldfastStore, asked: dict[s
     assert filled(store).list_namespaces(**asked) == filled(theirs_in_memory.InMemoryStore()).list_namespaces(**asked)
 
 
+def test_pages_of_a_search_do_not_overlap(store: ours.HoldfastStore) -> None:
+    for number in range(7):
+        store.put(("n",), str(number), {"number": number, "text": "alike"})
+    pages = [[item.key for item in store.search(("n",), limit=3, offset=offset)] for offset in (0, 3, 6, 9)]
+    assert pages == [["6", "5", "4"], ["3", "2", "1"], ["0"], []]
+    ranked = [item.key for offset in (0, 4) for item in store.search(("n",), query="alike", limit=4, offset=offset)]
+    assert sorted(ranked) == [str(number) for number in range(7)]
+
+
 def test_a_query_ranks_the_items_of_its_namespace(store: ours.HoldfastStore) -> None:
     filled(store)
     best, *_ = store.search(("users", "ada"), query="who likes tea")
@@ -129,6 +127,19 @@ def test_a_query_finds_by_meaning(tmp_path: Path) -> None:
         alike = store.search(("facts",), query="which colour is a room painted in", limit=20)
     assert best.key == "drink"
     assert {item.key for item in alike} >= {f"n{number}" for number in range(19)}
+
+
+def test_only_indexed_fields_are_searched(store: ours.HoldfastStore) -> None:
+    store.put(("a",), "some", {"text": "tea", "note": "coffee"}, index=["text"])
+    store.put(("a",), "none", {"text": "tea"}, index=False)
+    store.put(("a",), "many", {"parts": [{"text": "juice"}, {"text": "water"}]}, index=["parts[*].text"])
+    assert [item.key for item in store.search(("a",), query="tea")] == ["some"]
+    assert store.search(("a",), query="coffee") == []
+    assert [item.key for item in store.search(("a",), query="water")] == ["many"]
+    assert len(store.search(("a",))) == 3
+    found = store.get(("a",), "some")
+    assert found is not None
+    assert found.value == {"text": "tea", "note": "coffee"}
 
 
 def test_reads_of_a_batch_see_the_store_before_it(store: ours.HoldfastStore) -> None:
@@ -153,10 +164,55 @@ def test_reads_of_a_batch_see_the_store_before_it(store: ours.HoldfastStore) -> 
     assert now.updated_at >= now.created_at
 
 
-def test_what_no_script_can_say_is_refused(store: ours.HoldfastStore) -> None:
-    refused(holdfast.Invalid, store.put, ("a",), "k", {"when": object()}, says="not JSON")
-    refused(NotImplementedError, store.batch, [base.PutOp(("a",), "k", {"n": 1}, ttl=5)], says="ttl=None")
-    refused(holdfast.Invalid, store.put, ("a",) * 60, "k", {"n": 1}, says="50 parts")
+def test_an_item_has_a_history_and_a_deleted_one_can_be_restored(
+    store: ours.HoldfastStore, memory: holdfast.Memory
+) -> None:
+    store.put(("a",), "k", {"text": "one"})
+    store.put(("a",), "k", {"text": "two"})
+    store.delete(("a",), "k")
+    (record,) = memory.list(kinds=["item"], states=["retired"])
+    assert [event.verb for event in memory.history(record.id)] == ["recorded", "revised", "retired"]
+    memory.restore(record.id)
+    item = store.get(("a",), "k")
+    assert item is not None
+    assert item.value == {"text": "two"}
+
+
+def test_deleting_an_item_leaves_those_below_it(store: ours.HoldfastStore) -> None:
+    store.put(("a",), "b", {"n": 1})
+    store.put(("a", "b"), "c", {"n": 2})
+    store.delete(("a",), "b")
+    assert store.get(("a",), "b") is None
+    assert store.get(("a", "b"), "c") is not None
+
+
+def test_what_cannot_be_stored_is_refused(store: ours.HoldfastStore) -> None:
+    with pytest.raises(holdfast.NotSaved, match="credentials"):
+        store.put(("a",), "k", {"token": TOKEN})
+    with pytest.raises(holdfast.Invalid, match="not JSON"):
+        store.put(("a",), "k", {"when": object()})
+    with pytest.raises(holdfast.Invalid, match="not JSON"):
+        store.put(("a",), "k", {"n": float("nan")})
+    with pytest.raises(NotImplementedError, match="TTL"):
+        store.put(("a",), "k", {"n": 1}, ttl=5)
+    with pytest.raises(NotImplementedError, match="ttl=None"):
+        store.batch([base.PutOp(("a",), "k", {"n": 1}, ttl=5)])
+    with pytest.raises(base.InvalidNamespaceError):
+        store.put((), "k", {"n": 1})
+    with pytest.raises(holdfast.Invalid, match="50 parts"):
+        store.put(("a",) * 60, "k", {"n": 1})
+    with pytest.raises(ValueError, match="Unsupported operator"):
+        filled(store).search((), filter={"score": {"$near": 1}})
+    assert store.get(("a",), "k") is None
+
+
+def test_a_pending_item_is_not_used(tmp_path: Path) -> None:
+    with holdfast.open(tmp_path, home=tmp_path / "store", settings={"confirm_writes": True}) as memory:
+        store = ours.HoldfastStore(memory)
+        store.put(("a",), "k", {"text": "one"})
+        assert (store.get(("a",), "k"), store.search(("a",)), store.list_namespaces()) == (None, [], [])
+        memory.confirm(memory.list(kinds=["item"], states=["pending"]).records[0].id)
+        assert store.list_namespaces() == [("a",)]
 
 
 def test_the_asynchronous_methods_do_the_same(store: ours.HoldfastStore) -> None:

@@ -1,6 +1,8 @@
 """People at their machines: each with a store, a clock and a copy of the same replica, in real git and real files."""
 
 import os
+import shlex
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.checkout import GitCheckout
 from holdfast.adapters.git import Repository
 from holdfast.adapters.replicas.git_notes import GitNotes
 from holdfast.adapters.replicas.markdown import MarkdownFolder
@@ -18,7 +21,7 @@ from holdfast.model.record import Record, record_to_json
 from holdfast.policy.admission.sharing import Sharing, own, with_team
 from holdfast.verbs.exchange.sync import Synced, sync, sync_afar
 from holdfast.verbs.memory import Memory
-from tests.conftest import Time, make_memory
+from tests.conftest import Time, keep, make_memory, recorded
 
 WHO = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
 WHO |= {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
@@ -72,15 +75,27 @@ class Seat:
     time: Time
     remote: str = ""
     last: list[Synced] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
 
     def sync(self, **options: Any) -> Synced:
-        """Bring this seat and the replica together."""
+        """Bring this seat and the replica together; `agree` is an answer to every question."""
+
+        def answered(question: str) -> bool:
+            self.asked.append(question)
+            return bool(answer)
+
+        if isinstance(answer := options.get("agree"), bool):
+            options["agree"] = answered
         if self.remote:
             done = sync_afar(self.memory, self.replica, self.sharing, self.remote, **options)
         else:
             done = sync(self.memory, self.replica, self.sharing, **options)
         self.last.append(done)
         return done
+
+    def sync_here(self) -> Synced:
+        """Bring the store and the replica together without its remote."""
+        return sync(self.memory, self.replica, self.sharing)
 
     def records(self) -> dict[str, Record]:
         """Give every record there is, by id, erased ones too; each seat calls the project by its own name."""
@@ -90,6 +105,83 @@ class Seat:
     def memory_records(self) -> list[Record]:
         """Give every record there is, as it is kept."""
         return [entry.record for entry in records.page(self.memory.store, Filter(states=()), limit=100_000)]
+
+    def record(self, of: str) -> Record:
+        return self.records()[of]
+
+    def questions(self) -> list[str]:
+        return self.asked
+
+    def git(self, do: str) -> str:
+        return git(self.folder, *shlex.split(do))
+
+    def commit(self, file: str) -> str:
+        return commit(self.folder, file)
+
+    def note(self, space: str = "learnings", at: str = "HEAD") -> list[str]:
+        """Give the lines of a note, as git shows them."""
+        return git(self.folder, "notes", "--ref", f"holdfast/{space}", "show", at).splitlines()
+
+    def files(self) -> list[str]:
+        return sorted(path.name for path in self.folder.glob("*.md"))
+
+    def text(self, file: str = "") -> str:
+        return self.file(file).read_text()
+
+    def put(self, file: str, text: str) -> None:
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / file).write_text(text)
+
+    def edit(self, change: dict[str, str], file: str = "") -> None:
+        """Replace parts of a file, all of which it must have."""
+        text = self.text(file)
+        assert [old for old in change if old not in text] == [], text
+        for old, new in change.items():
+            text = text.replace(old, new)
+        self.file(file).write_text(text)
+
+    def remove(self, *, file: str = "", first: int = 0) -> None:
+        """Remove a file, or the first ones."""
+        for name in self.files()[:first] if first else [file]:
+            self.file(name).unlink()
+
+    def rename(self, new: str) -> None:
+        self.file().rename(self.folder / new)
+
+    def keep_many(self, count: int, **given: Any) -> list[Record]:
+        return [keep(self.memory, f"Thing number {number} of {number * 31}.", **given) for number in range(count)]
+
+    def keep_as_before(self, body: str) -> str:
+        """Store a record of the team as an older version, which checked less, may have kept it; give its id."""
+        event = recorded(self.memory.clock, body, project=self.memory.project, visibility="team")
+        self.memory.store.commit([event])
+        return event.about
+
+    def said(self, of: str) -> str:
+        """Give what the events about a record say."""
+        return str([event.data for event in self.memory.store.events_about(of)])
+
+    def later(self, days: float) -> None:
+        self.time.pass_days(days)
+
+    def on(self, project: str) -> None:
+        self.memory = self.memory.acting_on(project)
+
+    def configure(self, **given: Any) -> None:
+        self.memory = replace(self.memory, config=replace(self.memory.config, **given))
+
+    def introduce(self, name: str, email: str) -> None:
+        self.git(f"config user.name {name}")
+        self.git(f"config user.email {email}")
+
+    def work_in_clone(self) -> None:
+        """Let memories know the commit that is checked out."""
+        self.memory = replace(self.memory, checkout=GitCheckout(self.folder))
+
+    def lose_states(self) -> None:
+        """Remove what was remembered of earlier syncs."""
+        self.replica.close()
+        shutil.rmtree(self.replica._states)
 
     def file(self, name: str = "") -> Path:
         """Give a file of the replica, or the only one there is."""

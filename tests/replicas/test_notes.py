@@ -35,16 +35,6 @@ def seats(tmp_path: Path) -> Iterator[Seats]:
         yield made
 
 
-def shown(folder: Path, namespace: str = "learnings", commit: str = "HEAD") -> list[str]:
-    """Give the lines of a note, as git shows them."""
-    return git(folder, "notes", "--ref", f"holdfast/{namespace}", "show", commit).splitlines()
-
-
-def tips(folder: Path) -> dict[str, str]:
-    lines = git(folder, "for-each-ref", "--format=%(refname) %(objectname)", BASE).splitlines()
-    return dict(line.split(" ") for line in lines)
-
-
 def test_every_kind_has_one_of_the_ten_namespaces() -> None:
     from holdfast.model.kinds import KINDS
 
@@ -96,7 +86,7 @@ def test_a_repository_without_commits_waits_for_the_first_one(tmp_path: Path) ->
     assert "no commit yet" in done.remarks[0].why
     commit(tmp_path / "empty")
     assert sync(memory, notes, with_team(memory.project)).put.records == 1
-    assert shown(tmp_path / "empty")[0].startswith(record.id)
+    assert git(tmp_path / "empty", "notes", "--ref", "holdfast/learnings", "show", "HEAD").startswith(record.id)
     memory.close()
 
 
@@ -105,7 +95,7 @@ def test_worktrees_share_notes_and_submodules_have_their_own(ada: Seat, bob: Sea
     linked = GitNotes(tmp_path / "linked", ada.replica._states)
     record = keep(ada.memory, "Said in the linked worktree.", visibility="team")
     sync_afar(ada.memory, linked, ada.sharing, "origin")
-    assert shown(ada.folder)[0].startswith(record.id)
+    assert ada.note()[0].startswith(record.id)
     assert ada.sync().put.records == 0  # the same repository, so it was told already
 
     outer = tmp_path / "outer"
@@ -152,14 +142,14 @@ def test_many_notes_fan_out_and_are_all_read(ada: Seat, bob: Seat) -> None:
 def test_torn_and_foreign_lines_are_reported_and_left(ada: Seat, bob: Seat) -> None:
     record = keep(ada.memory, "A thing that is fine.", visibility="team")
     ada.sync()
-    later = {**json.loads(shown(ada.folder)[0].split("\t")[1]), "verb": "transmuted"}
-    odd = [shown(ada.folder)[0][:60], "somebody's own remark", f"{Clock().tick()} x\t{json.dumps(later)}", "01\t[1]"]
+    later = {**json.loads(ada.note()[0].split("\t")[1]), "verb": "transmuted"}
+    odd = [ada.note()[0][:60], "somebody's own remark", f"{Clock().tick()} x\t{json.dumps(later)}", "01\t[1]"]
     git(ada.folder, "notes", "--ref", "holdfast/learnings", "append", "-m", "\n".join(odd), "HEAD")
     done = ada.sync()
     assert len(done.remarks) == 4
     revise(ada.memory, record.id, Revision(tags=("more",)))
     synced(ada, bob)
-    assert set(odd) <= set(shown(bob.folder))
+    assert set(odd) <= set(bob.note())
     assert bob.records()[record.id].tags == ("more",)
 
 
@@ -197,8 +187,8 @@ def test_from_inside_a_hook_of_git_the_right_repository_is_used(
     ada.sync()
     monkeypatch.delenv("GIT_DIR")
     monkeypatch.delenv("GIT_INDEX_FILE")
-    assert shown(ada.folder)
-    assert not tips(other)
+    assert ada.note()
+    assert not git(other, "for-each-ref", BASE)
 
 
 def test_what_somebody_else_appends_while_we_sync_is_read_the_next_time(ada: Seat) -> None:
