@@ -58,6 +58,7 @@ STEPS: dict[str, Step] = {
     "stdin": lambda script, given: setattr(script, "stdin", given.get("text") or bytes.fromhex(given["hex"])),
     "write": lambda script, given: [_write(script.folder / name, given[name]) for name in given],
     "go": lambda script, given: setattr(script, "folder", (script.folder / given["path"]).resolve()),
+    "value": lambda _, given: given["of"],
     "exists": lambda script, given: (script.folder / given["path"]).exists(),
     "file": lambda script, given: (script.folder / given["path"]).read_text(),
     "json": lambda script, given: json.loads((script.folder / given["path"]).read_text()),

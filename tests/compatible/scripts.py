@@ -60,7 +60,6 @@ class Script(scripts.Script):
         "parsed": lambda script, given: json.loads(script.place.run(given["words"]).stdout),
         "git": lambda script, given: script.place.git(*given["words"].split()),
         "stored": lambda script, _: script.place.stored(),
-        "value": lambda _script, given: given["of"],
         "line": lambda script, given: script.place.run(script.filled(given["words"])).stdout,
         "errors": lambda script, given: script.place.run(given["words"], code=None).stderr,
         "set_up": lambda script, _: _set_up(script.place, script.surface),

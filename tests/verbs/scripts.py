@@ -38,6 +38,14 @@ def keep_all(memory: Memory, value: Any) -> Record | list[Record]:
     return keep(memory, made(Draft, value if isinstance(value, dict) else {"body": value}))
 
 
+class Verbs(dict[str, scripts.Step]):
+    """Steps by their names; one that is not there is the verb of that name."""
+
+    def __missing__(self, name: str) -> scripts.Step:
+        verb = functions_in("holdfast.verbs")[name]
+        return lambda script, given: script.go_on(called(verb, (script.memory,), given))
+
+
 @dataclass(kw_only=True)
 class Script(scripts.Script):
     """A script of verbs."""

@@ -11,36 +11,19 @@ import pytest
 
 from holdfast.adapters.checkout import GitCheckout
 from holdfast.compose.settings import user_file
-from holdfast.hosts.to_json import plain
-from holdfast.model.event import Actor
-from holdfast.model.query import Query
-from holdfast.model.record import Draft, Record, record_to_json
+from holdfast.model.record import Record
 from holdfast.verbs.exchange.jsonl import export, import_lines
-from holdfast.verbs.records.hot import hot_set, trust_of
-from holdfast.verbs.records.lifecycle import Revision, link, record_use, retire, revise
-from holdfast.verbs.records.quarantine import standing
-from holdfast.verbs.records.read import get
-from holdfast.verbs.records.write import write
-from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.session import begin
-from holdfast.verbs.sessions.thread import open_threads
-from holdfast.verbs.truth.contradictions import mark
 from tests import scripts
-from tests.conftest import Time, keep, make_memory, new_file
+from tests.conftest import Time, keep, make_memory, new_file, new_folder
+from tests.verbs import scripts as verbs
 from tests.web.conftest import Site, viewer_of
 
 
 @dataclass(kw_only=True)
-class Script(scripts.Script):
-    """A script of the viewer; it opens with the first step, in an empty project or in a repository (`@drifted`)."""
+class Script(verbs.Script):
+    """A script of the viewer, in an empty project or in a repository (`@drifted`); `@` also begins a verb, as an agent calls it."""
 
-    request: pytest.FixtureRequest
-    opened: Site | None = None
-
-    @property
-    def site(self) -> Site:
-        self.opened = self.opened or self.request.getfixturevalue("site")
-        return self.opened
+    site: Site
 
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> str:
         assert not refused, "give the status instead"
@@ -48,65 +31,37 @@ class Script(scripts.Script):
         status = (arguments.pop("status"),) if "status" in arguments else ()
         return ask(arguments.pop("path"), *status, **arguments)
 
-    def drift(self) -> dict[str, Any]:
-        context = drifted(self.folder, self.request.getfixturevalue("time"))
-        self.opened, record = context.__enter__()
+    def drift(self) -> Record:
+        context = drifted(new_folder(self.folder / "drifted" / "checkout"), self.time)
+        self.site, record = context.__enter__()
+        self.memory = self.site.memory
         self.request.addfinalizer(lambda: context.__exit__(None, None, None))
-        return record_to_json(record)
-
-    def begin(self, title: str = "") -> str:
-        self.site.memory = begin(self.site.memory, title=title)
-        return self.site.memory.actor.session
-
-    def inject(self, **data: Any) -> None:
-        memory = self.site.memory
-        memory.commit([memory.event("injected", memory.actor.session, data=data)])
-
-    def keep(self, text: str, author: str = "", project: str = "", **given: Any) -> dict[str, Any]:
-        memory = self.site.memory
-        memory = memory.acting(actor=Actor(kind="user", name=author)) if author else memory
-        memory = memory.acting_on(project) if project else memory
-        tuples = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
-        return record_to_json(keep(memory, text, **given | tuples))
+        return record
 
     def receive(self, texts: list[str], by: str) -> list[str]:
         """Import memories of another author, and return their ids."""
-        with make_memory(self.folder / "theirs", self.request.getfixturevalue("time")) as theirs:
+        with make_memory(self.folder / "theirs", self.time) as theirs:
             ids = [keep(theirs, text, kind="decision").id for text in texts]
-            import_lines(self.site.memory, export(theirs), quarantine_as=by)
+            import_lines(self.memory, export(theirs), quarantine_as=by)
         return ids
 
-    steps: ClassVar = {
-        **scripts.STEPS,
-        "keep": lambda script, given: script.keep(**given),
-        "receive": lambda script, given: script.receive(**given),
-        "standing": lambda script, given: standing(script.site.memory, given["of"]),
-        "hot": lambda script, _: plain(hot_set(script.site.memory)),
-        "trust": lambda script, given: plain(trust_of(script.site.memory, given["id"])),
-        "threads": lambda script, _: plain(open_threads(script.site.memory)),
-        "infer": lambda script, given: plain(
-            write(script.site.memory, Draft(body=given["text"], kind="preference", source="inferred"))
-        ),
-        "show": lambda script, given: plain(get(script.site.memory, given["id"])),
-        "retire": lambda script, given: retire(script.site.memory, given["id"], given["reason"]),
-        "revise": lambda script, given: revise(script.site.memory, given["id"], Revision(body=given["body"])),
-        "link": lambda script, given: link(script.site.memory, given["id"], given["relation"], given["target"]),
-        "contradict": lambda script, given: mark(script.site.memory, given["older"], given["newer"]),
-        "used": lambda script, given: record_use(script.site.memory, [given["id"]], given["outcome"]),
-        "recall": lambda script, given: recall(script.site.memory, Query(text=given["text"])),
-        "begin": lambda script, given: script.begin(**given),
-        "inject": lambda script, given: script.inject(**given),
-        "events": lambda script, _: script.site.memory.store.last_seq(),
-        "today": lambda script, _: script.site.memory.clock.now()[:10],
-        "pass": lambda script, given: script.request.getfixturevalue("time").pass_days(given["days"]),
-        "cookie": lambda script, given: [script.site.browser.cookies.set(name, given[name]) for name in given],
-        "undo": lambda script, given: script.site.undo(**given),
-        "drifted": lambda script, _: script.drift(),
-        "settings": lambda _, given: (
-            str(new_file(user_file(), given["text"])) if given else "".join(map(Path.read_text, _files()))
-        ),
-        "value": lambda _, given: given["of"],
-    }
+    steps: ClassVar = verbs.Verbs(
+        {
+            **verbs.Script.steps,
+            "receive": lambda script, given: script.receive(**given),
+            "inject": lambda script, given: script.memory.commit(
+                [script.memory.event("injected", script.memory.actor.session, data=given)]
+            ),
+            "events": lambda script, _: script.memory.store.last_seq(),
+            "today": lambda script, _: script.memory.clock.now()[:10],
+            "cookie": lambda script, given: [script.site.browser.cookies.set(name, given[name]) for name in given],
+            "undo": lambda script, given: script.site.undo(**given),
+            "drifted": lambda script, _: script.drift(),
+            "settings": lambda _, given: (
+                str(new_file(user_file(), given["text"])) if given else "".join(map(Path.read_text, _files()))
+            ),
+        }
+    )
 
 
 def _files() -> list[Path]:
@@ -137,6 +92,8 @@ def scripts_in(module: str) -> dict[str, Callable[..., None]]:
     """Return a test for each script in the text beside a test module."""
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
-        return Script(request.getfixturevalue("tmp_path"), known | {"long": "x" * 600}, request=request)
+        site, time, tmp = (request.getfixturevalue(name) for name in ("site", "time", "tmp_path"))
+        known |= {"long": "x" * 600}
+        return Script(tmp, known, memory=site.memory, time=time, request=request, site=site)
 
     return scripts.scripts_in(module, start)
