@@ -30,6 +30,7 @@ from tests.hosts.team import SHOP, at_work, furnish, settings_of, team, visit
 from tests.hosts.test_isolation import EACH_TOOL, TOOLS, Fort, _in_a_folder, ask, calls_of, examples
 from tests.hosts.test_site import POSTED, READ, filled
 from tests.rows import WHOLE, each, sampled
+from tests.surfaces.examples import requests_of
 
 __all__ = ["_in_a_folder"]
 ANNA, BEN, RITA, ROOT = visit("anna", SHOP), visit("ben", SHOP), visit("rita", SHOP, role="read"), visit("root", "*", role="admin")  # fmt: skip
@@ -96,11 +97,8 @@ def test_a_tool_that_only_reads_answers_a_key_to_read(fort: Fort, name: str, too
 def test_no_resource_or_prompt_changes_anything_for_a_key_to_read(fort: Fort, name: str) -> None:
     surface, before = surface_named(name), everything(fort)
     for said in (WORD, *fort.there.values()):
-        for one in surface.resources.values():
-            ask(fort, RITA, name, "resources/read", {"uri": one.uri.replace(f"{{{one.variable}}}", said)})
-        for prompt in surface.prompts.values():
-            arguments = dict.fromkeys(prompt.schema["properties"], said)
-            ask(fort, RITA, name, "prompts/get", {"name": prompt.name, "arguments": arguments})
+        for method, params in requests_of(surface, said):
+            ask(fort, RITA, name, method, params)
     assert everything(fort) == before
 
 
