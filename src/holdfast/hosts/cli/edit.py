@@ -16,7 +16,7 @@ from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.request import Asked, Fields
 from holdfast.model.text import counted, shorten
-from holdfast.policy.ranking.trust import REASONS
+from holdfast.policy.ranking.weight import REASONS
 from holdfast.surfaces.core import text as texts
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import hot

@@ -13,8 +13,7 @@ from holdfast.model.query import Query, Recalled
 from holdfast.model.record import GLOBAL, Draft, Record
 from holdfast.model.session import Session
 from holdfast.policy.admission.admit import Duplicate, Waivers
-from holdfast.policy.ranking.hot_set import uses_of
-from holdfast.policy.ranking.salience import importance
+from holdfast.policy.ranking.hot_set import importance, uses_of
 from holdfast.surfaces.memory_mcp.memory_types import (
     EPISODIC,
     category_of,
