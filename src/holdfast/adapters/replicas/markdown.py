@@ -46,7 +46,7 @@ class _Done:
 class MarkdownFolder:
     """A folder with a file for each record. `implied` holds the parts that its location implies.
 
-    In a repository, a missing or old file on another branch is no edit, and the last commit of a file tells who edited it.
+    In a repository, a missing or old file on another branch is no edit, and the author of an edit is that of the last commit of its file.
     """
 
     stores_events = False

@@ -140,9 +140,8 @@ def trust_command(
     return trust
 
 
-def hot_command(memory: Memory) -> Result:
-    members = hot.hot_set(memory)
-    return members, page("hot", texts.clusters(members), len(members))
+def hot_command(memory: Memory) -> list[hot.Vitals]:
+    return hot.hot_set(memory)
 
 
 def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str) -> Callable[[Memory, str], Result]:
