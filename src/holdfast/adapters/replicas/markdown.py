@@ -46,7 +46,7 @@ class _Done:
 class MarkdownFolder:
     """A folder with a file for each record. `implied` holds the parts that its location implies.
 
-    In a repository, a missing or old file on another branch is no edit, and the author of an edit is that of the last commit of its file.
+    In a repository, a missing or old file on another branch is no edit, and an edit is by the author of the file's last commit.
     """
 
     stores_events = False
