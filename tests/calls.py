@@ -7,6 +7,7 @@ from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
 from inspect import isfunction, signature
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -33,6 +34,8 @@ def made(hint: Any, value: Any) -> Any:
     match value:
         case list():
             return tuple(made(hint, item) for item in value)
+        case str() if hint is Path:
+            return Path(value)
         case Record() if Record not in kinds:
             return value.id
         case dict() if kinds:

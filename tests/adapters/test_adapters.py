@@ -14,6 +14,7 @@ from holdfast.adapters.embedders.http import HttpEmbedder
 from holdfast.adapters.embedders.local import LocalEmbedder
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
+from holdfast.model.config import Config
 from holdfast.model.errors import EmbedderError
 from holdfast.model.query import Query
 from holdfast.model.record import Draft, Origin
@@ -122,8 +123,12 @@ def endpoint() -> Iterator[Stub]:
         yield stub
 
 
+def embedder_at(url: str, key: str = "") -> HttpEmbedder:
+    return HttpEmbedder(Config(embedder_url=url, embedder_model="small", embedder_key=key))
+
+
 def test_an_endpoint_is_asked_in_batches_and_answers_are_put_in_order(endpoint: Stub) -> None:
-    embedder = HttpEmbedder(f"{endpoint.url}/v1", "small", "k", floor=0.2, ceiling=0.8)
+    embedder = embedder_at(f"{endpoint.url}/v1", "k")
     vectors = embedder.embed(["a", *["bb"] * 70])
     assert [
         (path, sent["Authorization"], call["model"], len(call["input"])) for path, sent, call in endpoint.asked
@@ -138,19 +143,19 @@ def test_an_endpoint_is_asked_in_batches_and_answers_are_put_in_order(endpoint: 
 def test_an_endpoint_that_answers_nonsense_is_an_error_with_a_hint(endpoint: Stub, reply: object) -> None:
     endpoint.body = json.dumps(reply).encode()
     with pytest.raises(EmbedderError):
-        HttpEmbedder(f"{endpoint.url}/v1", "small", "", floor=0.2, ceiling=0.8).embed(["a"])
+        embedder_at(f"{endpoint.url}/v1").embed(["a"])
 
 
 def test_a_key_is_not_sent_where_an_endpoint_redirects_to(endpoint: Stub) -> None:
     endpoint.status, endpoint.headers = 302, {"location": "/v2/embeddings"}
     with pytest.raises(EmbedderError, match="302"):
-        HttpEmbedder(f"{endpoint.url}/v1", "small", "k", floor=0.2, ceiling=0.8).embed(["a"])
+        embedder_at(f"{endpoint.url}/v1", "k").embed(["a"])
     assert [path for path, _, _ in endpoint.asked] == ["/v1/embeddings"]
 
 
 def test_an_endpoint_that_is_not_there_is_an_error_with_a_hint() -> None:
     with pytest.raises(EmbedderError, match="embedder_url"):
-        HttpEmbedder("http://127.0.0.1:9/v1", "small", "", floor=0.2, ceiling=0.8).embed(["a"])
+        embedder_at("http://127.0.0.1:9/v1").embed(["a"])
 
 
 def test_an_endpoint_serves_one_process_after_another(endpoint: Stub, tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """claude-mem's reference, tried literally."""
 
-import contextlib
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +13,7 @@ import pytest
 
 from tests.compatible.conftest import Place, Tools
 from tests.compatible.scripts import scripts_in
+from tests.hosts.running import Terminal
 
 promise = pytest.mark.promise
 globals().update(scripts_in(__file__))
@@ -51,25 +50,13 @@ def imported(place: Place) -> None:
 
 
 @promise("import in a terminal asks for the project of each name it does not know")
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
 def test_import_asks_for_the_project(place: Place, tmp_path: Path) -> None:
-    import pty
-
     file, elsewhere = tmp_path / "claude-mem.db", tmp_path / "elsewhere"
     _database(file)
     elsewhere.mkdir()
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "holdfast", "store", "import", "--from", "claude-mem", str(file)]
-    done = subprocess.Popen(command, cwd=elsewhere, env=place.environment, stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    os.write(ours, b"git@github.com:me/foo.git\n")
-    said = b""
-    with contextlib.suppress(OSError):  # the other end is closed
-        while part := os.read(ours, 4096):
-            said += part
-    os.close(ours)
-    assert done.wait(timeout=300) == 0
-    assert "foo (2 memories): project here" in said.decode()
+    terminal = Terminal(["store", "import", "--from", "claude-mem", str(file)], elsewhere, place.environment)
+    terminal.press("foo (2 memories): project here", "git@github.com:me/foo.git\n")
+    assert terminal.ended() == 0
     [row] = place.tools("claude-mem")("search", query="gateway limit", format="json")["observations"]
     assert row["project"] == "github.com/me/foo"
 

@@ -25,7 +25,7 @@ from holdfast.hosts.mcp.protocol import INTERNAL, Server
 from holdfast.hosts.mcp.serving import serving
 from holdfast.model.errors import HoldfastError
 from holdfast.policy.language.comparing import merge
-from holdfast.policy.ranking.salience import importance
+from holdfast.policy.ranking.hot_set import importance
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.import_foreign import import_items
 from holdfast.verbs.exchange.jsonl import import_lines

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pty
 import select
 import signal
 import socket
@@ -162,6 +163,36 @@ class Forked:
         for file in (self.stdin, self.stdout, self.stderr):
             with suppress(BrokenPipeError):
                 file.close()
+
+
+class Terminal:
+    """`holdfast` on a terminal of its own."""
+
+    def __init__(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+        self.leader, follower = pty.openpty()
+        command = [sys.executable, "-m", "holdfast", *arguments]
+        self.process = subprocess.Popen(command, 0, None, follower, follower, follower, cwd=folder, env=environment)
+        os.close(follower)
+        self.seen = ""
+
+    def press(self, after: str, key: str) -> None:
+        """Press a key once a text has been shown."""
+        start = len(self.seen)
+        while after not in self.seen[start:]:
+            ready, _, _ = select.select([self.leader], [], [], 60)
+            assert ready, self.seen
+            self.seen += os.read(self.leader, 4096).decode()
+        os.write(self.leader, key.encode())
+
+    def ended(self) -> int:
+        """Return the exit code, with everything that was shown read."""
+        parts = [self.seen.encode()]
+        with suppress(OSError):  # Linux: the other end is closed
+            while part := os.read(self.leader, 4096):
+                parts.append(part)
+        self.seen = b"".join(parts).decode()
+        os.close(self.leader)
+        return self.process.wait(300)
 
 
 @cache

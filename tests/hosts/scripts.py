@@ -57,6 +57,11 @@ class Script(scripts.Script):
         "cut": lambda script, given: script.cut(**given),
         "foreign": lambda script, given: script.foreign(**given),
         "bytes": lambda script, given: (script.folder / given["of"]).read_bytes().hex(),
+        "holding": lambda script, given: [
+            str(path)
+            for path in script.folder.parent.rglob("*")
+            if path.is_file() and given["text"].encode() in path.read_bytes()
+        ],
     }
 
 

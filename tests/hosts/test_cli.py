@@ -92,43 +92,15 @@ def test_a_question_before_many_vectors_are_there_starts_the_worker(run: Run, tm
     pytest.fail("no worker made the vectors")
 
 
-def test_output_that_nobody_reads_to_the_end_is_no_error(run: Run, tmp_path: Path, own_home: Path) -> None:
+@pytest.mark.parametrize(
+    ("unbuffered", "piped"), [("", "store export | head -n 1"), ("1", "list --limit 5 | grep --quiet Note")]
+)
+def test_a_reader_that_leaves_early_is_no_error_of_ours(
+    run: Run, tmp_path: Path, own_home: Path, unbuffered: str, piped: str
+) -> None:
     for number in range(30):
         kept(run, f"Note number{number} about topic{number} and matter{number}.")
-    command = f"{sys.executable} -m holdfast store export | head -n 1"
-    own = engines.setting(str(own_home))
-    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "PYTHONUNBUFFERED": "", **own}
-    done = subprocess.run(
-        ["sh", "-c", command], cwd=tmp_path / "work", env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.stdout.startswith('{"holdfast": "export"')
-    assert done.stderr == ""
-
-
-def test_a_reader_that_leaves_early_is_no_error_of_ours(run: Run, tmp_path: Path, own_home: Path) -> None:
-    for number in range(5):
-        kept(run, f"Note number{number} about topic{number} and matter{number}.")
-    command = f"set -o pipefail; {sys.executable} -m holdfast list --limit 5 | grep --quiet Note"
-    own = engines.setting(str(own_home))
-    environment = {**os.environ, "HOLDFAST_EMBEDDER": "none", "PYTHONUNBUFFERED": "1", **own}
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=tmp_path / "work", env=environment, capture_output=True, check=False
-    )
+    command = ["bash", "-c", f"set -o pipefail; {sys.executable} -m holdfast {piped}"]
+    own = {"HOLDFAST_EMBEDDER": "none", "PYTHONUNBUFFERED": unbuffered, **engines.setting(str(own_home))}
+    done = subprocess.run(command, cwd=tmp_path / "work", env={**os.environ, **own}, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
-
-
-@pytest.mark.embedded
-def test_reading_by_words_imports_neither_numpy_nor_the_encoder(run: Run, tmp_path: Path) -> None:
-    kept(run, "The staging database is reset every night.")
-    code = """
-import sys
-from holdfast.compose import open_memory
-from holdfast.model.query import Query
-from holdfast.verbs.search.recall import recall
-assert recall(open_memory(), Query(text="staging database", words_only=True)).hits
-print(sorted({"numpy", "onnxruntime", "holdfast.adapters.embedders.wordpiece", "rich", "click", "asyncio"} & set(sys.modules)))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path / "work", capture_output=True, text=True, check=False
-    )
-    assert (done.stdout.strip(), done.stderr) == ("[]", "")

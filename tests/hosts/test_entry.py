@@ -49,12 +49,15 @@ def test_a_list_of_tools_is_given_without_importing_what_they_do(
     assert not (tmp_path / "store").exists()
 
 
-def test_a_recall_by_words_loads_no_numbers(environment: dict[str, str], tmp_path: Path) -> None:
-    params = {"name": "recall", "arguments": {"query": "anything"}}
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    done = run(environment, tmp_path, "-c", START, "mcp", given=json.dumps(asked))
-    assert '"isError":false' in done.stdout
-    assert set(done.stderr.split()) & {"numpy", "rich", "click", "onnxruntime"} == set()
+def test_a_write_and_a_recall_by_words_load_no_numbers(environment: dict[str, str], tmp_path: Path) -> None:
+    text = "The staging database is reset every night."
+    calls = [("remember", {"text": text}), ("recall", {"query": "staging database"})]
+    params = [{"name": name, "arguments": arguments} for name, arguments in calls]
+    asked = [{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": one} for one in params]
+    done = run(environment, tmp_path, "-c", START, "mcp", given="\n".join(map(json.dumps, asked)))
+    assert (done.stdout.count('"isError":false'), "1 memory fits" in done.stdout) == (2, True)
+    unwanted = {"numpy", "rich", "click", "onnxruntime", "asyncio", "holdfast.adapters.embedders.wordpiece"}
+    assert set(done.stderr.split()) & unwanted == set()
 
 
 def test_numpy_gets_one_thread_unless_the_user_says_otherwise(environment: dict[str, str], tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import shlex
 import subprocess
@@ -18,7 +17,7 @@ from click.shell_completion import ShellComplete
 from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, NEVER_GUESSED, SYNONYMS, suggestion
 from holdfast.hosts.cli.main import VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
-from tests.hosts.running import Run, answer, kept
+from tests.hosts.running import Run, Terminal, answer, kept
 from tests.rows import WHOLE, each, examples
 
 ROOT = click.Context(cli, info_name="holdfast")
@@ -196,29 +195,9 @@ def test_bash_takes_the_completion_script(run: Run) -> None:
 
 def seen_on_a_terminal(arguments: list[str], work: Path, environment: dict[str, str]) -> str:
     """Run the command on a terminal of its own, and give every character it wrote there."""
-    leader, follower = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "holdfast", *arguments],
-        cwd=work,
-        env=environment,
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-    ) as process:
-        os.close(follower)
-        parts = []
-        while part := _read(leader):
-            parts.append(part)
-        process.wait()
-    os.close(leader)
-    return b"".join(parts).decode()
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 4096)
-    except OSError:  # Linux: the other end is closed
-        return b""
+    terminal = Terminal(arguments, work, environment)
+    terminal.ended()
+    return terminal.seen
 
 
 LOOKS: tuple[list[str], ...] = (

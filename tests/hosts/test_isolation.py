@@ -19,7 +19,7 @@ from holdfast.surfaces.tool import Tool
 from holdfast.verbs.memory import Memory
 from tests.hosts.team import BANK, SHOP, at_work, furnish, team, visit
 from tests.rows import each, sampled
-from tests.surfaces.examples import EXAMPLES
+from tests.surfaces.examples import EXAMPLES, filled, requests_of
 
 ANNA, READER = visit("anna", SHOP), visit("rita", SHOP, role="read")
 BEN, CARLA = visit("ben", SHOP, shares=False), visit("carla", BANK)
@@ -116,18 +116,7 @@ def examples(name: str, tool: Tool, fort: Fort) -> Iterator[dict[str, Any]]:
     """Give the good call that is written down for a tool, with ids of other worlds in it."""
     example = EXAMPLES.get(name, {}).get(tool.name)
     for ids in (fort.there, fort.own) if example is not None else ():
-        yield _forged(example, ids)
-
-
-def _forged(value: Any, ids: dict[str, str]) -> Any:
-    match value:
-        case dict():
-            return {name: _forged(item, ids) for name, item in value.items()}
-        case list():
-            return [_forged(item, ids) for item in value]
-        case str() if value.startswith("«"):
-            return ids.get(value.strip("«»"), ids["fact"])
-    return value
+        yield filled(example, ids)
 
 
 def untouched(fort: Fort) -> list[str]:
@@ -166,15 +155,7 @@ def test_no_tool_gives_away_or_changes_what_is_anothers(fort: Fort, name: str, t
 def test_no_resource_or_prompt_gives_away_what_is_anothers(fort: Fort, name: str) -> None:
     surface = surface_named(name)
     for said in sampled(fort.forged, 3):
-        asked: list[tuple[str, dict[str, Any]]] = [
-            ("resources/read", {"uri": one.uri.replace(f"{{{one.variable}}}", said)})
-            for one in surface.resources.values()
-        ]
-        asked += [
-            ("prompts/get", {"name": one.name, "arguments": dict.fromkeys(one.schema["properties"], said)})
-            for one in surface.prompts.values()
-        ]
-        for method, params in asked:
+        for method, params in requests_of(surface, said):
             came = ask(fort, ANNA, name, method, params)
             assert THERE[1] not in came, params
             assert OWN[1] not in came, params

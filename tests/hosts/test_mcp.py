@@ -100,17 +100,6 @@ def test_the_newer_era_needs_no_session_but_an_envelope(peer: Peer) -> None:
     assert peer.ask("ping", {"_meta": META})["error"]["code"] == -32601
 
 
-def test_listing_tools_opens_no_store_and_imports_nothing_heavy(peer: Peer, tmp_path: Path) -> None:
-    peer.ask("initialize", INITIALIZE)
-    tools = peer.ask("tools/list")["result"]["tools"]
-    assert not (tmp_path / "store").exists()
-    assert len(tools) <= 12
-    assert len(json.dumps({"tools": tools})) <= 10_000
-    assert all(len(tool["description"]) < 2_000 and tool["inputSchema"]["type"] == "object" for tool in tools)
-    reading = ["recall", "read", "brief", "explore", "help"]
-    assert [tool["name"] for tool in tools if tool["annotations"]["readOnlyHint"]] == reading
-
-
 def test_what_one_session_keeps_the_next_one_finds(environment: dict[str, str], tmp_path: Path) -> None:
     first = Peer(environment, tmp_path)
     kept = text_of(

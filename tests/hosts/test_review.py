@@ -1,15 +1,11 @@
 """`holdfast review` on a terminal: keys, undo, and nothing saved by Ctrl-C."""
 
 import os
-import pty
-import select
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.hosts.running import Run, answer
+from tests.hosts.running import Run, Terminal, answer
 from tests.hosts.scripts import scripts_in
 
 globals().update(scripts_in(__file__))
@@ -17,41 +13,9 @@ globals().update(scripts_in(__file__))
 pytestmark = pytest.mark.embedded
 
 
-class Terminal:
-    """`holdfast review` on a terminal of its own."""
-
-    def __init__(self, folder: Path, home: Path, editor: str = "") -> None:
-        self.leader, follower = pty.openpty()
-        environment = {**os.environ, "HOME": str(home), "HOLDFAST_EMBEDDER": "none", "NO_COLOR": "1", "COLUMNS": "100"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "holdfast", "review"],
-            cwd=folder,
-            env=environment | ({"EDITOR": editor} if editor else {}),
-            stdin=follower,
-            stdout=follower,
-            stderr=follower,
-        )
-        os.close(follower)
-        self.seen = ""
-
-    def press(self, after: str, key: str) -> None:
-        """Press a key once a text has been shown."""
-        start = len(self.seen)
-        while after not in self.seen[start:]:
-            ready, _, _ = select.select([self.leader], [], [], 60)
-            assert ready, self.seen
-            self.seen += os.read(self.leader, 4096).decode()
-        os.write(self.leader, key.encode())
-
-    def ended(self) -> int:
-        """Return the exit code, with everything that was shown read."""
-        try:
-            while part := os.read(self.leader, 4096):
-                self.seen += part.decode()
-        except OSError:  # Linux: the other end is closed
-            pass
-        os.close(self.leader)
-        return self.process.wait(60)
+def reviewing(folder: Path, home: Path, **more: str) -> Terminal:
+    own = {"HOME": str(home), "HOLDFAST_EMBEDDER": "none", "NO_COLOR": "1", "COLUMNS": "100"}
+    return Terminal(["review"], folder, {**os.environ, **own, **more})
 
 
 def waiting(run: Run, *texts: str) -> list[str]:
@@ -65,7 +29,7 @@ def states(run: Run, ids: list[str]) -> list[str]:
 
 def test_keys_decide_and_undo_takes_a_decision_back(run: Run, tmp_path: Path, own_home: Path) -> None:
     ids = waiting(run, "Ada likes short answers.", "Ada reads mail at noon.", "Ada reviews on Fridays.")
-    terminal = Terminal(tmp_path / "work", own_home)
+    terminal = reviewing(tmp_path / "work", own_home)
     terminal.press("q quit", "y")
     terminal.press("q quit", "x")
     terminal.press("q quit", "u")  # back to the second
@@ -79,7 +43,7 @@ def test_keys_decide_and_undo_takes_a_decision_back(run: Run, tmp_path: Path, ow
 
 def test_ctrl_c_leaves_without_saving(run: Run, tmp_path: Path, own_home: Path) -> None:
     ids = waiting(run, "Ada likes short answers.", "Ada reads mail at noon.")
-    terminal = Terminal(tmp_path / "work", own_home)
+    terminal = reviewing(tmp_path / "work", own_home)
     terminal.press("q quit", "y")
     terminal.press("q quit", "\x03")
     assert terminal.ended() == 130
@@ -92,7 +56,7 @@ def test_an_edit_is_saved_and_approved(run: Run, tmp_path: Path, own_home: Path)
     editor = tmp_path / "editor.sh"
     editor.write_text("#!/bin/sh\necho 'Ada likes answers of one line.' > \"$1\"\n")
     editor.chmod(0o755)
-    terminal = Terminal(tmp_path / "work", own_home, str(editor))
+    terminal = reviewing(tmp_path / "work", own_home, EDITOR=str(editor))
     terminal.press("q quit", "e")
     assert terminal.ended() == 0
     record = answer(run("show", ids[0], "--json"))

@@ -96,6 +96,9 @@ def test_every_request_needs_a_key(served: Served, keys: dict[str, str]) -> None
         keys["anna"],
         f"Basic {keys['anna']}",
         bearer(changed),
+        bearer(keys["anna"].upper()),
+        bearer(f"{keys['anna']} {keys['anna']}"),
+        "Bearer *",
         "Bearer é",
     ):
         assert served.ask("tools/list", authorization=shown).status == 401, shown
@@ -122,11 +125,6 @@ def test_what_is_private_stays_with_its_user(served: Served, keys: dict[str, str
     assert "Larch" in call(served, keys["anna"], "recall", query="sandbox password manager")
     for other in ("ben", "rita"):
         assert "Larch" not in call(served, keys[other], "recall", query="sandbox password manager Larch")
-
-
-def test_a_key_to_read_writes_nothing(served: Served, keys: dict[str, str]) -> None:
-    assert "read-only" in call(served, keys["rita"], "remember", text="Readers cannot keep this at all.")
-    assert "cannot keep" not in call(served, keys["anna"], "recall", query="readers cannot keep this")
 
 
 def test_a_project_must_be_one_the_key_opens(served: Served, keys: dict[str, str]) -> None:

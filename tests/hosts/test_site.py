@@ -190,18 +190,6 @@ def test_nobody_changes_what_is_not_theirs(fort: Fort, path: str) -> None:
     assert fort.events() == before
 
 
-@each("path", [*POSTED, "/api/records/{id}/erase"])
-def test_a_key_to_read_changes_nothing(fort: Fort, path: str) -> None:
-    browser, before, ours = fort.browser("rita"), fort.events(), fort.ids["ours"]["fact"]
-    for what in sorted(RECORD_ACTS):
-        address = path.replace("{id}", ours).replace("{what}", what)
-        assert post(browser, address, sure="erase", body="Other words.").status_code == 403, address
-    bearer = {"authorization": f"Bearer {fort.keys['rita']}"}
-    stranger = fort.browser()
-    assert stranger.post(f"/api/records/{ours}/retire", json={"reason": "x"}, headers=bearer).status_code == 403
-    assert fort.events() == before
-
-
 def test_who_may_write_changes_what_is_the_teams(fort: Fort) -> None:
     with at_work(fort.members, visit("anna", SHOP)) as memory:
         one, other = keep(memory, "Lamps in the kiosk are dimmed at ten."), keep(memory, "The printer eats blue paper.")

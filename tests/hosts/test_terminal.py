@@ -2,7 +2,6 @@
 
 import io
 import os
-import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -51,46 +50,6 @@ def test_wrapped_lines_are_indented_and_have_no_spaces_at_their_end() -> None:
         "name  A line that is too long for the",
         "      terminal is wrapped between words.",
     ]
-
-
-def test_an_empty_list_distinguishes_no_memories_from_no_match(run: Run) -> None:
-    assert run("list").stdout == 'No memories yet. Save one: holdfast remember "…"\n'
-    kept(run, "The staging database is reset every night.")
-    assert run("list", "--state", "retired").stdout == "No memory matches.\n"
-    assert "Nothing matches." in run("recall", "staging", "--kind", "scar").stdout
-
-
-def test_a_list_has_knowledge_and_counts_what_is_noted_about_sessions(run: Run) -> None:
-    for kind in ("observation", "fact", "summary"):
-        run("remember", "--kind", kind, f"The parser is a {kind}.")
-    lines = run("list").stdout.splitlines()
-    hint = "Not listed: 2 notes about sessions. `holdfast list --logs` lists them too."
-    assert ("a fact." in lines[0], lines[1:]) == (True, [hint])
-    assert [len(run(*words).stdout.splitlines()) for words in (("list", "--logs"), ("list", "--kind", "summary"))] == [
-        3,
-        1,
-    ]
-
-
-def test_errors_name_a_memory_as_lists_do(run: Run) -> None:
-    one = kept(run, "The staging database is reset every night.")
-    run("forget", one, "--reason", "it moved")
-    done = run("forget", one, "--reason", "again")
-    assert (done.returncode, done.stderr.splitlines()[0]) == (4, f"error: {short(one)} is already retired (it moved).")
-
-
-def test_a_file_may_be_cited_as_it_is_called_in_the_folder_one_works_in(run: Run, tmp_path: Path) -> None:
-    api = tmp_path / "work" / "src" / "api"
-    api.mkdir(parents=True)
-    subprocess.run(["git", "init", "-q", str(tmp_path / "work")], check=True)
-    (api / "limits.py").write_text("PAGE = 50\n")
-    for typed in ("limits.py::PAGE=50", "src/api/limits.py::PAGE=50"):
-        done = run("remember", f"A page has 50 items: {typed}.", "--anchor", typed, "--json", "--force", cwd=api)
-        assert answer(done)["record"]["anchors"] == ["src/api/limits.py::PAGE=50"]
-
-
-def test_config_says_how_a_setting_is_changed(run: Run) -> None:
-    assert "holdfast config set recall_limit 5 (in " in run("config").stdout.replace("\n", " ")
 
 
 @each("text", ["monday", "last Monday", "mon", "last week", "yesterday"])

@@ -15,7 +15,7 @@ from holdfast.verbs.capture.prepare import prepare
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.write import write
 from tests.conftest import keep
-from tests.hosts.running import Run, answer, hooked, injected
+from tests.hosts.running import hooked, injected
 
 SEVERE = {"severity": "high", "counter_arguments": ["only once", "there is a backup"]}
 SCARS = (
@@ -116,20 +116,3 @@ def test_any_memory_with_triggers_warns_and_a_global_scar_warns_in_every_project
     keep(memory, "The deploy takes ten minutes.")
     scar = keep(memory, "Never run `terraform destroy`.", kind="scar", fields=SEVERE, project="")
     assert prepared_triggers(memory, tmp_path) == {fact.id: ["fly", "fly.toml"], scar.id: ["terraform"]}
-
-
-def test_triggers_are_set_shown_changed_and_turned_off_on_the_command_line(run: Run) -> None:
-    scar = ("--kind", "scar", "--field", "severity=high", "--field", 'counter_arguments=["only once", "a backup"]')
-    saved = run("remember", "`git push --force` lost two commits.", *scar)
-    assert "warns at `git push --force` (inferred from its text)" in saved.stdout
-    id_ = saved.stdout.split()[0]
-    assert "(inferred from its text)" in run("show", id_).stdout
-    assert run("revise", id_, "--trigger", "git push", "--trigger", "path:deploy/*.yml").returncode == 0
-    assert "warns at `git push`; edits of deploy/*.yml\n" in run("show", id_).stdout
-    assert answer(run("show", id_, "--json"))["around"]["warns_at"] == "`git push`; edits of deploy/*.yml"
-    run("revise", id_, "--trigger", "none")
-    assert "git push --force`" not in run("show", id_).stdout.partition("warns at")[2]
-    run("revise", id_, "--trigger", "")
-    assert "warns at `git push --force` (inferred" in run("show", id_).stdout
-    refused = run("revise", id_, "--trigger", "*")
-    assert (refused.returncode, "would match nearly everything" in refused.stderr) == (64, True)

@@ -107,17 +107,6 @@ def happened(*steps: tuple[Verb, dict[str, Any]]) -> Record:
     return some(fold_all(events))
 
 
-def test_new_wording_is_unverified_but_new_labels_are_not() -> None:
-    assert happened(("verified", {}), ("revised", {"tags": ["x"]})).verified_at
-    assert not happened(("verified", {}), ("revised", {"body": "other"})).verified_at
-
-
-def test_a_retired_record_comes_back_without_its_reason() -> None:
-    assert happened(("retired", {"reason": "old"})).reason == "old"
-    record = happened(("retired", {"reason": "old"}), ("restored", {}))
-    assert (record.state, record.reason, record.revision) == ("active", "", 3)
-
-
 def test_links_are_kept_once_and_can_be_taken_away() -> None:
     arrow = {"relation": "supersedes", "target": "X"}
     assert happened(("linked", arrow), ("linked", arrow)).links == (Link(relation="supersedes", target="X"),)
@@ -132,10 +121,3 @@ def test_nothing_follows_erasure_even_when_its_clock_ran_behind() -> None:
     )
     record = some(fold_all([told, erased]))
     assert (record.state, record.body) == ("erased", "")
-
-
-def test_a_held_record_becomes_active_by_a_yes_only() -> None:
-    clock = Clock(lambda: 1_700_000_000.0)
-    told = Event(id=clock.tick(), about=ABOUT, verb="recorded", at="2026-01-01T00:00:00.000Z", data={"pending": True})
-    yes = Event(id=clock.tick(), about=ABOUT, verb="confirmed", at="2026-01-01T00:00:01.000Z")
-    assert [record.state for record in (fold_all([told]), fold_all([told, yes])) if record] == ["pending", "active"]

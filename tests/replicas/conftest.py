@@ -8,7 +8,14 @@ import pytest
 from tests.replicas.seats import Seat, Seats, seating
 
 
-@pytest.fixture(params=["notes", "repository", "folder"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Try every kind of replica, or the `KIND` that a module is about."""
+    if "seats" in metafunc.fixturenames:
+        kinds = getattr(metafunc.module, "KIND", "notes repository folder").split()
+        metafunc.parametrize("seats", kinds, indirect=True)
+
+
+@pytest.fixture
 def seats(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Seats]:
     """Give a function that seats people around one replica: git notes, a repository's files, the user's own files."""
     with seating(request.param, tmp_path) as made:

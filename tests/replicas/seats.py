@@ -233,16 +233,8 @@ def in_checkout(seat: Seat, repo: Path) -> Seat:
     """Give somebody whose files lie in a real repository."""
     git(repo.parent, "init", "-q", "-b", "main", str(repo))
     commit(repo)
-    seat.folder, git_of = repo / ".holdfast" / "memories", Repository(repo)
-    seat.replica = MarkdownFolder(
-        seat.folder,
-        seat.replica._states,
-        name="repository",
-        implied=seat.sharing.implied,
-        head=git_of.head,
-        follows=git_of.holds,
-        mode=0o666,
-    )
+    seat.folder, states, implied = repo / ".holdfast" / "memories", seat.replica._states, seat.sharing.implied
+    seat.replica = MarkdownFolder(seat.folder, states, name="repository", implied=implied, repository=Repository(repo))
     return seat
 
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,10 @@ from holdfast.model.replica import parts_of
 from holdfast.verbs.records.lifecycle import Revision, revise
 from tests.conftest import keep
 from tests.replicas.scripts import scripts_in
-from tests.replicas.seats import Seat, Seats, seating
+from tests.replicas.seats import Seat
 
-globals().update(scripts_in(__file__, "folder"))
-
-
-@pytest.fixture
-def seats(tmp_path: Path) -> Iterator[Seats]:
-    with seating("folder", tmp_path) as made:
-        yield made
+KIND = "folder"
+globals().update(scripts_in(__file__, KIND))
 
 
 def files(seat: Seat) -> list[Path]:

@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +22,11 @@ from holdfast.verbs.records.lifecycle import Revision, revise
 from tests.conftest import keep, make_memory, recorded
 from tests.hosts.running import script_command
 from tests.replicas.scripts import scripts_in
-from tests.replicas.seats import Seat, Seats, commit, git, seating, synced
+from tests.replicas.seats import Seat, commit, git, synced
 from tests.rows import refused
 
-globals().update(scripts_in(__file__, "notes"))
-
-
-@pytest.fixture
-def seats(tmp_path: Path) -> Iterator[Seats]:
-    with seating("notes", tmp_path) as made:
-        yield made
+KIND = "notes"
+globals().update(scripts_in(__file__, KIND))
 
 
 def test_every_kind_has_one_of_the_ten_namespaces() -> None:

@@ -1,12 +1,10 @@
 """What comes from people nobody accepted waits; who brought it is known; and nothing of it takes anything else away."""
 
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from holdfast.adapters.git import Repository
-from holdfast.adapters.replicas.authors import committed_files
 from holdfast.adapters.replicas.markdown import MarkdownFolder
 from holdfast.model.errors import NotFound
 from holdfast.policy.admission.sharing import with_team
@@ -30,15 +28,8 @@ def test_files_tell_who_committed_them_and_a_removal_by_a_stranger_waits(tmp_pat
         sharing = with_team(memory.project)
 
         def synced() -> dict[str, int]:
-            folder = MarkdownFolder(
-                place,
-                tmp_path / "states",
-                name="repository",
-                implied=sharing.implied,
-                head=repository.head,
-                follows=repository.holds,
-                commits=partial(committed_files, repository, place),
-            )
+            implied, states = sharing.implied, tmp_path / "states"
+            folder = MarkdownFolder(place, states, name="repository", implied=implied, repository=repository)
             done = sync(memory, folder, sharing)
             folder.close()
             return dict(done.held)

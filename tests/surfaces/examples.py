@@ -1,12 +1,14 @@
 """A small world, and for every tool of every contract a call that works in it. «scar» and the like are ids of that world."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from holdfast.model.query import Query
 from holdfast.model.record import Draft
 from holdfast.surfaces.memory_mcp.memory_types import numbers_of
+from holdfast.surfaces.tool import Surface
 from holdfast.verbs.capture.mining import log_output, mine_outputs
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.hot import promote
@@ -56,12 +58,20 @@ def world(memory: Memory) -> dict[str, str]:
 
 
 def filled(value: Any, ids: dict[str, str]) -> Any:
-    """Put the ids of a world into a call."""
+    """Put the ids of a world into a call; one that it has not is that of its fact."""
     match value:
         case dict():
             return {name: filled(item, ids) for name, item in value.items()}
         case list():
             return [filled(item, ids) for item in value]
         case str() if value.startswith("«"):
-            return ids[value.strip("«»")]
+            return ids.get(value.strip("«»"), ids["fact"])
     return value
+
+
+def requests_of(surface: Surface, said: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the requests for every resource and prompt of a surface that say something wherever it can be said."""
+    for one in surface.resources.values():
+        yield "resources/read", {"uri": one.uri.replace(f"{{{one.variable}}}", said)}
+    for prompt in surface.prompts.values():
+        yield "prompts/get", {"name": prompt.name, "arguments": dict.fromkeys(prompt.schema["properties"], said)}

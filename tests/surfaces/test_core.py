@@ -48,6 +48,8 @@ def test_the_surface_is_small_and_each_part_of_it_described() -> None:
     assert all(30 <= len(tool["description"]) < 2_000 and tool["title"] for tool in listed)
     assert len(surface.instructions) < 2_000
     assert [tool["name"] for tool in listed if tool["annotations"].get("destructiveHint")] == ["forget"]
+    reading = ["recall", "read", "brief", "explore", "help"]
+    assert [tool["name"] for tool in listed if tool["annotations"]["readOnlyHint"]] == reading
     assert list(surface.resources) == [
         "holdfast://hot",
         "holdfast://project",

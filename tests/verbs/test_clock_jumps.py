@@ -1,35 +1,29 @@
 """The system clock is wrong for a while, in either direction: what was done in which order counts, and nothing is refused afterwards."""
 
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import Clock, epoch_ms
 from holdfast.model.query import Query
-from holdfast.model.record import Draft
+from holdfast.model.record import Record
 from holdfast.policy.admission.sharing import with_team
 from holdfast.verbs.exchange.incoming import keep_events, passed
-from holdfast.verbs.memory import Memory
-from holdfast.verbs.records import lifecycle
-from holdfast.verbs.records.hot import change_trust, demote, hot_set, pin, promote, trust_of, unpin
-from holdfast.verbs.records.quarantine import accept, reject
-from holdfast.verbs.records.write import confirm, draft_event
+from holdfast.verbs.memory import Memory, find
+from holdfast.verbs.records.hot import hot_set, trust_of
+from holdfast.verbs.records.quarantine import accept
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.close import close
 from holdfast.verbs.sessions.opening_brief import brief_of
-from holdfast.verbs.sessions.session import list_sessions, start
-from holdfast.verbs.sessions.thread import Opened, open_thread, open_threads, reopen, resolve, touch
-from holdfast.verbs.truth.verify import verify
+from holdfast.verbs.sessions.session import list_sessions
+from holdfast.verbs.sessions.thread import open_threads
 from holdfast.verbs.upkeep.doctor import back_up_store
-from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import START, Time, keep, make_memory
 from tests.replicas.seats import seating
-from tests.rows import of_type
+from tests.verbs.scripts import Script
 
 HOUR, YEAR = 3_600.0, 365 * 86_400.0
 # How far the clock is off, step by step, over and over.
@@ -41,79 +35,66 @@ JUMPS = {
     "in 1970 and in 2099": (-START + 1.0, 2.3e9),
 }
 ORDERS, REFUNDS = "Orders live in PostgreSQL: the ledger needs transactions.", "Refunds are paid on Fridays only."
-Step = Callable[[Memory, dict[str, str]], Any]
 
 
-def _keep(name: str, body: str, **given: Any) -> Step:
-    return lambda memory, ids: ids.update({name: keep(memory, body, **given).id})
-
-
-def _arrive(memory: Memory, ids: dict[str, str]) -> None:
+def arrive(memory: Memory) -> Record:
     """Let a stranger's memory arrive. (One that is dated a day ahead would have to wait.)"""
     clock = Clock(lambda: epoch_ms(memory.clock.now()) / 1000)
-    about = ids["theirs"] = clock.tick()
+    about = clock.tick()
     data = {"body": "Parcels leave at noon.", "title": "Parcels", "kind": "fact", "visibility": "team"}
     eve = Actor(kind="user", name="eve")
     event = Event(id=about, about=about, verb="recorded", at=clock.now(), by=eve, data=data)
     by = {about: "eve <eve@example.org>"}
     found = passed(memory, [event], with_team(memory.project), carriers=lambda _: by)
     keep_events(memory, [*found.marks, *found.events])
+    return find(memory, about).record
 
 
-def _pending(memory: Memory, ids: dict[str, str]) -> None:
-    draft = Draft(body="Returns are free within a month.")
-    ids["pending"] = memory.commit([draft_event(memory, draft, pending=True)])[0].record.id
+class Jumping(Script):
+    """Steps, each in a process of its own."""
+
+    steps: ClassVar = {**Script.steps, "arrive": lambda script, _: arrive(script.memory)}
 
 
-def _undo(memory: Memory, ids: dict[str, str]) -> None:
-    history = memory.store.events_about(ids["orders"])
-    lifecycle.revert(memory, lifecycle.version_at(memory, ids["orders"], history[0].id))
-
-
-def _thread(memory: Memory, ids: dict[str, str]) -> None:
-    opened = of_type(Opened, open_thread(memory, "Move refunds to the ledger"))
-    ids["thread"] = opened.thread.record.id
-
-
-STEPS: tuple[Step, ...] = (
-    _keep("orders", ORDERS, kind="decision", visibility="team"),
-    _keep("refunds", REFUNDS),
-    lambda memory, ids: lifecycle.revise(
-        memory, ids["orders"], lifecycle.Revision(body="Orders live in two databases now.")
-    ),
-    lambda memory, ids: verify(memory, ids["orders"]),
-    _undo,
-    lambda memory, ids: lifecycle.revise(memory, ids["orders"], lifecycle.Revision(tags=("storage",))),
-    lambda memory, ids: lifecycle.retire(memory, ids["refunds"], "no"),
-    lambda memory, ids: lifecycle.restore(memory, ids["refunds"]),
-    lambda memory, ids: lifecycle.retire(memory, ids["refunds"], "yes"),
-    lambda memory, ids: lifecycle.restore(memory, ids["refunds"]),
-    lambda memory, ids: lifecycle.link(memory, ids["orders"], "relates_to", ids["refunds"]),
-    lambda memory, ids: lifecycle.unlink(memory, ids["orders"], "relates_to", ids["refunds"]),
-    lambda memory, ids: promote(memory, ids["orders"]),
-    lambda memory, ids: pin(memory, ids["orders"]),
-    lambda memory, ids: unpin(memory, ids["orders"]),
-    lambda memory, ids: demote(memory, ids["orders"]),
-    lambda memory, ids: promote(memory, ids["orders"]),
-    lambda memory, ids: change_trust(memory, ids["orders"], delta=0.2, raises=True),
-    lambda memory, ids: change_trust(memory, ids["orders"], delta=-0.1, raises=False),
-    _arrive,
-    lambda memory, ids: reject(memory, [ids["theirs"]]),
-    lambda memory, ids: accept(memory, [ids["theirs"]]),
-    _pending,
-    lambda memory, ids: confirm(memory, ids["pending"]),
-    _thread,
-    lambda memory, ids: touch(memory, ids["thread"]),
-    lambda memory, ids: resolve(memory, ids["thread"]),
-    lambda memory, ids: reopen(memory, ids["thread"]),
-    lambda memory, ids: ids.update(first=start(memory, title="first", force=True)[0].actor.session),
-    lambda memory, ids: close(memory, session=ids["first"], close_type="autonomous"),
-    lambda memory, _: start(memory, title="second", force=True),
-    _keep("secret", "The vault code is on the whiteboard."),
-    lambda memory, ids: erase(memory, ids["secret"]),
-    lambda memory, _: recall(memory, Query(text="where do orders live")),
-    lambda memory, ids: lifecycle.record_use(memory, [ids["orders"]], "applied"),
-)
+STEPS = f"""
+orders = keep body="{ORDERS}" kind="decision" visibility="team"
+refunds = keep body="{REFUNDS}"
+revise reference=$orders body="Orders live in two databases now."
+verify reference=$orders
+events = history reference=$orders
+before = version_at reference=$orders event_id=$events.0.id
+revert before=$before
+revise reference=$orders tags=["storage"]
+retire reference=$refunds reason="no"
+lifecycle.restore reference=$refunds
+retire reference=$refunds reason="yes"
+lifecycle.restore reference=$refunds
+link source=$orders relation="relates_to" target=$refunds
+unlink source=$orders relation="relates_to" target=$refunds
+hot.promote reference=$orders
+pin reference=$orders
+unpin reference=$orders
+demote reference=$orders
+hot.promote reference=$orders
+change_trust reference=$orders delta=0.2 raises=true
+change_trust reference=$orders delta=-0.1 raises=false
+theirs = @arrive
+quarantine.reject references=["$theirs"]
+accept references=["$theirs"]
+pending = write body="Returns are free within a month." kind="preference" source="inferred"
+confirm reference=$pending.record
+thread = open_thread text="Move refunds to the ledger"
+touch reference=$thread.thread.record
+thread.resolve reference=$thread.thread.record
+reopen reference=$thread.thread.record
+first = start title="first" force=true
+close session=$first.session.id close_type="autonomous"
+start title="second" force=true
+secret = keep body="The vault code is on the whiteboard."
+erase reference=$secret
+recall text="where do orders live"
+record_use references=["$orders"] outcome="applied"
+""".strip().splitlines()
 
 
 def process(memory: Memory, time: Time) -> Memory:
@@ -124,50 +105,46 @@ def process(memory: Memory, time: Time) -> Memory:
     return replace(memory, clock=clock)
 
 
-def outcome(folder: Path, offsets: tuple[float, ...]) -> dict[str, Any]:
+def outcome(request: pytest.FixtureRequest, folder: Path, offsets: tuple[float, ...]) -> dict[str, Any]:
     """Do all steps, each in a process of its own, while the clock is off by each of the offsets in turn; return what is there."""
-    time, ids = Time(), dict[str, str]()
+    time = Time()
     with make_memory(folder, time, config={"quarantine": "show", "pending_days": 99_999}) as first:
+        script = Jumping(folder, {}, memory=first, time=time, request=request)
         for step, offset in zip(STEPS, itertools.cycle(offsets), strict=False):
             time.now += 60
             right, time.now = time.now, time.now + offset
-            step(process(first, time), ids)
+            script.memory = process(first, time)
+            script.run(step)
             time.now = right
         memory = process(first, time)
-        names = {about: name for name, about in ids.items()}
-        told = {name: memory.store.folded(about) for name, about in ids.items()}
-        journal = [event.id for _, event in memory.store.journal(0)]
-        assert len(journal) == len(set(journal))
+        journal = [event for _, event in memory.store.journal(0)]
+        assert len(journal) == len({event.id for event in journal})
+        names = {about: place for place, about in enumerate(dict.fromkeys(event.about for event in journal))}
+        told = {about: memory.store.folded(about) for about in names}
         memory.store.rebuild()
-        assert {name: memory.store.folded(about) for name, about in ids.items()} == told
+        assert {about: memory.store.folded(about) for about in names} == told
         found = recall(memory, Query(text="where do orders live"), surface=False)
+        parts = ("state", "title", "body", "tags", "links", "reason", "revision")
         return {
-            "records": {
-                name: (
-                    one.state,
-                    one.title,
-                    one.body,
-                    one.tags,
-                    one.links,
-                    one.reason,
-                    one.revision,
-                    bool(one.verified_at),
-                )
-                for name, one in told.items()
+            "records": [
+                (names[about], *(getattr(one, part) for part in parts), bool(one.verified_at))
+                for about, one in told.items()
                 if one
-            },
+            ],
             "hot": [(names[hot.record.id], hot.pinned) for hot in hot_set(memory)],
-            "trust": [round(step.delta, 2) for step in trust_of(memory, ids["orders"]).history],
+            "trust": [round(step.delta, 2) for step in trust_of(memory, script.known["orders"].id).history],
             "threads": [names[thread.record.id] for thread in open_threads(memory)],
             "sessions": sorted((one.title, one.is_open) for one in list_sessions(memory)),
-            "found": names.get(found.hits[0].record.id),
+            "found": names[found.hits[0].record.id],
             "brief": ORDERS[:20] in brief_of(memory).text,
         }
 
 
 @pytest.mark.parametrize("name", JUMPS)
-def test_whatever_the_clock_shows_the_order_of_what_was_done_counts(tmp_path: Path, name: str) -> None:
-    assert outcome(tmp_path / "jumping", JUMPS[name]) == outcome(tmp_path / "steady", (0.0,))
+def test_whatever_the_clock_shows_the_order_of_what_was_done_counts(
+    request: pytest.FixtureRequest, tmp_path: Path, name: str
+) -> None:
+    assert outcome(request, tmp_path / "jumping", JUMPS[name]) == outcome(request, tmp_path / "steady", (0.0,))
 
 
 def test_what_was_written_while_a_clock_was_ahead_arrives_when_its_time_has_come(tmp_path: Path) -> None:

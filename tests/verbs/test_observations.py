@@ -6,9 +6,9 @@ from holdfast.engine.views import usage
 from holdfast.model.errors import NotFound
 from holdfast.model.record import Record
 from holdfast.policy.activity.claude_mem_types import TYPES, concepts_of, facts_of, files_read, touches, type_of
-from holdfast.surfaces.gitmem.verbs import recent_lessons, search_lessons
+from holdfast.surfaces.gitmem.verbs import search_lessons
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.read import called, get
+from holdfast.verbs.records.read import called, get, recent_lessons
 from holdfast.verbs.search import observations
 from holdfast.verbs.search.observations import (
     Wanted,

@@ -12,6 +12,7 @@ import pytest
 from holdfast.model.event import Actor
 from holdfast.model.query import Query
 from holdfast.model.session import Host
+from holdfast.verbs.exchange.jsonl import export
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.close import Closed, NotClosed, close, payload_file
@@ -71,6 +72,7 @@ def payload(memory: Memory, text: str) -> None:
 STEPS: dict[str, Step] = {
     "process": lambda script, given: script.go_on(script.request.getfixturevalue("process")(**given)),
     "die": lambda script, _: die(script.memory),
+    "export": lambda script, _: "\n".join(export(script.memory)),
     "payload": lambda script, given: payload(script.memory, **given),
 }
 globals().update(scripts_in(__file__, **STEPS))

@@ -1,7 +1,6 @@
 """Choose the adapters: embedders, observers, importers, replicas, the checkout and its history."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,24 +67,13 @@ def open_replica(name: str, memory: Memory, folder: Path | None = None) -> tuple
     home = store_folder(memory.config, cwd)
     if name == "notes":
         return open_notes(memory, cwd), team
-    from holdfast.adapters.replicas.authors import committed_files
     from holdfast.adapters.replicas.markdown import MarkdownFolder
 
     if name == "folder":
         return MarkdownFolder(home / "markdown", home / "replicas"), own()
     repository, place = Repository(cwd), memory.checkout.top() / FOLDER / "memories"
     repository.check_inside(place)
-    replica = MarkdownFolder(
-        place,
-        home / "replicas",
-        name=name,
-        implied=team.implied,
-        head=repository.head,
-        follows=repository.holds,
-        commits=partial(committed_files, repository, place),
-        mode=0o666,
-    )
-    return replica, team
+    return MarkdownFolder(place, home / "replicas", name=name, implied=team.implied, repository=repository), team
 
 
 def erase_copies(home: Path, folder: Path, updates: "Sequence[ReplicaUpdate]", is_outdated: "Outdated") -> "Scrubbed":
@@ -142,13 +130,7 @@ def embedder_of(config: Config) -> Embedder | None:
             raise InvalidConfig("The http embedder needs embedder_url and embedder_model.")
         from holdfast.adapters.embedders.http import HttpEmbedder
 
-        return HttpEmbedder(
-            config.embedder_url,
-            config.embedder_model,
-            config.embedder_key,
-            floor=config.embedder_floor,
-            ceiling=config.embedder_ceiling,
-        )
+        return HttpEmbedder(config)
     from holdfast.adapters.embedders.local import LocalEmbedder
 
     return LocalEmbedder()

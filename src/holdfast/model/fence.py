@@ -15,9 +15,11 @@ from holdfast.model.patterns import lazy, tables
 
 OURS = "\0"  # before a fence that we write ourselves; no stored text holds one, see `check_keepable`
 
-_LESS = "<＜﹤‹«《〈〈⟨⟪❮❰≺⋖≪ᐸ˂⧼⦑⦓⸦𐊫"
+_TABLES = tables(__file__)
+_SAME_LOOK = dict(_TABLES["alike"])
+_ALIKE = {character: row[0] for row in _SAME_LOOK.values() for character in row}
+_LESS, _MORE = _SAME_LOOK["less"], _SAME_LOOK["more"]
 _QUOTES = "‹«《〈〈⟪"  # quotation marks of some languages: a plain word in them is a quotation
-_MORE = ">＞﹥›»》〉〉⟩⟫❯❱≻⋗≫ᐳ˃⧽⦒⦔⸧"
 # Invisible, or moves what is visible: control characters, directions, zero-width joiners, tags, selectors, fillers.
 _CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _HIDDEN = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
@@ -25,31 +27,9 @@ _HIDDEN += r"\U000e0000-\U000e007f\U000e0100-\U000e01ef"
 _MOVING = lazy(f"[{_CONTROL}{_HIDDEN}]")
 _UNSEEN = lazy(rf"[{_CONTROL}{_HIDDEN}\u200c\u200d]")  # written languages and emoji need these two: people see them
 _ASCII = lazy(r"[\x00-\x08\x0b-\x1f\x7f]")
-
-# The ASCII character that each of these looks like, where Unicode itself does not map it.
-_ALIKE = {
-    **dict.fromkeys(_LESS, "<"),
-    **dict.fromkeys(_MORE, ">"),
-    **dict.fromkeys("[［〔【〚⟦⁅⦋❲", "["),
-    **dict.fromkeys("]］〕】〛⟧⁆⦌❳", "]"),
-    **dict.fromkeys("/∕⁄／⧸╱⟋\\＼∖⧹╲﹨", "/"),
-    **dict.fromkeys("|∣│ǀ｜❘⏐┃ǁ‖∥", "|"),
-    **dict.fromkeys("-‐‑‒–—―−⁃﹣－ー", "-"),
-    **dict.fromkeys("_▁＿ˍ", "_"),
-    **dict.fromkeys(":：﹕꞉ː∶ःﹰ܃", ":"),
-    **dict.fromkeys("#＃﹟♯", "#"),
-    **dict(
-        zip(
-            "асԁеғһіјӏкмпорԛгѕтцѵѡхуᴦ" + "АВСЕНІЈКМОРЅТХУ" + "αβγεηικνορστυχωϲόέ" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ" + "ՏՍօոսհցԼ" + "ᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᏚᎢᏙᏔᏃ" + "℮ℯⅿꓢꓮꓔꓠꓲꓴꓣꓟꓰꓧꓖꓓ",
-            "acdefhijlkmnopqrstuvwxyr" + "abcehijkmopstxy" + "abyenikvopstuxwcoe" + "abezhikmnoptyx" + "ssonuhgl" + "abcdeghjklmpstvwz" + "eemsatniurmehgd",
-            strict=True,
-        )
-    ),
-}  # fmt: skip
 _LATIN = lazy(r"\b(?:LATIN|REGIONAL INDICATOR|MODIFIER)\b.*?\bLETTER (?:[A-Z]{2,} )*([A-Z])\b")
 
 # Names that may stay in angle brackets, type arguments after a name, and names that never pass.
-_TABLES = tables(__file__)
 _ELEMENTS = frozenset(word for _, words in _TABLES["elements"] for word in words.split())
 _TYPE, _NEVER = (lazy("|".join(names for _, names in _TABLES[section])) for section in ("types", "never"))
 _TAG = lazy(

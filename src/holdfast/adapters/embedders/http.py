@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from holdfast.adapters.endpoint import post
+from holdfast.model.config import Config
 from holdfast.model.errors import EmbedderError
 from holdfast.model.ports import Encoded
 
@@ -14,15 +15,11 @@ BATCH = 64
 class HttpEmbedder:
     """Calls the endpoint in batches. Its size is known after the first answer."""
 
-    def __init__(self, url: str, model: str, key: str, *, floor: float, ceiling: float) -> None:
-        self.name = f"http:{model}"
-        self.size = 0
-        self.floor = floor
-        self.ceiling = ceiling
+    def __init__(self, config: Config) -> None:
+        self.name, self.size = f"http:{config.embedder_model}", 0
+        self.floor, self.ceiling = config.embedder_floor, config.embedder_ceiling
         self.center = 0.0  # not known for this model
-        self._url = url.rstrip("/") + "/embeddings"
-        self._model = model
-        self._key = key
+        self._url, self._config = config.embedder_url.rstrip("/") + "/embeddings", config
 
     def embed(self, texts: Sequence[str]) -> list[Encoded]:
         """Return the unit vector of each text."""
@@ -46,8 +43,9 @@ class HttpEmbedder:
         return False
 
     def _ask(self, texts: list[str]) -> list[list[float]]:
-        headers = {"authorization": f"Bearer {self._key}"} if self._key else {}
-        body = {"model": self._model, "input": texts}
+        key = self._config.embedder_key
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        body = {"model": self._config.embedder_model, "input": texts}
         answer = post(self._url, body, headers, seconds=SECONDS, largest=LARGEST)
         problem = "" if isinstance(answer, dict) else getattr(answer, "said", "it took too long")
         try:

@@ -119,9 +119,9 @@ def split_front(content: str) -> tuple[str | None, str]:
     return "\n".join(lines[1 : ends[0]]), "\n".join(lines[ends[0] + 1 :])
 
 
-def with_front(front: Row, body: str, width: int = 80) -> str:
+def with_front(front: Row, body: str) -> str:
     """Return a markdown text with front matter."""
-    return f"---\n{dump_yaml(front, width)}---\n\n{body}\n"
+    return f"---\n{dump_yaml(front)}---\n\n{body}\n"
 
 
 def dump_yaml(value: Row, width: int = 80) -> str:

@@ -1,12 +1,13 @@
 """A folder of markdown files as a replica: people read, edit, add and remove them, and review them in pull requests."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from holdfast.adapters.git import Repository
 from holdfast.adapters.replicas import record_file
-from holdfast.adapters.replicas.authors import Committed
+from holdfast.adapters.replicas.authors import Committed, committed_files
 from holdfast.adapters.replicas.states import ABSENT, Manifest, Row, Stamp, state_key
 from holdfast.model.errors import Invalid, ReplicaError
 from holdfast.model.event import Json
@@ -45,9 +46,7 @@ class _Done:
 class MarkdownFolder:
     """A folder with a file for each record. `implied` holds the parts that its location implies.
 
-    `head` returns the commit checked out there and `follows` whether a commit comes after another: on another branch
-    a missing or old file is no edit. `commits` returns the last commits of files, compared with an
-    earlier HEAD.
+    In a repository, a missing or old file on another branch is no edit, and an edit is by the author of the file's last commit.
     """
 
     stores_events = False
@@ -59,14 +58,10 @@ class MarkdownFolder:
         *,
         name: str = "folder",
         implied: Mapping[str, str] | None = None,
-        head: Callable[[], str] = str,
-        follows: Callable[[str, str], bool] = lambda _earlier, _later: True,
-        commits: Callable[[Collection[str], str], Mapping[str, Committed]] = lambda _names, _since: {},
-        mode: int = 0o600,
+        repository: Repository | None = None,
     ) -> None:
         self.name = name
-        self._folder, self._states, self._implied, self._mode = folder, states, implied or {}, mode
-        self._head, self._follows, self._commits = head, follows, commits
+        self._folder, self._states, self._implied, self._repository = folder, states, implied or {}, repository
         self._state = _Read()
 
     @property
@@ -78,7 +73,7 @@ class MarkdownFolder:
         """Return the files whose content changed, and those that are gone. Other files are not opened."""
         known = self._manifest.stamps()
         before, now = self._manifest.note("head"), self._head()
-        jumped = bool(before and now) and not self._follows(before, now)
+        jumped = bool(self._repository and before and now and not self._repository.holds(before, now))
         homes = {about: path for path, (about, _) in known.items()}
         self._state = state = _Read(
             known=known, stamps=record_file.memory_files(self._folder), jumped=jumped, homes=homes
@@ -142,6 +137,9 @@ class MarkdownFolder:
         if manifest := self.__dict__.pop("_manifest", None):
             manifest.close()
 
+    def _head(self) -> str:
+        return self._repository.head() if self._repository else ""
+
     @cached_property
     def _manifest(self) -> Manifest:
         return Manifest(self._states / f"{self.name}-{state_key(str(self._folder.absolute()))}.db")
@@ -187,8 +185,9 @@ class MarkdownFolder:
             except Invalid:
                 return True
 
-        by = dict.fromkeys(names, Committed())
-        for name, committed in self._commits(names, self._manifest.note("settled")).items():
+        by, settled = dict.fromkeys(names, Committed()), self._manifest.note("settled")
+        commits = committed_files(self._repository, self._folder, names, settled) if self._repository else {}
+        for name, committed in commits.items():
             if name not in self._state.parts:  # deleted
                 brought = not committed.contents
             elif synced := self._state.before[name]:
@@ -224,8 +223,9 @@ class MarkdownFolder:
         if exists and self._was_edited(path, record.id, done):
             done.rows.pop(path, None)
             return
-        self._folder.mkdir(mode=0o700 if self._mode == 0o600 else 0o777, parents=True, exist_ok=True)
-        write_whole(place, text, self._mode)
+        is_own = self._repository is None
+        self._folder.mkdir(mode=0o700 if is_own else 0o777, parents=True, exist_ok=True)
+        write_whole(place, text, 0o600 if is_own else 0o666)
         state.stamps[path] = record_file.stamp_of(place)
         done.rows[path] = self._row(path, parts)
         done.written += 1

@@ -10,19 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from holdfast.engine.languages import FOREIGN, is_foreign
+from holdfast.engine.search import question as questions
 from holdfast.engine.search.lexical import Frequencies, Words, fit, look_up
-from holdfast.engine.search.question import (
-    Dates,
-    Listing,
-    asks_for_decision,
-    dates_in,
-    exact_in,
-    is_about_now,
-    listing_in,
-    named,
-    past_asked_for,
-    without,
-)
 from holdfast.engine.store import Store
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.engine.views import records
@@ -62,12 +51,12 @@ class Question:
     ceiling: float = 1.0
     people: frozenset[str] = frozenset()
     exact: tuple[str, ...] = ()  # what it names exactly, as in the index
-    dates: Dates = field(default_factory=Dates)
+    dates: questions.Dates = field(default_factory=questions.Dates)
     periods: Sequence[tuple[str, str]] = ()  # the dates as instants: records of these times are candidates
     is_about_now: bool = False
     past: Past | None = None  # the earlier state that it asks for, if it does
     asks_for_decision: bool = False
-    listing: Listing | None = None  # if it names only a time or a kind: records of that are listed
+    listing: questions.Listing | None = None  # if it names only a time or a kind: records of that are listed
     is_foreign: bool = False  # not in English
 
 
@@ -127,36 +116,36 @@ class Candidate:
 def subject(store: Store, text: str, spans: Sequence[Span]) -> tuple[str, frozenset[str]]:
     """Return the question without the authors it names, and these authors; unchanged if fewer than two wrote here."""
     everybody = records.authors(store.db)
-    mentioned = named(text, everybody)
+    mentioned = questions.named(text, everybody)
     if not mentioned or len(everybody) < 2:
         return text, frozenset()
     here = [name for name in everybody if any(records.wrote(store.db, name, *span) for span in spans)]
     if len(here) < 2:
         return text, frozenset()
     people = frozenset(mentioned) & frozenset(here)
-    return without(text, [mentioned[name] for name in people]), people
+    return questions.without(text, [mentioned[name] for name in people]), people
 
 
 def ready(text: str, bare: str, people: frozenset[str], now: str) -> Question:
     """Return the parsed question for a search by words; the caller adds a vector to search by meaning too."""
-    dates = dates_in(text, now)
+    dates = questions.dates_in(text, now)
     structure = {token for name in (*people, *dates.named) for token in tokens(name)}
     words, foreign = query_terms(bare), is_foreign(text)
     if foreign:
         structure |= _foreign_stems()
     kept = tuple(word for word in words if word not in structure) or tuple(words)
     periods = dates.spans(now)
-    past = past_asked_for(text, periods, now)
+    past = questions.past_asked_for(text, periods, now)
     return Question(
         words=kept,
         people=people,
-        exact=exact_in(text),
+        exact=questions.exact_in(text),
         dates=dates,
         periods=periods,
-        is_about_now=is_about_now(text) and past is None,
+        is_about_now=questions.is_about_now(text) and past is None,
         past=past,
-        asks_for_decision=asks_for_decision(text),
-        listing=None if people else listing_in(text, dates),
+        asks_for_decision=questions.asks_for_decision(text),
+        listing=None if people else questions.listing_in(text, dates),
         is_foreign=foreign,
     )
 

@@ -256,9 +256,8 @@ def counted_in_sessions(store: Journal, sessions: Iterable[str]) -> dict[str, in
 
 def kinds_since(store: Journal, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
     """Count by kind the active records of a project created since an instant; with `sessions`, only theirs."""
-    sql = SQL["kinds_since" if sessions is None else "kinds_since_in_sessions"]
-    given = {**within(project), "since": since, "sessions": set(sessions or ())}
-    return {row[0]: int(row[1]) for row in store.db.query(sql, given)}
+    given = {**within(project), "since": since, "all": int(sessions is None), "sessions": set(sessions or ())}
+    return {row[0]: int(row[1]) for row in store.db.query(SQL["kinds_since"], given)}
 
 
 def tallied(store: Journal, chosen: Filter, one: str, other: str) -> list[tuple[str, str, int]]:

@@ -27,11 +27,7 @@ from records as one where number in (select cast(value as bigint) from json_each
 
 -- kinds_since
 select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active'
-group by kind order by count(*) desc, kind
-
--- kinds_since_in_sessions
-select kind, count(*) from records where number between :low and :high and created_at >= :since and state = 'active'
-and session in (select value from json_each(:sessions)) group by kind order by count(*) desc, kind
+and (:all = 1 or session in (select value from json_each(:sessions))) group by kind order by count(*) desc, kind
 
 -- changes
 select verb, records.id, kind, at, coalesce(nullif(name, ''), actor) as who

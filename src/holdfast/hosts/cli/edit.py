@@ -16,7 +16,7 @@ from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.request import Asked, Fields
 from holdfast.model.text import counted, shorten
-from holdfast.policy.ranking.trust import REASONS
+from holdfast.policy.ranking.weight import REASONS
 from holdfast.surfaces.core import text as texts
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import hot
@@ -140,9 +140,8 @@ def trust_command(
     return trust
 
 
-def hot_command(memory: Memory) -> Result:
-    members = hot.hot_set(memory)
-    return members, page("hot", texts.clusters(members), len(members))
+def hot_command(memory: Memory) -> list[hot.Vitals]:
+    return hot.hot_set(memory)
 
 
 def _hot_action(verb: Callable[[Memory, str], list[hot.Vitals]], word: str) -> Callable[[Memory, str], Result]:

@@ -20,7 +20,7 @@ from holdfast.model.text import counted
 from holdfast.surfaces.phrases import line
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.truth.compare import compare_now
-from holdfast.verbs.truth.consolidate import Proposals, consolidate, proposal_of, proposals
+from holdfast.verbs.truth.consolidate import consolidate, proposal_of
 from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
 from holdfast.verbs.upkeep import inbox
 from holdfast.verbs.upkeep.inbox import Choice, Given, Item
@@ -84,11 +84,6 @@ def contradictions_command(memory: Memory, id: str = "", *, limit: int = 20) -> 
     found = open_contradictions(memory, limit=limit)
     shown = replace(found, found=found.found[:limit])
     return shown, page("disputes", shown)
-
-
-def duplicates_command(memory: Memory, *, limit: int = 20) -> Proposals:
-    compare_now(memory)
-    return proposals(memory, limit=limit)
 
 
 def merge_command(memory: Memory, ids: tuple[str, ...], *, text: str = "", dry_run: bool = False) -> Result:

@@ -6,16 +6,14 @@ from typing import Annotated, Literal
 from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.render import page
 from holdfast.model.event import event_to_json
-from holdfast.model.ids import days_before
 from holdfast.model.query import Query
 from holdfast.model.request import Fields
 from holdfast.surfaces.core.actions import analytics
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.read import list_records
+from holdfast.verbs.records.read import recent_lessons
 from holdfast.verbs.search.graph import Traversal, traverse
 from holdfast.verbs.search.predict import Prediction, predict, warm
 from holdfast.verbs.sessions.analyze import blind_spots, reflections, wordings
-from holdfast.verbs.sessions.close import LEARNINGS
 from holdfast.verbs.sessions.scars import effects
 from holdfast.verbs.upkeep.doctor import audit
 from holdfast.verbs.upkeep.health import health, quality
@@ -66,10 +64,7 @@ def learnings_command(
     limit: int = 20,
     **asked: Annotated[tuple[str, ...], Fields(Query, "kinds")],
 ) -> Result:
-    since = days_before(memory.clock.now(), days) if days else ""
-    query = Query.of(kinds=asked["kinds"] or (*LEARNINGS, "decision"), since=since, limit=1000)
-    records = list_records(memory, query).records
-    own = [record for record in records if severity in ("", record.fields.get("severity"))][:limit]
+    own = recent_lessons(memory, kinds=asked["kinds"], severity=severity, days=days or 0, limit=limit)
     return own, page("records", own, nothing="No learnings or decisions yet.")
 
 

@@ -33,7 +33,7 @@ from holdfast.model.text import counted, shorten
 from holdfast.verbs.records.lifecycle import Done
 from holdfast.verbs.sessions.receipts import IN_WORDS
 from holdfast.verbs.upkeep.health import start_of_day
-from holdfast.verbs.upkeep.inbox import SORTS, choices
+from holdfast.verbs.upkeep.inbox import choices, urgent
 
 HERE = Path(__file__).parent
 LONGEST_SHOWN = 20_000  # characters of a text on one page
@@ -135,7 +135,7 @@ def page(
         "stamp": lambda at: local(ask, at).strftime("%-d %b %Y, %H:%M") if at else "",
         "now": now,
         "today": local(ask, now).date().isoformat(),
-        "waiting_in": lambda counts: sum(counts.get(name) or 0 for name, sort in SORTS.items() if sort.urgent),
+        "waiting_in": urgent,
         "choices_of": choices,
         "can_write": ask.viewer.role != "read",
     }

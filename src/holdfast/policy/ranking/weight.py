@@ -1,12 +1,12 @@
-"""Weigh search hits by freshness, trust, severity, scope and use (each a factor near 1), and by decay for scars."""
+"""Weigh search hits by freshness, trust, severity, scope and use (each a factor near 1), and by decay for scars; compute trust."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.model.ids import days_between
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
-from holdfast.policy.ranking.trust import trust
 
 # How far a factor can change a score. Small on purpose: they only order hits that match about equally well.
 FRESHNESS, TRUST, SEVERITY, SCOPE, USE, USER = 0.10, 0.10, 0.10, 0.05, 0.10, 0.10
@@ -23,6 +23,31 @@ BLIND_SHOWN, BLIND_SHARE = 3, 0.5
 DISMISSALS = frozenset({"ignored", "refuted"})
 
 _SEVERITIES = {"critical": 1.0, "high": 0.6, "medium": 0.2, "low": 0.0}
+
+# Trust in a record, by its source and confidence.
+_BASE: Mapping[str, float] = {
+    "explicit": 1.0,
+    "correction": 1.0,
+    "imported": 0.8,
+    "mined": 0.7,
+    "inferred": 0.7,
+    "observed": 0.7,
+    "starter": 0.5,
+}
+_CONFIDENCE: Mapping[str, float] = {"high": 1.0, "medium": 0.9, "low": 0.6}
+# Reason -> change of trust.
+REASONS: Mapping[str, float] = {
+    "used_correctly": 0.05,
+    "explicitly_confirmed": 0.15,
+    "cross_validated": 0.20,
+    "outdated": -0.10,
+    "partially_incorrect": -0.15,
+    "factually_wrong": -0.30,
+    "superseded": -0.05,
+    "low_utility": -0.05,
+    "contradiction_resolved": -0.20,
+}
+LONGEST_LIFE = 1.5  # the most that use can slow the decay
 
 
 def weigh(
@@ -87,3 +112,25 @@ def decay(scar: Record, outcomes: Sequence[str], now: str) -> float:
     """Return both factors multiplied: the factor for a scar's score."""
     age = days_between(max(scar.updated_at, scar.verified_at), now)
     return by_type(str(scar.fields.get("scar_type", "")), age) * by_dismissal(outcomes)
+
+
+def base_trust(record: Record) -> float:
+    """Return the trust in a record without any ratings."""
+    return _BASE[record.source] * _CONFIDENCE[record.confidence]
+
+
+def trust(record: Record, deltas: Iterable[float] = ()) -> float:
+    """Return the trust after ratings; each step stays between 0 and 1."""
+    value = base_trust(record)
+    for delta in deltas:
+        value = min(1.0, max(0.0, value + delta))
+    return value
+
+
+def decayed(value: float, kind: str, *, idle_days: float, uses: int) -> float:
+    """Return the trust left after time without use; use slows the decay, but never raises trust."""
+    half_life = KINDS[kind].half_life if kind in KINDS else None
+    if half_life is None:
+        return value
+    slowed = min(LONGEST_LIFE, 1 + 0.1 * math.log(uses + 1))
+    return value * min(1.0, float(0.5 ** (idle_days / half_life)) * slowed)

@@ -4,17 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.model.query import Query
-from holdfast.model.record import Record
-from holdfast.surfaces.core.text import clusters, page, refusal_of
+from holdfast.surfaces.core.text import page, refusal_of
 from holdfast.surfaces.maps import Terms, read_rows
 from holdfast.surfaces.phrases import line
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory, find
-from holdfast.verbs.records.hot import hot_set
-from holdfast.verbs.records.read import list_records
 from holdfast.verbs.sessions.analyze import activity, blind_spots, topics_of, wordings
-from holdfast.verbs.sessions.close import LEARNINGS, close, payload_file
+from holdfast.verbs.sessions.close import close, payload_file
 from holdfast.verbs.sessions.scars import unanswered
 from holdfast.verbs.sessions.session import contents_of, only_open
 from holdfast.verbs.sessions.session import start as start_session
@@ -22,7 +18,6 @@ from holdfast.verbs.sessions.thread import Known, Opened, dismiss
 from holdfast.verbs.sessions.thread import open_thread as open_one
 from holdfast.verbs.sessions.transcript import save_transcript
 from holdfast.verbs.truth.compare import compare_now
-from holdfast.verbs.truth.consolidate import Proposals, proposals
 from holdfast.verbs.truth.contradictions import conflicts, open_contradictions
 from holdfast.verbs.upkeep.doctor import status
 from holdfast.verbs.upkeep.health import health
@@ -79,12 +74,6 @@ def dismiss_suggestion(memory: Memory, reference: str) -> str:
     return f"Dismissed {line(record)}. {again}"
 
 
-def latest(memory: Memory, kind: str, limit: int) -> list[Record]:
-    """Return the latest lessons and decisions, or the latest memories of one kind."""
-    kinds = (kind,) if kind else (*LEARNINGS, "decision")
-    return list(list_records(memory, Query.of(kinds=kinds, limit=limit)).records)
-
-
 def analytics(memory: Memory, *, days: int, agent: str = "") -> dict[str, Any]:
     """Return what the page `activity` shows: what sessions did, and which scars and wordings fail."""
     done = activity(memory, days=days, agent=agent)
@@ -99,23 +88,13 @@ def contradictions(memory: Memory, reference: str, limit: int) -> str:
     return page("disputes", disputes=open_contradictions(memory, limit=limit))
 
 
-def duplicates(memory: Memory, limit: int) -> Proposals:
-    """Return what could be merged, after comparing what is new."""
-    compare_now(memory)
-    return proposals(memory, limit=limit)
-
-
 def state(memory: Memory, days: int) -> str:
     """Return what is stored, and its health."""
     shown = page("state", status=status(memory), scars=unanswered(memory))
     return f"{shown}\n{page('health', health=health(memory, days=days))}"
 
 
-def hot(memory: Memory) -> dict[str, Any]:
-    """Return what the page `hot` shows."""
-    members = hot_set(memory)
-    return {"groups": clusters(members), "size": len(members)}
-
-
-TERMS = Terms(filters={"half": lambda limit: max(1, limit // 2), "line": line})
+TERMS = Terms(
+    filters={"half": lambda limit: max(1, limit // 2), "line": line, "some": lambda name: (name,) if name else None}
+)
 ROWS = read_rows(Path(__file__).parent, globals())

@@ -50,6 +50,7 @@ def _tally(name: str) -> str:
 page = pages_of(
     Path(__file__).parent,
     {
+        "clusters": lambda members: clusters(members),  # noqa: PLW0108  defined below
         "grade": word_for,
         "in_words": in_words,
         "left_off": lambda work: plain(work, LEFT_OFF),

@@ -13,19 +13,18 @@ from holdfast.policy.admission.admit import SecretFound, Waivers
 from holdfast.policy.sessions.closing import QUESTIONS
 from holdfast.policy.sessions.plan_brief import clipped
 from holdfast.surfaces import phrases
-from holdfast.surfaces.core import actions
 from holdfast.surfaces.core import text as texts
 from holdfast.surfaces.core.actions import act, actions_of
 from holdfast.surfaces.core.text import full, page
 from holdfast.surfaces.tool import Call, Surface
 from holdfast.verbs.records import lifecycle
+from holdfast.verbs.records.hot import hot_set
 from holdfast.verbs.records.lifecycle import Revision, link, restore, retire
-from holdfast.verbs.records.read import get, history, hydrate, note_reading, waiting_records
+from holdfast.verbs.records.read import LEARNINGS, get, history, hydrate, note_reading, waiting_records
 from holdfast.verbs.records.write import write
 from holdfast.verbs.search import brief as briefs
 from holdfast.verbs.search.recall import recall as find
 from holdfast.verbs.sessions.analyze import topics_of
-from holdfast.verbs.sessions.close import LEARNINGS
 from holdfast.verbs.sessions.scars import VERDICTS, Answer, candidates, unanswered
 from holdfast.verbs.sessions.scars import absorb as absorb_all
 from holdfast.verbs.sessions.scars import judge as judge_each
@@ -261,7 +260,7 @@ TOPICS = {
 @surface.resource("holdfast://hot", "Hot set")
 def hot(call: Call) -> str:
     """The memories of this project that matter most now: used recently and often, trusted, important."""
-    return page("hot", **actions.hot(call.memory))
+    return page("hot", members=hot_set(call.memory))
 
 
 @surface.resource("holdfast://project", "Project context")

@@ -25,7 +25,7 @@ from holdfast.surfaces.phrases import refusal, tallies
 from holdfast.surfaces.tool import Call
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import in_project
-from holdfast.verbs.records.read import list_records
+from holdfast.verbs.records.read import LEARNINGS, list_records
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search.brief import LONGEST_PLAN, brief
 from holdfast.verbs.search.recall import needs_answer
@@ -34,7 +34,7 @@ from holdfast.verbs.sessions import analyze as analyses
 from holdfast.verbs.sessions import session as sessions
 from holdfast.verbs.sessions import thread, transcript
 from holdfast.verbs.sessions.analyze import Activity, BlindSpots, Reply
-from holdfast.verbs.sessions.close import LEARNINGS, PAYLOAD_FILES, NotClosed, close, payload_file
+from holdfast.verbs.sessions.close import PAYLOAD_FILES, NotClosed, close, payload_file
 from holdfast.verbs.sessions.scars import Answer, Effect, absorb, answer, effects, unanswered
 from holdfast.verbs.upkeep import doctor
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.engine.views import records, usage
 from holdfast.model.errors import Ambiguous, HoldfastError, Invalid, NotFound
-from holdfast.model.ids import days_before, parse_instant, short
+from holdfast.model.ids import parse_instant, short
 from holdfast.model.kinds import SEVERITIES
 from holdfast.model.query import Hit, Query, Recalled
 from holdfast.model.record import Draft, Record
@@ -17,10 +17,8 @@ from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.evidence import USE_OF, problem_with_reflection
 from holdfast.verbs.memory import Memory, find, is_reference
 from holdfast.verbs.records.lifecycle import link, retire
-from holdfast.verbs.records.read import MOST_LISTED, list_records
 from holdfast.verbs.search.brief import LESSONS
 from holdfast.verbs.search.recall import recall
-from holdfast.verbs.sessions.close import LEARNINGS
 from holdfast.verbs.sessions.scars import Answer, Answered
 from holdfast.verbs.sessions.session import find_session
 
@@ -217,20 +215,6 @@ def search_lessons(
         and (hit.record.kind != "observation" or hit.record.fields.get("type") == "sub-agent")
     ]
     return replace(recalled, hits=tuple(hits[:limit]))
-
-
-def recent_lessons(
-    memory: Memory,
-    *,
-    kinds: Sequence[str] = (*LEARNINGS, "decision"),
-    severity: str = "",
-    days: float = 0,
-    limit: int = 10,
-) -> list[Record]:
-    """Return lessons and decisions, latest first, without those that ship with Holdfast."""
-    since = days_before(memory.clock.now(), days) if days else ""
-    page = list_records(memory, Query(text="", kinds=tuple(kinds), since=since, limit=MOST_LISTED))
-    return [record for record in page.records if severity in ("", record.fields.get("severity"))][:limit]
 
 
 def archive(memory: Memory, reference: str, reason: str = "archived") -> Record:

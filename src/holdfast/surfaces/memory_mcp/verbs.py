@@ -13,8 +13,7 @@ from holdfast.model.query import Query, Recalled
 from holdfast.model.record import GLOBAL, Draft, Record
 from holdfast.model.session import Session
 from holdfast.policy.admission.admit import Duplicate, Waivers
-from holdfast.policy.ranking.hot_set import uses_of
-from holdfast.policy.ranking.salience import importance
+from holdfast.policy.ranking.hot_set import importance, uses_of
 from holdfast.surfaces.memory_mcp.memory_types import (
     EPISODIC,
     category_of,
@@ -42,7 +41,6 @@ from holdfast.verbs.search.recall import recall_with_fallback as find_in_turn
 from holdfast.verbs.sessions.analyze import patterns, sessions_shown
 from holdfast.verbs.sessions.session import contents_of, current_session, find_session, in_session, list_sessions
 from holdfast.verbs.truth import consolidate, contradictions
-from holdfast.verbs.truth.compare import compare_now
 from holdfast.verbs.truth.contradictions import Dispute, LikelyConflict
 from holdfast.verbs.upkeep import doctor
 from holdfast.verbs.upkeep.doctor import maintain, removals
@@ -405,8 +403,7 @@ def bulk_reject(memory: Memory, references: Sequence[str] = (), prefix: str = ""
 
 def consolidation(memory: Memory, memory_type: str = "", dry_run: bool = True) -> Plain:
     """Return which near-duplicates could be merged; without `dry_run` merge them. The originals stay, retired."""
-    compare_now(memory)
-    proposals = consolidate.proposals(memory)
+    proposals = consolidate.duplicates(memory)
     chosen = [proposal for proposal in proposals.found if memory_type in ("", *map(type_of, proposal.sources))]
     merged = [] if dry_run else [consolidate.consolidate(memory, proposal) for proposal in chosen]
     inside = sum(len(proposal.sources) for proposal in chosen)

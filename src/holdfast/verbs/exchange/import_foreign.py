@@ -17,7 +17,7 @@ from holdfast.model.record import Record
 from holdfast.model.text import check_keepable
 from holdfast.policy.admission import adopt
 from holdfast.policy.admission.adopt import fitted
-from holdfast.policy.ranking.trust import base_trust
+from holdfast.policy.ranking.weight import base_trust
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.exchange.incoming import marks_of
 from holdfast.verbs.memory import Memory

@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.model.errors import Conflict, Invalid
 from holdfast.policy.admission.admit import Waivers, explain
-from holdfast.policy.ranking.trust import REASONS
+from holdfast.policy.ranking.weight import REASONS
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import lifecycle
 from holdfast.verbs.records.hot import Trust, change_trust, pin, promote, unpin

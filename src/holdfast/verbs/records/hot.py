@@ -13,10 +13,8 @@ from holdfast.model.ids import days_before, days_between
 from holdfast.model.query import Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import check_text
-from holdfast.policy.ranking.hot_set import hot_score, stale_after, uses_of, why_not_hot
-from holdfast.policy.ranking.salience import importance, salience
-from holdfast.policy.ranking.trust import REASONS, base_trust, decayed, trust
-from holdfast.policy.ranking.weight import freshness
+from holdfast.policy.ranking.hot_set import hot_score, importance, salience, stale_after, uses_of, why_not_hot
+from holdfast.policy.ranking.weight import REASONS, base_trust, decayed, freshness, trust
 from holdfast.policy.secrets.find import masked
 from holdfast.verbs.memory import Memory, check_choice, find, is_at_hand
 from holdfast.verbs.records.read import called

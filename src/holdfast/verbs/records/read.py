@@ -19,7 +19,7 @@ from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.event import Event
 from holdfast.model.files import read_inside
 from holdfast.model.fold import as_of
-from holdfast.model.ids import parse_instant, short
+from holdfast.model.ids import days_before, parse_instant, short
 from holdfast.model.query import Order, Query, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.verbs.memory import Memory, check_choice, find, lapsed
@@ -28,6 +28,7 @@ from holdfast.verbs.records.project import notes_on_nothing
 from holdfast.verbs.records.quarantine import provenance
 
 MOST_LISTED, MOST_FACETS, PAGE = 1_000, 12, 1_000
+LEARNINGS = ("scar", "win", "pattern", "anti_pattern", "learning")
 GLOBAL_FROM = 2_000_000_000
 _WITHIN = (1 << PROJECT_BITS) - 1
 _LARGEST = 1 << 63
@@ -167,6 +168,15 @@ def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("acti
     page = browse(memory, replace(query, limit=min(query.limit, MOST_LISTED)), states=states, offset=offset)
     current = tuple(entry.record for entry in page.entries if not lapsed(memory, entry.record))
     return Listed(records=current, total=page.total, notes=() if page.total else tuple(notes_on_nothing(memory)))
+
+
+def recent_lessons(
+    memory: Memory, *, kinds: Sequence[str] = (), severity: str = "", days: float = 0, limit: int = 20
+) -> list[Record]:
+    """Return lessons and decisions, or some kinds, latest first, without those that ship with Holdfast."""
+    since, most = days_before(memory.clock.now(), days) if days else "", MOST_LISTED if severity else limit
+    listed = list_records(memory, Query.of(kinds=kinds or (*LEARNINGS, "decision"), since=since, limit=most))
+    return [record for record in listed.records if severity in ("", record.fields.get("severity"))][:limit]
 
 
 def browse(

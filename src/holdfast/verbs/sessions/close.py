@@ -19,13 +19,12 @@ from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.closing import Conduct, Payload, ceremony, read_payload, refusals, remarks, title_of
 from holdfast.policy.sessions.evidence import USE_OF
 from holdfast.verbs.memory import Memory, is_reference, untagged
-from holdfast.verbs.records.read import newest_of_kind
+from holdfast.verbs.records.read import LEARNINGS, newest_of_kind
 from holdfast.verbs.records.write import Written, WrittenPending, draft_event, write
 from holdfast.verbs.sessions.scars import unanswered
 from holdfast.verbs.sessions.session import STATE_TAG, begin, check_own, find_session, only_open
 from holdfast.verbs.sessions.thread import Known, Opened, open_thread, resolve, suggest, touch
 
-LEARNINGS = ("scar", "win", "pattern", "anti_pattern", "learning")
 LONGEST_PAYLOAD = 1_000_000
 PAYLOAD_FILES = ("closing.json", "closing-payload.json")  # the second is GitMem's name
 

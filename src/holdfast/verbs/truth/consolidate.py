@@ -11,7 +11,7 @@ from holdfast.policy.language.comparing import Part, merge
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.conflicts import settled_among
 from holdfast.verbs.records.write import draft_event
-from holdfast.verbs.truth.compare import same_pairs, waiting
+from holdfast.verbs.truth.compare import compare_now, same_pairs, waiting
 
 LARGEST = 6  # memories of one proposal
 # Kinds that can be merged with each other. Kinds about a moment are never merged.
@@ -39,6 +39,12 @@ class Proposals:
     found: tuple[Proposal, ...] = ()
     more: int = 0
     waiting: int = 0
+
+
+def duplicates(memory: Memory, *, limit: int = 20) -> Proposals:
+    """Compare what is new, and propose merges of what was found to say the same; nothing else is changed."""
+    compare_now(memory)
+    return proposals(memory, limit=limit)
 
 
 def proposals(memory: Memory, *, limit: int = 20) -> Proposals:

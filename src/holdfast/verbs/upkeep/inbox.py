@@ -132,6 +132,11 @@ def waiting_items(memory: Memory, *, sorts: Sequence[str] | None = None, limit: 
     return items
 
 
+def urgent(counts: Mapping[str, int | None]) -> int:
+    """Return how many things wait for a decision; what is merely unused or unverified does not count."""
+    return sum(counts.get(name) or 0 for name, sort in SORTS.items() if sort.urgent)
+
+
 def waiting_counts(memory: Memory, report: Health | None = None) -> dict[str, int | None]:
     """Count the items of each sort. A health report spares queries."""
     names = [trouble for sort in SORTS.values() for trouble in sort.troubles]

@@ -6,14 +6,13 @@ from typing import Any
 from holdfast.hosts.web import render
 from holdfast.hosts.web.live import look
 from holdfast.hosts.web.pages.activity import lines_of
-from holdfast.hosts.web.pages.review import urgent
 from holdfast.hosts.web.viewer import Ask, cached_until_event
 from holdfast.model.errors import Invalid
 from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.session import list_sessions
 from holdfast.verbs.upkeep.health import health, projects, saved_by_day
-from holdfast.verbs.upkeep.inbox import SORTS, waiting_counts
+from holdfast.verbs.upkeep.inbox import SORTS, urgent, waiting_counts
 from holdfast.verbs.upkeep.stream import Place, Wanted, newer, older, place_of
 
 DAYS, CHANGES, SESSIONS = 90, 12, 6

@@ -19,7 +19,7 @@ from holdfast.model.record import CONFIDENCES, RELATIONS, Draft, Record
 from holdfast.model.request import built
 from holdfast.policy.admission.admit import Refused, SecretFound, Waivers, explain
 from holdfast.policy.freshness import new_value
-from holdfast.policy.ranking.trust import REASONS
+from holdfast.policy.ranking.weight import REASONS
 from holdfast.policy.sessions.triggers import places_of, warns_at
 from holdfast.verbs.capture.prepare import trigger_of
 from holdfast.verbs.memory import Memory

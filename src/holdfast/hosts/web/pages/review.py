@@ -19,7 +19,7 @@ from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.memory import expires, find
 from holdfast.verbs.records.lifecycle import Done
 from holdfast.verbs.upkeep.health import health
-from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, awaited, decide, waiting, waiting_counts
+from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, awaited, decide, urgent, waiting, waiting_counts
 
 PAGE, MOST_MARKED = 20, 200
 BULK = {"approve": "kept or approved", "reject": "retired or rejected"}
@@ -83,11 +83,6 @@ def _rows(ask: Ask) -> list[render.Row]:
 
 
 render.page_at("/review", "review.html", "Review", parts=(_chips, _items), rows=_rows)(_shown)
-
-
-def urgent(counts: Mapping[str, int | None]) -> int:
-    """Return how many things wait for a decision; what is merely unused or unverified does not count."""
-    return sum(counts.get(name) or 0 for name, sort in SORTS.items() if sort.urgent)
 
 
 def _show(ask: Ask, name: str = "") -> str | None:
