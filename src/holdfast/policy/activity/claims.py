@@ -40,9 +40,10 @@ def is_guess(signal: Signal) -> bool:
     return signal.how == "wording"
 
 
-def takes_back(turn: Turn) -> bool:
-    """True if the agent says that what it said before was wrong."""
-    return any(sentence.share("refuted") >= TAKEN_BACK for sentence in turn.reader.message(turn.said))
+def takes_back(turn: Turn, text: str = "") -> bool:
+    """True if the agent says that what it said before was wrong; with a text, in a sentence that shares words with it."""
+    refuted = [one.text for one in turn.reader.message(turn.said) if one.share("refuted") >= TAKEN_BACK]
+    return any(not text or words(one) & words(text) for one in refuted)
 
 
 def is_proven(turn: Turn) -> bool:

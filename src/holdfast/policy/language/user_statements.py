@@ -18,7 +18,7 @@ Objection = Literal["", "doubt", "no"]
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 NEAR = 3  # sentences of a prompt that answer what was said before
 DOUBTED, LEADS, LEAST, ASKS = 0.6, 0.6, 0.1, 0.65
-SHORT = 8  # words; in a longer statement a pronoun at its start points at what follows
+VERY_SHORT, SHORT = 6, 8  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
 _REMEMBER = lazy(
@@ -40,11 +40,13 @@ _LEADING_NO = lazy(
     re.IGNORECASE,
 )
 _JOINS = lazy(rf"^\W*(?:{CUES['joins']})\b[\s,]+", re.IGNORECASE)
+_POLITE = lazy(rf"^\W*(?:{CUES['please']})\b[\s,]+|[\s,]+(?:{CUES['please']})(?=[.!]*$)", re.IGNORECASE)
 _CLAUSE = lazy(r"(?:(?:[,;:]|(?<=[^\W\d])[.!])\s+|[，、：；]|\s+[-–—]\s+)")
 # "I said …" repeats; "30 minutes, not an hour" names the value and no thing that has it.
 _AGAIN = lazy(rf"^\W*(?:{CUES['again']})[\s:,，：]+(?=\S)", re.IGNORECASE)
 _CONTRAST = lazy(rf"^(?:\S+\s+){{0,3}}?[^\s,]+,\s+(?:{CUES['not']})\s+\S+(?:\s+\S+){{0,3}}$", re.IGNORECASE)
 _PRONOUN = lazy(rf"^\W*(?:{CUES['pronoun']})(?:['’]\w+)?\b", re.IGNORECASE)
+_LAST_PRONOUN = lazy(rf"\s(?:{CUES['pronoun']})\W*$", re.IGNORECASE)
 _VALUE = lazy(
     r"\d(?:[\d.,:_]*\d)?(?:%|[a-zA-Z]{1,3}\b)?|`[^`]+`|[\"“«][^\"”»]+[\"”»]|[\w./-]*[\w]/[\w./-]+|\b\w+[._]\w[\w.]*\b"
 )
@@ -127,7 +129,8 @@ def needs_subject(text: str, short: int = SHORT) -> bool:
     """True if a statement cannot be understood without what was said before it: it is short, and its subject a pronoun."""
     lead, _, rest = text.partition(",")
     own = rest if rest and " " not in lead.strip() else text
-    return bool(_PRONOUN.match(own)) and len(own.split()) < short
+    size = len(own.split())
+    return size < short and bool(_PRONOUN.match(own) or (size < VERY_SHORT and _LAST_PRONOUN.search(own)))
 
 
 def _said(
@@ -154,7 +157,8 @@ def _said(
     leans = corrects or is_elliptic(part.text)
     about = _corrected(part.text, answer, reader, shown, or_noise=corrects) if leans else ""
     denial = _LEADING_NO.match(part.text)
-    bare = _AGAIN.sub("", _JOINS.sub("", part.text[denial.end() :].lstrip(_EDGE) if denial else part.text))
+    said = _POLITE.sub("", _JOINS.sub("", part.text[denial.end() :].lstrip(_EDGE) if denial else part.text))
+    bare = _AGAIN.sub("", said)
     is_bare = _AGAIN.match(part.text) or not is_elliptic(bare)
     text = resolved(bare if is_bare else part.text, about)
     nameless = needs_subject(text) or _is_value(text) or len(words(text)) < FEWEST_WORDS - (kind == "rule")

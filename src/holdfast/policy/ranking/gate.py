@@ -33,6 +33,7 @@ BARS: Mapping[Basis, Mapping[Mode, float]] = {
 }
 LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.63, 0.91)}
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
+NOTES = ("observation", "summary")  # what rules record at every turn
 COMPARED = 20  # of the best candidates make up the background
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
 EXPECTED, AS_MANY = 0.05, 3  # the background of a store without candidates, and how many candidates that counts for
@@ -124,6 +125,12 @@ def applies(record: Record, fit: float) -> bool:
 def labelled(hits: Sequence[Hit], basis: Basis) -> list[Hit]:
     """Return ranked hits with how sure each is; only the first can be strong."""
     return [replace(hit, confidence=_confidence(hit, basis, is_first=not place)) for place, hit in enumerate(hits)]
+
+
+def without_notes(hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits without weak ones that only note what a session did, if something that is known comes first."""
+    known = bool(hits) and hits[0].record.kind not in NOTES
+    return [hit for hit in hits if not (known and hit.confidence == "weak" and hit.record.kind in NOTES)]
 
 
 def current_first(hits: Sequence[Hit], past: Past | None = None) -> list[Hit]:

@@ -238,10 +238,12 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     ordered = spread(gate.current_first(current, past), query.limit)
     if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
         ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
-    packed, cut = pack(gate.labelled(ordered, asked.basis), found.idf, limit=query.limit, budget=query.budget)
+    labelled = gate.labelled(ordered, asked.basis)
+    telling = labelled if query.weak or query.kinds else gate.without_notes(labelled)
+    packed, cut = pack(telling, found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed),
-        gated=max(0, len(candidates) - len(fitting)),
+        gated=max(0, len(candidates) - len(fitting)) + len(labelled) - len(telling),
         cut=cut + len(fitting) - looked_at,
         closest=None if fitting or not candidates else _closest(memory, asked, candidates),
         related=(*_newer(memory, asked, packed), *(_related(memory, packed) if query.related else ())),

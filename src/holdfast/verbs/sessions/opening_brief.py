@@ -11,6 +11,7 @@ from holdfast.model.config import preset_of
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import attribute
 from holdfast.model.files import state_of
+from holdfast.model.kinds import KINDS, SEPARATE
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import filled, tokens_of
 from holdfast.policy.freshness import details, is_about_code, places_of
@@ -95,8 +96,8 @@ def brief_parts(memory: Memory) -> SessionBrief:
     progress = (entry.record for entry in records.newest(memory.store, "progress", _number(memory), limit=50))
     state = next((f"State: {record.body}" for record in progress if STATE_TAG in record.tags), "")
     moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
-    kinds = records.kinds_of(memory.store, _number(memory))
-    known = sum(count for kind, count in kinds.items() if kind not in _BY_RULE)
+    kinds = tuple(kind for kind in KINDS if kind not in (*_BY_RULE, *SEPARATE))
+    known = records.counted(memory.store, records.Filter(projects=(_number(memory),), kinds=kinds))
     page = _page(memory, known, budget - share, state=state or moved)
     # The files that the work at hand touches: those changed on this branch, and by the last sessions.
     lists = (work.summary.fields.get("files_modified") for work in works[:LATEST])
