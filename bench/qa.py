@@ -135,6 +135,8 @@ def _rows(memory: Memory, asked: Asked, basis: Basis, reader: Path | None) -> li
     candidates, found = search_for(memory, prepared, None)
     if basis == "read" and reader and candidates:
         read_leaders(memory, LocalClassifier(reader), asked.text, candidates, found.idf)
+    if basis == "read" and not any(one.odds is not None for one in candidates):
+        return []  # too long to be read, or a turn of a conversation
     read = records.by_numbers(memory.store, [one.number for one in candidates])
     docs = {one.number: str(read[one.number].extra["doc"]) for one in candidates}
     others = [one for one in candidates if docs[one.number] != asked.exclude]

@@ -1,6 +1,7 @@
 """Finding things: by word, by meaning, in the right project, at the right time, and honestly."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 
 from holdfast.engine.views import vectors
 from holdfast.model.errors import EmbedderError
-from holdfast.model.ports import Encoded
+from holdfast.model.event import Actor
+from holdfast.model.ports import Encoded, Task
 from holdfast.model.query import Query, Recalled
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up, keeping_up
@@ -16,6 +18,7 @@ from holdfast.verbs.search.recall import recall
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.upkeep.doctor import rebuild_vectors
 from tests.conftest import Time, keep, make_memory, recorded
+from tests.rows import each
 from tests.verbs.scripts import scripts_in
 
 globals().update(scripts_in(__file__))
@@ -146,3 +149,37 @@ def test_a_word_that_the_embedder_knows_is_not_misspelled(meaning: Memory) -> No
     keep(meaning, "The trumpet is loud.")
     everywhere = [(0, 2**62)]
     assert respelled(meaning, "trumpte or trumped", everywhere, 1) == {"trumpte": "trumpet"}
+
+
+class Counting:
+    """A classifier for tests that finds an answer everywhere, and counts what it reads."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def load(self) -> None:
+        """It is there."""
+
+    def chances(self, task: Task, first: str, second: str = "") -> dict[str, float]:
+        assert (task, bool(first and second)) == ("answers", True)
+        self.read += 1
+        return {"yes": 0.9}
+
+
+@each(
+    "text, people, is_read",
+    [("My car is red.", 1, True), ("My car is red.", 2, False), ("My car is red. " * 30, 1, False)],
+)
+def test_a_long_text_and_a_turn_of_a_conversation_are_not_read(
+    tmp_path: Path, time: Time, text: str, people: int, is_read: bool
+) -> None:
+    reader = Counting()
+    folder = tmp_path / f"{len(text)} {people}"
+    with make_memory(folder, time, config={"starters": False}, embedder=Topics()) as memory:
+        for name in ("ada", "grace")[:people]:
+            keep(memory.acting(actor=Actor(kind="user", name=name, session="talk")), f"{text} So says {name}.")
+        catch_up(memory)
+        assert recall(replace(memory, classifier=reader), Query(text="which car is red")).hits
+    assert bool(reader.read) == is_read

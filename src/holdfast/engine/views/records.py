@@ -163,6 +163,14 @@ def written_in(
     return [row[0] for rows in query_each(db, SQL["written_in"], each, {"most": most}) for row in rows]
 
 
+def is_conversation(db: Database, session: str) -> bool:
+    """True if several people wrote in a session."""
+    sql = (
+        "select count(*) from (select distinct author from records where session = :session and author <> '') as people"
+    )
+    return int(value(db, sql, {"session": session})) > 1
+
+
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
     """Return the place of each record, with up to `reach` neighbours before and after it in its session."""
     rows = db.query(SQL["places"], {"numbers": list(numbers), "reach": reach})

@@ -22,10 +22,10 @@ Basis = Search | Literal["read"]  # what a chance is based on: what was searched
 WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
     "hybrid": {"always": -4.22, "fit": 4.84, "lead": 4.92, "background": -1.79, "length": 0.27, "full": 0.57},
     "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
-    "read": {"always": -1.47, "fit": 4.94, "lead": 8.70, "background": -3.78, "length": -0.54, "full": 0.19},
+    "read": {"always": -1.41, "fit": 4.95, "lead": 8.81, "background": -3.96, "length": -0.55, "full": 0.04},
 }
-READ = (0.95, 0.56)  # what the log odds of an answer begin with, and the weight of the odds that reading gives
-NO = -3.7  # odds by reading from which down it does not answer, however well it fits
+READ = (1.07, 0.61)  # what the log odds of an answer begin with, and the weight of the odds that reading gives
+NO = -4.2  # odds by reading from which down it does not answer, however well it fits
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.12, "exploratory": 0.05},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
@@ -34,6 +34,7 @@ BARS: Mapping[Basis, Mapping[Mode, float]] = {
 LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.63, 0.91)}
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
 NOTES = ("observation", "summary")  # what rules record at every turn
+READABLE = 320  # characters of a text that is read whole
 COMPARED = 20  # of the best candidates make up the background
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
 EXPECTED, AS_MANY = 0.05, 3  # the background of a store without candidates, and how many candidates that counts for

@@ -20,7 +20,7 @@ from holdfast.model.fold import as_of
 from holdfast.model.ids import ULID, days_before
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.ports import Classifier, Encoded
-from holdfast.model.query import Hit, Query, Recalled, Related, Usage
+from holdfast.model.query import Hit, Query, Recalled, Related, Search, Usage
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.scope import within
 from holdfast.model.text import counted, tokens_of
@@ -41,6 +41,7 @@ from holdfast.verbs.sessions.left_off import left_by_branch
 if TYPE_CHECKING:
     from holdfast.engine.search.vectors import Codes, Neighbours
 
+WORTH_READING = 0.03  # chance from which on a candidate is read
 READ = 0.03  # of a score for each unit of the log odds that a candidate answers, by reading
 MAYBE = 10  # candidates below the bar that are checked for severe scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
@@ -84,9 +85,9 @@ class _Asked:
     now: str
 
     @property
-    def basis(self) -> gate.Basis:
-        """What the chances of answers are based on."""
-        return "words" if self.meaning.encoded is None else "hybrid" if self.meaning.reader is None else "read"
+    def search(self) -> Search:
+        """What is searched."""
+        return "words" if self.meaning.encoded is None else "hybrid"
 
 
 def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
@@ -238,7 +239,7 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     ordered = spread(gate.current_first(current, past), query.limit)
     if "scar" in query.kinds:  # no page is too short for the severe scars of a plan
         ordered.sort(key=lambda hit: not (gate.is_severe(hit.record) and gate.applies(hit.record, hit.fit)))
-    labelled = gate.labelled(ordered, asked.basis)
+    labelled = gate.labelled(ordered, _basis(asked, candidates))
     telling = labelled if query.weak or query.kinds else gate.without_notes(labelled)
     packed, cut = pack(telling, found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
@@ -282,7 +283,7 @@ def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
         if record.id not in data.replaced
     ]
     hits = sorted(_weighed(memory, asked, known, data), key=lambda hit: hit.record.created_at, reverse=True)
-    listed = gate.labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits], asked.basis)
+    listed = gate.labelled([replace(hit, score=1.0, why={"listed": 1.0}) for hit in hits], asked.search)
     packed, cut = pack(listed, {}, limit=query.limit, budget=query.budget)
     left = sum(records.counted(store, each) for each in filters) - len(entries)
     return Recalled(hits=tuple(packed), cut=cut + left, held=_held(memory, asked, {}))
@@ -315,7 +316,12 @@ def _fitting(
 
 def _passing(asked: _Asked, candidates: Sequence[Candidate]) -> list[int]:
     fits, scores, likely = ([getattr(one, name) for one in candidates] for name in ("fit", "score", "chance"))
-    return gate.passing(asked.query, asked.basis, fits, scores, likely)
+    return gate.passing(asked.query, _basis(asked, candidates), fits, scores, likely)
+
+
+def _basis(asked: _Asked, candidates: Sequence[Candidate]) -> gate.Basis:
+    """Return what the chances of candidates are based on."""
+    return "read" if any(one.odds is not None for one in candidates[: gate.LEADERS]) else asked.search
 
 
 def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
@@ -344,8 +350,7 @@ def search_for(
     if ULID.fullmatch(asked.query.text.strip()):  # only a memory that names this very id is about it
         candidates = [one for one in candidates if one.coverage >= 1]
     _judge(asked, candidates, found)
-    bar = gate.BARS["read"][asked.query.mode]
-    if asked.meaning.reader and any(one.chance >= bar for one in candidates[: gate.LEADERS]):
+    if asked.meaning.reader and any(one.chance >= WORTH_READING for one in candidates[: gate.LEADERS]):
         read_leaders(memory, asked.meaning.reader, asked.query.text, candidates, found.idf)
         candidates.sort(key=lambda one: -one.score)
         _judge(asked, candidates, found)
@@ -355,11 +360,18 @@ def search_for(
 def read_leaders(
     memory: Memory, reader: Classifier, question: str, candidates: Sequence[Candidate], idf: Mapping[str, float]
 ) -> None:
-    """Set how likely the snippets of the leading candidates answer a question, and what that adds to their scores."""
+    """Set how likely the leading candidates answer a question, and what that adds to their scores.
+
+    Nothing is read if the first is long, or a turn of a conversation: what it says depends on what stands around it.
+    """
     close = gate.CONTENDS * candidates[0].fit
     leaders = list(takewhile(lambda one: one.fit >= close, candidates[: gate.LEADERS]))
-    texts = records.by_numbers(memory.store, [one.number for one in leaders])
-    parts = [snippet(texts[one.number].text, idf) for one in leaders]
+    found = records.by_numbers(memory.store, [one.number for one in leaders])
+    first = found[leaders[0].number]
+    session = first.by.session if first.by.kind == "user" else ""
+    if len(first.text) > gate.READABLE or (session and records.is_conversation(memory.store.db, session)):
+        return
+    parts = [snippet(found[one.number].text, idf) for one in leaders]
     read = [reader.chances("answers", question, part)["yes"] for part in parts]
     odds = [math.log(chance / (1 - chance)) for chance in read]
     for one, each in zip(leaders, odds, strict=True):
@@ -375,7 +387,7 @@ def _judge(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> None
 def evidence_for(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> gate.Evidence:
     """Return what speaks for each candidate."""
     return gate.Evidence(
-        basis=asked.basis,
+        basis=_basis(asked, candidates),
         fits=[one.fit for one in candidates],
         coverages=[one.coverage for one in candidates],
         words=len(found.idf),
@@ -464,7 +476,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     _judge(asked, [one for one, _ in meant], found)
     fitting = [meant[place] for place in _passing(asked, [one for one, _ in meant])]
     data = _ranking_data(memory, asked, [record for _, record in fitting])
-    hits = gate.labelled(_weighed(memory, asked, fitting, data), asked.basis)
+    hits = gate.labelled(_weighed(memory, asked, fitting, data), asked.search)
     packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
     return Recalled(
         hits=tuple(packed), gated=len(meant) - len(fitting), cut=cut, notes=(f"As of {asked.now}, by words.",)
