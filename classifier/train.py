@@ -31,8 +31,8 @@ from holdfast.adapters.embedders.wordpiece import Tokenizer
 ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
 SEPARATOR, PADDING = 102, 0
 # Sentences, pairs, among them pairs that follow from others and pairs that are made up, and questions in one step.
-BATCH, PAIRS, JOINED, MADE, GROUPS = 64, 60, 4, 16, 12
-SMOOTHING, AGREEMENT = 0.05, 1.0
+BATCH, PAIRS, JOINED, MADE, GROUPS = 64, 60, 8, 16, 12
+SMOOTHING, AGREEMENT = 0.05, 1.5
 NUMBERED = 0.4  # share of the made up pairs that differ in a number
 NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
 
@@ -106,10 +106,7 @@ class Trainer:
         return self._loss("pair", texts, [each.label for each in batch])
 
     def answers_step(self) -> Tensor:
-        """Return the loss of some questions: each memory of the team alone, and the right one against the others.
-
-        As of other texts, both readings should agree.
-        """
+        """Return the loss of some questions: each memory of the team alone, and the right one against the others."""
         texts, right, spans = [], [], []
         for _ in range(GROUPS):
             group = random.choice(self.train["answers"])
@@ -120,18 +117,12 @@ class Trainer:
             texts += [(question, memory) for memory in (*group.memories, *others)]
             right += [float(place in places) for place in range(len(group.memories) + len(others))]
             spans.append(slice(start, len(texts)))
-        both, wanted = (
-            self.scores("answers", [*texts, *texts]).squeeze(-1).chunk(2),
-            torch.tensor(right, device=self.device),
-        )
-        loss = AGREEMENT * ((both[0].sigmoid() - both[1].sigmoid()) * (both[0] - both[1])).mean()
-        for scores in both:
-            weight = torch.tensor(3.0, device=self.device)
-            loss = loss + F.binary_cross_entropy_with_logits(scores, wanted, pos_weight=weight) / 2
-            for span in spans:
-                if wanted[span].any():
-                    share = wanted[span] / wanted[span].sum()
-                    loss = loss - (share * F.log_softmax(scores[span], 0)).sum() / len(spans) / 2
+        scores, wanted = self.scores("answers", texts).squeeze(-1), torch.tensor(right, device=self.device)
+        loss = F.binary_cross_entropy_with_logits(scores, wanted, pos_weight=torch.tensor(3.0, device=self.device))
+        for span in spans:
+            if wanted[span].any():
+                share = wanted[span] / wanted[span].sum()
+                loss = loss - (share * F.log_softmax(scores[span], 0)).sum() / len(spans)
         return loss
 
     def _loss(self, task: str, texts: Sequence[tuple[str, str]], labels: list[int]) -> Tensor:
@@ -280,10 +271,10 @@ def main() -> None:
     parser = ArgumentParser(description="Train the classifier.")
     parser.add_argument("--held", action="store_true", help="hold out 15 % of the data and print how well it is told")
     parser.add_argument("--out", type=Path, help="write the model here")
-    parser.add_argument("--epochs", type=float, default=8.4)
-    parser.add_argument("--rate", type=float, default=1.3e-4)
+    parser.add_argument("--epochs", type=float, default=8.2)
+    parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--questions", type=float, default=0.5, help="share of the questions in an epoch")
-    parser.add_argument("--seed", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()
     trainer = Trainer(hold=options.held, device=options.device, seed=options.seed)

@@ -2,6 +2,8 @@
 
 import json
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,36 +92,37 @@ def test_a_memory_of_a_person_that_says_the_same_is_named_and_left(memory: Memor
     assert TEXT.splitlines()[0] in find(memory, other.id).record.body
 
 
-def test_ordinary_phrases_are_no_text_of_an_erased_memory(memory: Memory) -> None:
-    record = keep(memory, "Run the tests before every push to the main branch of the repository, please.")
-    said = "Please run the tests before every push. The main branch of the repository is protected."
-    trail.add(memory.store, [happened(said)])
+@each(
+    ("body", "said"),
+    [
+        (
+            "Run the tests before every push to the main branch of the repository, please.",
+            "Please run the tests before every push. The main branch of the repository is protected.",
+        ),
+        ("Use tabs.", "Use tabs. Always."),
+    ],
+)
+def test_ordinary_phrases_and_short_texts_are_no_text_of_an_erased_memory(memory: Memory, body: str, said: str) -> None:
+    record = keep(memory, body)
+    trail.add(memory.store, [replace(happened(said), id=record.id)])
     erase(memory, record.id)
-    assert trail.of_session(memory.store, "s1")[0].text == said
+    assert trail.of_session(memory.store, "s1")[-1].text == said
 
 
-def test_short_texts_are_not_looked_for(memory: Memory) -> None:
-    record = keep(memory, "Use tabs.")
-    trail.add(memory.store, [happened("Use tabs. Always.")])
-    erase(memory, record.id)
-    assert trail.of_session(memory.store, "s1")[0].text == "Use tabs. Always."
-
-
-@each("written", [
-    TEXT, TEXT.replace("\n", "   \n\t"), json.dumps(TEXT)[1:-1], json.dumps(json.dumps({"a": TEXT}))[1:-1],
-])  # fmt: skip
-def test_a_text_is_found_however_it_is_wrapped_or_escaped(written: str) -> None:
-    masked = Eraser(sentences_in([{"body": TEXT}])).masked(f"before {written} after")
-    assert "heron" not in masked
-    assert "leases" not in masked
-    assert masked.startswith("before ")
-    assert masked.endswith(" after")
-
-
-def test_a_copy_that_was_cut_short_is_found(memory: Memory) -> None:  # noqa: ARG001
+@each(
+    ("written", "masked"),
+    [
+        (TEXT, MASK),
+        (TEXT.replace("\n", "   \n\t"), MASK),
+        (json.dumps(TEXT)[1:-1], MASK),
+        (json.dumps(json.dumps({"a": TEXT}))[1:-1], f'{{\\"a\\": \\"{MASK}\\"}}'),
+        (f"{TEXT[:70]}…", f"{MASK}…"),
+        (f"…{TEXT[-70:]}", f"…{MASK}"),
+    ],
+)
+def test_a_text_is_found_however_it_is_wrapped_escaped_or_cut_short(written: str, masked: str) -> None:
     eraser = Eraser(sentences_in([{"body": TEXT}]))
-    assert eraser.masked(f"It said: {TEXT[:70]}…") == f"It said: {MASK}…"
-    assert eraser.masked(f"…{TEXT[-70:]} That was all.") == f"…{MASK} That was all."
+    assert eraser.masked(f"Before: {written} That was all.") == f"Before: {masked} That was all."
 
 
 def test_an_erasure_that_arrives_reaches_prepared_files_of_every_worktree(memory: Memory) -> None:
@@ -133,28 +136,35 @@ def test_an_erasure_that_arrives_reaches_prepared_files_of_every_worktree(memory
     assert "heron" not in prepared(memory, "one").read_text()
 
 
+@contextmanager
+def busy_worker(memory: Memory, at_last: Callable[[], object] = lambda: None) -> Iterator[Callable[[], None]]:
+    """Let a worker hold its turn until it is told to go on, and do something at last."""
+    holding, told = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with turn(memory.store.folder):
+            holding.set()
+            assert told.wait(20)
+            at_last()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    assert holding.wait(20)
+    yield told.set
+    told.set()
+    worker.join()
+
+
 def test_whoever_prepares_while_it_is_erased_leaves_nothing_of_it(memory: Memory) -> None:
     """The worker holds its turn from reading to writing, so the file it writes late is found all the same."""
     record = keep(memory, TEXT, kind="decision")
-    folder = Path(str(memory.store.folder))
     file = prepared(memory, "one")
     read = file.read_text()
-    reading, committed = threading.Event(), threading.Event()
-
-    def slow_worker() -> None:
-        with turn(folder):
-            reading.set()
-            assert committed.wait(20)
-            file.write_text(read)
-
-    worker = threading.Thread(target=slow_worker)
-    worker.start()
-    assert reading.wait(20)
-    remains = erasing.note_remains(memory.store, events := [memory.event("erased", record.id, after=record.head)])
-    memory.store.commit(events)
-    committed.set()
-    assert finish(memory, remains).finished
-    worker.join()
+    with busy_worker(memory, lambda: file.write_text(read)) as go_on:
+        remains = erasing.note_remains(memory.store, events := [memory.event("erased", record.id, after=record.head)])
+        memory.store.commit(events)
+        go_on()
+        assert finish(memory, remains).finished
     assert not file.exists()
 
 
@@ -178,19 +188,8 @@ def test_where_the_worker_does_not_let_go_the_erasure_says_so_and_is_finished_la
 ) -> None:
     monkeypatch.setattr(erasing, "PATIENCE", 0.1)
     record = keep(memory, TEXT, kind="decision")
-    holding, done = threading.Event(), threading.Event()
-
-    def busy_worker() -> None:
-        with turn(memory.store.folder):
-            holding.set()
-            assert done.wait(20)
-
-    worker = threading.Thread(target=busy_worker)
-    worker.start()
-    assert holding.wait(20)
-    left = erase(memory, record.id)
-    done.set()
-    worker.join()
+    with busy_worker(memory):
+        left = erase(memory, record.id)
     assert (left.finished, list(unfinished(memory.store.folder))) == (False, [record.id])
     assert erase(memory, record.id).finished
     assert unfinished(memory.store.folder) == {}

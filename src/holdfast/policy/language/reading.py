@@ -20,15 +20,15 @@ CONTEXT = 300  # characters of what stands before a sentence
 BETWEEN = " … "  # stands between the agent's message and the sentence before, as in the training data
 KEPT = ("rule", "fact", "decision", "correction")
 # Measured on sentences of another hand (`python3 dev.py bench classifier`): from here on a statement is worth keeping.
-STATES, CLAIMS = 0.6, 0.75
-REFUSED, CORRECTS = 0.45, 0.55  # a correction is one from the first on, and worth keeping with the second
+STATES, CLAIMS = 0.65, 0.75
+REFUSED, CORRECTS = 0.35, 0.4  # a correction is one from the first on, and worth keeping with the second
 
 _END = lazy(r"(?<=[\w)\]\"'`%“”’»][.!?;])[\"')\]»”`*]*\s+(?=\S)|(?<=[。！？；])|\n+")
 _ABBREVIATED = lazy(
     r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|d\.h|bzw|ca|p\.ej|no|nr|[A-Z]|(?i:am|vom|zum|bis|ab|der|den|dem|seit|jeden) \d{1,2})\.$"
 )
 BULLET = lazy(r"[ \t]*(?:(?:[-*•+]|\d{1,3}[.)]|#{1,6}|>)[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:\*\*|__)?")
-_HAS_WORDS = lazy(r"\w{2}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_HAS_WORDS = lazy(r"\w{2}|\d[.,]\d|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # Injected memory must not be read again, whether its tag is closed or not.
 _INJECTED = lazy(
     r"<(?P<open>[\w-]*(?:memor|recall|remind|holdfast|claude-mem)[\w-]*)\b[^>]{0,500}>|"
