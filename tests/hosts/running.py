@@ -96,9 +96,10 @@ class Forked:
     """A process that goes on, forked from one that has imported everything, with what tests use of `subprocess.Popen`."""
 
     def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], *, text: bool) -> None:
-        """Run `-m MODULE ARGUMENTS`."""
-        _, module, *arguments = command
-        program = "" if module == "holdfast" else f"import runpy; runpy.run_module({module!r}, run_name='__main__')"
+        """Run `-m MODULE ARGUMENTS` or `-c PROGRAM ARGUMENTS`."""
+        flag, what, *arguments = command
+        module = f"import runpy; runpy.run_module({what!r}, run_name='__main__')"
+        program = what if flag == "-c" else "" if what == "holdfast" else module
         asked = {"arguments": arguments, "folder": str(folder), "environment": dict(environment), "program": program}
         pipes = [os.pipe() for _ in range(4)]
         (stdin, to), (of, stdout), (errors, stderr), (self._ended, ending) = pipes

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from collections import Counter
@@ -32,10 +31,9 @@ from tests import engines
 from tests.conftest import keep
 from tests.engine.test_moving import filled
 from tests.hosts.conftest import environment_of
-from tests.hosts.running import answer, runner
-from tests.hosts.served import Served
+from tests.hosts.running import runner
 from tests.hosts.test_local_first import settings
-from tests.hosts.test_servers_die import EACH, SERVE, SHOP, WRITERS, write
+from tests.hosts.test_servers_die import SERVE, Team, kept_in, under_load
 
 pytestmark = pytest.mark.xdist_group("serve")
 # What the tests wait for a hung database, and the server with them: less than real ones, so that tests are short.
@@ -102,23 +100,10 @@ def database() -> Iterator[Database]:
         made.close()
 
 
-class Team:
-    """Two servers on that database."""
-
-    def __init__(self, stack: ExitStack, folder: Path, url: str) -> None:
-        self.environment = {**environment_of(folder), "HOLDFAST_DATABASE": url}
-        own = {name: value for name, value in self.environment.items() if name.startswith("HOLDFAST_")}
-        run = runner(folder, folder)
-        assert run("server", "user", "add", "anna", **own).returncode == 0
-        self.key = str(answer(run("server", "key", "add", "anna", "--project", SHOP, "--json", **own))["key"])
-        serve = ("-c", IMPATIENT, *SERVE[2:])
-        self.servers = [stack.enter_context(Served(self.environment, folder, serve, self.key)) for _ in range(2)]
-
-
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory, database: Database) -> Iterator[Team]:
     with ExitStack() as stack:
-        yield Team(stack, tmp_path_factory.mktemp("dying"), database.url)
+        yield Team(stack, tmp_path_factory.mktemp("dying"), database.url, ("-c", IMPATIENT, *SERVE[2:]))
 
 
 def real_seconds(took: float, connections: int) -> float:
@@ -130,28 +115,16 @@ def real_seconds(took: float, connections: int) -> float:
 def test_nothing_acknowledged_is_lost_or_doubled_when_the_database_crashes_under_load(
     team: Team, database: Database
 ) -> None:
-    acknowledged: list[list[str]] = [[] for _ in range(WRITERS)]
-    halfway = threading.Event()
-    threads = [
-        threading.Thread(target=write, args=(team, writer, acknowledged[writer], halfway)) for writer in range(WRITERS)
-    ]
-    before = database.pid
-    for thread in threads:
-        thread.start()
-    assert halfway.wait(120)
-    for _ in range(2):
-        database.crash()
-        time.sleep(0.5)
-    assert database.pid != before
-    for thread in threads:
-        thread.join(120)
+    with under_load(team) as told:
+        before = database.pid
+        for _ in range(2):
+            database.crash()
+            time.sleep(0.5)
+        assert database.pid != before
     admin = Postgres(database.url)
-    rows = admin.query("select cast(cast(data as json) ->> 'body' as text) from events where verb = 'recorded'")
     indexed = admin.query("select count(*) from records join words on words.rowid = records.number")
     admin.close()
-    kept = Counter(row[0] for row in rows if str(row[0]).startswith("Drawer"))
-    told = [text for own in acknowledged for text in own]
-    assert len(told) == WRITERS * EACH  # clients recovered: each got everything acknowledged in the end
+    kept = Counter(text for text in kept_in(database.url) if text.startswith("Drawer"))
     assert set(told) == set(kept)
     assert set(kept.values()) == {1}
     assert indexed[0][0] == sum(kept.values())  # and the views tell the same

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from http.client import HTTPException
 from pathlib import Path
@@ -25,23 +25,23 @@ pytestmark = [pytest.mark.whole, pytest.mark.xdist_group("serve")]
 class Team:
     """Servers by place, each of which may be replaced while others use it."""
 
-    def __init__(self, stack: ExitStack, folder: Path) -> None:
-        self.environment = {**environment_of(folder), "HOLDFAST_DATABASE": engines.schema(str(folder))}
+    def __init__(self, stack: ExitStack, folder: Path, url: str, serve: tuple[str, ...] = SERVE) -> None:
+        self.environment = {**environment_of(folder), "HOLDFAST_DATABASE": url}
         own = {name: value for name, value in self.environment.items() if name.startswith("HOLDFAST_")}
         run = runner(folder, folder)
         assert run("server", "user", "add", "anna", **own).returncode == 0
         self.key = str(answer(run("server", "key", "add", "anna", "--project", SHOP, "--json", **own))["key"])
-        self._stack, self._folder = stack, folder
+        self._stack, self._folder, self._serve = stack, folder, serve
         self.servers = [self.start(), self.start()]
 
     def start(self) -> Served:
-        return self._stack.enter_context(Served(self.environment, self._folder, SERVE, self.key))
+        return self._stack.enter_context(Served(self.environment, self._folder, self._serve, self.key))
 
 
 @pytest.fixture
 def team(tmp_path: Path) -> Iterator[Team]:
     with ExitStack() as stack:
-        yield Team(stack, tmp_path)
+        yield Team(stack, tmp_path, engines.schema(str(tmp_path)))
 
 
 def write(team: Team, writer: int, acknowledged: list[str], halfway: threading.Event) -> None:
@@ -63,29 +63,36 @@ def write(team: Team, writer: int, acknowledged: list[str], halfway: threading.E
             halfway.set()
 
 
-def test_nothing_acknowledged_is_lost_when_a_server_is_killed_and_the_database_lets_go(team: Team) -> None:
-    acknowledged: list[list[str]] = [[] for _ in range(WRITERS)]
-    halfway = threading.Event()
-    threads = [
-        threading.Thread(target=write, args=(team, writer, acknowledged[writer], halfway)) for writer in range(WRITERS)
-    ]
+@contextmanager
+def under_load(team: Team) -> Iterator[list[str]]:
+    """Yield while clients write what was acknowledged to them; afterwards all of it is."""
+    told, halfway = list[str](), threading.Event()
+    threads = [threading.Thread(target=write, args=(team, writer, told, halfway)) for writer in range(WRITERS)]
     for thread in threads:
         thread.start()
     assert halfway.wait(120)
-    team.servers[0].process.kill()
-    admin = Postgres(team.environment["HOLDFAST_DATABASE"])
-    admin.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and usename = current_user"
-    )
-    team.servers[0] = team.start()
+    yield told
     for thread in threads:
         thread.join(240)
-    kept = {
-        row[0]
-        for row in admin.query("select cast(cast(data as json) ->> 'body' as text) from events where verb = 'recorded'")
-    }
-    admin.close()
-    told = [text for own in acknowledged for text in own]
     assert len(told) == WRITERS * EACH  # clients recovered: each got everything acknowledged in the end
-    assert set(told) <= kept
+
+
+def kept_in(url: str) -> list[str]:
+    """Return every text that was recorded."""
+    admin = Postgres(url)
+    rows = admin.query("select cast(cast(data as json) ->> 'body' as text) from events where verb = 'recorded'")
+    admin.close()
+    return [str(row[0]) for row in rows]
+
+
+def test_nothing_acknowledged_is_lost_when_a_server_is_killed_and_the_database_lets_go(team: Team) -> None:
+    url = team.environment["HOLDFAST_DATABASE"]
+    with under_load(team) as told:
+        team.servers[0].process.kill()
+        admin = Postgres(url)
+        others = "pid <> pg_backend_pid() and usename = current_user"
+        admin.query(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
+        admin.close()
+        team.servers[0] = team.start()
+    assert set(told) <= set(kept_in(url))
     assert len(told) == len(set(told))
