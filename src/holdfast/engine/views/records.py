@@ -163,12 +163,12 @@ def written_in(
     return [row[0] for rows in query_each(db, SQL["written_in"], each, {"most": most}) for row in rows]
 
 
-def is_conversation(db: Database, session: str) -> bool:
+def is_conversation(store: Journal, session: str) -> bool:
     """True if several people wrote in a session."""
     sql = (
         "select count(*) from (select distinct author from records where session = :session and author <> '') as people"
     )
-    return int(value(db, sql, {"session": session})) > 1
+    return int(value(store.db, sql, {"session": session})) > 1
 
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:

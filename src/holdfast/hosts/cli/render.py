@@ -191,7 +191,7 @@ def _below_title(record: Record, snippet: str) -> str:
     text = labelled(record, snippet)
     if text[:1] == "…" and record.body.startswith(text[1 : FIELD_START + 1]):
         return text[1:]  # nothing but the title, which stands above, was left out before it
-    rest = text.removeprefix(start).lstrip(" .").rstrip()
+    rest = text.removeprefix(start).lstrip(" .\n").rstrip()
     return f"…{rest}" if rest and text.startswith(start) and start != record.title else rest
 
 

@@ -369,7 +369,7 @@ def read_leaders(
     found = records.by_numbers(memory.store, [one.number for one in leaders])
     first = found[leaders[0].number]
     session = first.by.session if first.by.kind == "user" else ""
-    if len(first.text) > gate.READABLE or (session and records.is_conversation(memory.store.db, session)):
+    if len(first.text) > gate.READABLE or (session and records.is_conversation(memory.store, session)):
         return
     parts = [snippet(found[one.number].text, idf) for one in leaders]
     read = [reader.chances("answers", question, part)["yes"] for part in parts]
