@@ -25,7 +25,7 @@ WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
     "read": {"always": -1.41, "fit": 4.95, "lead": 8.81, "background": -3.96, "length": -0.55, "full": 0.04},
 }
 READ = (1.07, 0.61)  # what the log odds of an answer begin with, and the weight of the odds that reading gives
-NO = -4.2  # odds by reading from which down it does not answer, however well it fits
+NO = -4.1  # odds by reading from which down it does not answer, however well it fits
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.12, "exploratory": 0.05},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
