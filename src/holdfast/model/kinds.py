@@ -91,6 +91,7 @@ def _field(line: str) -> Field:
 _ALL = tuple(_kinds())
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
 SEPARATE = frozenset(kind.name for kind in _ALL if kind.separate)
+NOTES = ("observation", "summary")  # what rules record about sessions, at every turn
 # Fields whose values are codes, not words: they are neither displayed as text nor searched.
 CODED = frozenset(field.name for kind in _ALL for field in kind.fields if field.type not in ("text", "list"))
 

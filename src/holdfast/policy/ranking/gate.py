@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from holdfast.model.kinds import NOTES
 from holdfast.model.query import Confidence, Hit, Mode, Past, Query, Search
 from holdfast.model.record import Record
 from holdfast.policy.ranking.brief_order import is_from_user
@@ -33,7 +34,6 @@ BARS: Mapping[Basis, Mapping[Mode, float]] = {
 }
 LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.63, 0.91)}
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
-NOTES = ("observation", "summary")  # what rules record at every turn
 READABLE = 320  # characters of a text that is read whole
 COMPARED = 20  # of the best candidates make up the background
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few

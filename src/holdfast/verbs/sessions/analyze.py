@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from holdfast.engine.views import records, sessions, usage
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import days_before
+from holdfast.model.kinds import NOTES
 from holdfast.model.record import Record
 from holdfast.model.session import Session
 from holdfast.policy.language.overlap import words
@@ -24,7 +25,6 @@ MOST_ANSWERS = 30
 MOST_TOPICS = 10
 COMMON = 0.5  # share of the compared records from which a word is too common
 MOST_READ, MOST_LISTED = 20_000, 200  # events of a range, and memories of a section, the latest
-PASSING = ("observation", "summary")  # kinds that describe one moment
 SECTIONS = ("Learned", "Changed", "Went stale", "Confirmed", "Retired", "Contradicted")
 _VERBS = {"recorded": "Learned", "revised": "Changed", "verified": "Confirmed", "retired": "Retired"}
 
@@ -265,7 +265,7 @@ def digest(memory: Memory, since: str, until: str, *, everywhere: bool = False) 
     said = memory.store.events_with(use.event for use in wrong if use.id in ours).values()
     reports = [("", one.about, ours[one.about].kind, one.at, one.by.name or one.by.kind) for one in said]
     for verb, id_, kind, at, author in (*changes, *reports):
-        if kind not in PASSING:
+        if kind not in NOTES:
             noted[_VERBS.get(verb, "Contradicted")].setdefault(id_, (at, author))
             by[author] += 1
     # When the last commit changed the cited code, and who made it; the latest first.

@@ -11,7 +11,7 @@ from holdfast.model.config import preset_of
 from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import attribute
 from holdfast.model.files import state_of
-from holdfast.model.kinds import KINDS, SEPARATE
+from holdfast.model.kinds import KINDS, NOTES, SEPARATE
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import filled, tokens_of
 from holdfast.policy.freshness import details, is_about_code, places_of
@@ -40,7 +40,6 @@ LOOKED_AT = 4  # times as many as are shown, so that one source cannot fill the 
 MOST_CITED = 1_000  # files whose state a prepared brief depends on
 LATEST, MOST_TOUCHED = 3, 100  # sessions whose files count as touched, and how many files
 MOST_OF_A_KIND, MOST_EVERYWHERE, MOST_THREADS, COMPARED = 40, 10, 8, 120
-_BY_RULE = ("observation", "summary")  # recorded at every turn: not in a brief, unless a person or agent wrote it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +95,7 @@ def brief_parts(memory: Memory) -> SessionBrief:
     progress = (entry.record for entry in records.newest(memory.store, "progress", _number(memory), limit=50))
     state = next((f"State: {record.body}" for record in progress if STATE_TAG in record.tags), "")
     moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
-    kinds = tuple(kind for kind in KINDS if kind not in (*_BY_RULE, *SEPARATE))
+    kinds = tuple(kind for kind in KINDS if kind not in (*NOTES, *SEPARATE))
     known = records.counted(memory.store, records.Filter(projects=(_number(memory),), kinds=kinds))
     page = _page(memory, known, budget - share, state=state or moved)
     # The files that the work at hand touches: those changed on this branch, and by the last sessions.
@@ -201,7 +200,7 @@ def _candidates(memory: Memory, touched: frozenset[str]) -> list[Record]:
     hot = [each.record for each in hot_set(memory)]
     wanted = dict[str, Record]()
     for record in (*own, *hot):
-        is_routine = record.kind in _BY_RULE and (record.by.kind == "rule" or record.source == "observed")
+        is_routine = record.kind in NOTES and (record.by.kind == "rule" or record.source == "observed")
         is_fit = record.source != "starter" and record.kind in briefs.HEADING and STATE_TAG not in record.tags
         wanted |= {record.id: record} if is_fit and not is_routine else {}
     replaced = links.superseded(memory.store, list(wanted))

@@ -15,6 +15,7 @@ from holdfast.engine.raw import trail
 from holdfast.engine.views import sessions
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Event
+from holdfast.model.kinds import NOTES
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten, text_or_empty
 from holdfast.model.trail import HookEvent
@@ -239,7 +240,7 @@ def _described(event: Event, record: Record | None, titles: str) -> tuple[What, 
     named = data.get("title") or data.get("issue") or ""
     match event.verb:
         case "recorded" if record and record.state != "erased":
-            is_derived = record.kind in ("observation", "summary")
+            is_derived = record.kind in NOTES
             detail = "" if record.body.startswith(record.title.rstrip("…")) else record.body
             return "observation" if is_derived else "record", record.title, detail
         case "recorded":
