@@ -12,7 +12,7 @@ import re
 import time
 from argparse import ArgumentParser
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ SEPARATOR, PADDING = 102, 0
 BATCH, PAIRS, JOINED, MADE, GROUPS = 64, 60, 8, 16, 12
 SMOOTHING, AGREEMENT = 0.05, 1.5
 NUMBERED = 0.4  # share of the made up pairs that differ in a number
+BRANCHES = 6
+Weights = dict[str, Tensor]
 NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
 
 
@@ -155,19 +157,38 @@ class Trainer:
         return self._ids[text]
 
     def run(self, epochs: float, rate: float, questions: float) -> None:
-        """Train on all tasks, mixed."""
-        steps: dict[str, tuple[int, Callable[[], Tensor]]] = {
-            "user": (int(epochs * len(self.train["user"]) / BATCH), lambda: self.sentence_step("user")),
-            "agent": (int(epochs * len(self.train["agent"]) / BATCH), lambda: self.sentence_step("agent")),
-            "pair": (int(1.3 * epochs * len(self.train["pair"]) / PAIRS), self.pair_step),
-            "answers": (
-                int(questions * epochs * sum(len(group.questions) for group in self.train["answers"]) / GROUPS),
-                self.answers_step,
-            ),
+        """Train on all tasks, mixed; the second half several times from the same weights, which are averaged.
+
+        The average is right more often than each of its parts, and depends less on the order of the examples.
+        """
+        plan = self.plan(epochs, questions)
+        shared = self.trained(plan[: len(plan) // 2], rate, 1.0, 0.5)
+        branches = [self.branch(number, plan, shared, rate) for number in range(BRANCHES)]
+        self.net.load_state_dict(average(branches))
+
+    def plan(self, epochs: float, questions: float) -> list[str]:
+        """Return the task of each step."""
+        asked = sum(len(group.questions) for group in self.train["answers"])
+        counts = {
+            "user": epochs * len(self.train["user"]) / BATCH,
+            "agent": epochs * len(self.train["agent"]) / BATCH,
+            "pair": 1.3 * epochs * len(self.train["pair"]) / PAIRS,
+            "answers": questions * epochs * asked / GROUPS,
         }
-        plan = [task for task, (count, _) in steps.items() for _ in range(count)]
+        plan = [task for task, count in counts.items() for _ in range(int(count))]
         random.shuffle(plan)
-        print({task: len(self.train[task]) for task in steps}, Counter(plan), flush=True)
+        print({task: len(self.train[task]) for task in counts}, Counter(plan), flush=True)
+        return plan
+
+    def branch(self, number: int, plan: list[str], shared: Weights, rate: float) -> Weights:
+        """Return the weights after the second half of the plan, in an order of its own."""
+        random.seed(number)
+        torch.manual_seed(number)
+        self.net.load_state_dict(shared)
+        return self.trained(random.sample(plan, len(plan) // 2), rate, 0.5, 0.0)
+
+    def trained(self, plan: Sequence[str], rate: float, start: float, end: float) -> Weights:
+        """Return the weights after some steps, while the rate falls from one share of itself to another."""
         heads = [*self.net.head.parameters()]
         vectors = [self.net.tasks, self.net.segment_vectors]
         known = {id(parameter) for parameter in (*heads, *vectors)}
@@ -178,27 +199,26 @@ class Trainer:
             weight_decay=0.01,
             fused=self.device == "cuda",
         )
+        steps = {"pair": self.pair_step, "answers": self.answers_step}
         losses, began = defaultdict[str, list[float]](list), time.time()
         self.net.train()
         for step, task in enumerate(plan):
-            share = min(1.0, step / 150) * max(0.03, 1 - step / len(plan))
+            share = min(1.0, step / 150) * max(0.03, start + (end - start) * step / len(plan))
             for group, each in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = each * share
             with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
-                loss = steps[task][1]()
+                loss = steps[task]() if task in steps else self.sentence_step(task)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
             optimizer.step()
             losses[task].append(loss.item())
             if step % 500 == 499:
-                print(
-                    f"{time.time() - began:.0f} s {step + 1}",
-                    {task: round(float(np.mean(each)), 3) for task, each in losses.items()},
-                    flush=True,
-                )
+                means = {task: round(float(np.mean(each)), 3) for task, each in losses.items()}
+                print(f"{time.time() - began:.0f} s {step + 1}", means, flush=True)
                 losses.clear()
         self.net.eval()
+        return {name: tensor.detach().clone() for name, tensor in self.net.state_dict().items()}
 
     @torch.no_grad()
     def predicted(self, task: str, texts: Sequence[tuple[str, str]]) -> Tensor:
@@ -257,6 +277,11 @@ class Trainer:
         scores, labels = torch.cat(every), torch.tensor(right)
         grid = [0.5 + 0.1 * step for step in range(40)]
         return min(grid, key=lambda each: float(F.binary_cross_entropy_with_logits(scores / each, labels)))
+
+
+def average(branches: Sequence[Weights]) -> Weights:
+    """Return the mean of each weight."""
+    return {name: torch.stack([each[name] for each in branches]).mean(0) for name in branches[0]}
 
 
 def temperature(scores: Tensor, labels: Tensor) -> float:

@@ -229,8 +229,7 @@ def act(memory: Memory, do: Callable[[Memory], tuple[str, Any]]) -> Done:
 
 def keep_action(memory: Memory, events: Sequence[Event]) -> Sequence[Event]:
     """Keep the events of an action as the last thing to undo; return those that can be: an erasure is final."""
-    own = [event for event in events if event.by.kind != "rule"]  # what a comparison found on the way is not the user's
-    changes = [event for event in own if event.verb in _COUNTED or event.verb in FOLDING]
+    changes = [event for event in events if event.by.kind != "rule" and event.verb in (*_COUNTED, *FOLDING)]
     if not changes or any(event.verb == "erased" for event in events):
         return ()
     if not memory.user:  # a server's viewer keeps them itself
@@ -308,11 +307,8 @@ def _take_back(memory: Memory, about: str, events: Sequence[Event]) -> None:
     """Return a record to what it was before some of its events; one that they created is retired."""
     now, history = find(memory, about).record, memory.store.events_about(about)
     # What the comparison linked since then is a finding about the record, no change of it.
-    after = fold_all(
-        event
-        for event in history
-        if event.id <= events[-1].id or event.verb in LOCAL or (event.verb == "linked" and event.by.kind == "rule")
-    )
+    found = [event for event in history if event.verb in LOCAL or (event.verb, event.by.kind) == ("linked", "rule")]
+    after = fold_all(event for event in history if event.id <= events[-1].id or event in found)
     if after and any(getattr(now, name) != getattr(after, name) for name in _COMPARED):
         raise Conflict(f"{about} was changed again in the meantime.", hint="Its history has every earlier version.")
     before = fold_all(event for event in history if event.id < events[0].id or event.verb in LOCAL)
