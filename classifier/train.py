@@ -6,6 +6,7 @@ python -m classifier.train --out FOLDER      train on everything and write class
 A few minutes on a GPU, a few hours on two CPU cores. The same seed gives the same model on the same machine.
 """
 
+import copy
 import json
 import random
 import re
@@ -34,7 +35,8 @@ SEPARATOR, PADDING = 102, 0
 BATCH, PAIRS, JOINED, MADE, GROUPS = 64, 60, 8, 16, 12
 SMOOTHING, AGREEMENT = 0.05, 1.5
 NUMBERED = 0.4  # share of the made up pairs that differ in a number
-BRANCHES = 6
+MODELS = 4
+TAUGHT = 0.25  # share of the epochs in which the average is taught
 Weights = dict[str, Tensor]
 NUMBER = re.compile(r"(?<![\w.])(\d{1,5})(?![\w.]*\d)")
 
@@ -49,6 +51,8 @@ class Trainer:
         self.tokenizer = Tokenizer(ENCODER / "vocab.txt", 1_000)
         self._ids: dict[str, list[int]] = {}
         self.net = Network(encoder_weights(ENCODER)).to(device)
+        self.untrained: Weights = copy.deepcopy(self.net.state_dict())
+        self.teachers: list[Network] = []
         self.train: dict[str, Any] = {}
         self.held: dict[str, Any] = {}
         for task in ("user", "agent"):
@@ -61,6 +65,10 @@ class Trainer:
         shown, held = examples.split(examples.rows_of("pairs-*"), "older", hold=hold)
         self.train["pair"], self.held["pair"] = examples.pairs(shown), examples.pairs(held)
         self.joined = examples.joined(shown)
+        beside = defaultdict[str, list[str]](list)
+        for row in shown:
+            beside[row["older"]].append(row["newer"])
+        self.beside = [*beside.values()]
         shown, held = examples.split(examples.rows_of("qa-*"), "m", hold=hold)
         self.train["answers"], self.held["answers"] = examples.groups(shown), examples.groups(held)
         same = [each for each in self.train["pair"] if TASKS["pair"][each.label] in ("same", "refines")]
@@ -82,7 +90,12 @@ class Trainer:
         ids, segments, mask = (np.zeros((len(rows), size), dtype=np.int64) for _ in range(3))
         for place, (row, parts) in enumerate(rows):
             ids[place, : len(row)], segments[place, : len(row)], mask[place, : len(row)] = row, parts, 1
-        inputs = (torch.from_numpy(each).to(self.device) for each in (ids, segments, mask.astype(bool)))
+        inputs = [torch.from_numpy(each).to(self.device) for each in (ids, segments, mask.astype(bool))]
+        if self.teachers:
+            with torch.no_grad():
+                said = [teacher(task, *inputs) for teacher in self.teachers]
+            chances = [each.sigmoid() if task == "answers" else each.softmax(-1) for each in said]
+            self.said = torch.stack(chances).mean(0)
         result: Tensor = self.net(task, *inputs)
         return result
 
@@ -98,8 +111,11 @@ class Trainer:
 
     def pair_step(self) -> Tensor:
         """Return the loss of some pairs, a few of which follow from others or are made up."""
-        batch = random.sample(self.train["pair"], PAIRS - MADE - JOINED) + random.sample(self.joined, JOINED)
-        batch += [self._made_up() for _ in range(MADE)]
+        made = (
+            [self._unlabelled() for _ in range(2 * MADE)] if self.teachers else [self._made_up() for _ in range(MADE)]
+        )
+        batch = made + random.sample(self.joined, JOINED)
+        batch += random.sample(self.train["pair"], PAIRS - len(batch))
         texts = []
         for each in batch:
             both = (each.first, each.second)
@@ -120,6 +136,8 @@ class Trainer:
             right += [float(place in places) for place in range(len(group.memories) + len(others))]
             spans.append(slice(start, len(texts)))
         scores, wanted = self.scores("answers", texts).squeeze(-1), torch.tensor(right, device=self.device)
+        if self.teachers:
+            return F.binary_cross_entropy_with_logits(scores, self.said.squeeze(-1))
         loss = F.binary_cross_entropy_with_logits(scores, wanted, pos_weight=torch.tensor(3.0, device=self.device))
         for span in spans:
             if wanted[span].any():
@@ -131,6 +149,8 @@ class Trainer:
         """Return the loss of texts read twice, each time with other parts dropped: both readings should agree."""
         wanted = torch.tensor(labels * 2, device=self.device)
         scores = self.scores(task, [*texts, *texts])
+        if self.teachers:
+            return F.kl_div(scores.log_softmax(-1), self.said, reduction="batchmean")
         one, other = scores.log_softmax(-1).chunk(2)
         apart = F.kl_div(one, other, log_target=True, reduction="batchmean")
         apart = apart + F.kl_div(other, one, log_target=True, reduction="batchmean")
@@ -145,11 +165,22 @@ class Trainer:
             if changed not in (number, *NUMBER.findall(each.second)):
                 second = re.sub(rf"(?<![\w.]){number}(?![\w.]*\d)", changed, each.second)
                 return Example(first=each.first, second=second, label=conflict)
+        return self._neighbours(other)
+
+    def _unlabelled(self) -> Example:
+        """Return two texts written beside the same older one, or two of a team that share most."""
+        some = random.choice(self.beside)
+        if len(some) > 1 and random.random() < 0.8:
+            first, second = random.sample(some, 2)
+            return Example(first=first, second=second, label=0)
+        return self._neighbours(0)
+
+    def _neighbours(self, label: int) -> Example:
         group: Group = random.choice(self.train["answers"])
         first, *others = random.sample(group.memories, min(6, len(group.memories)))
         own = set(self._tokens(first))
         second = max(others, key=lambda text: len(own & set(self._tokens(text))))
-        return Example(first=first[:240], second=second[:240], label=other)
+        return Example(first=first[:240], second=second[:240], label=label)
 
     def _tokens(self, text: str) -> list[int]:
         if text not in self._ids:
@@ -157,14 +188,29 @@ class Trainer:
         return self._ids[text]
 
     def run(self, epochs: float, rate: float, questions: float) -> None:
-        """Train on all tasks, mixed; the second half several times from the same weights, which are averaged.
+        """Train several models on all tasks, mixed; then their average, taught by what they say together.
 
-        The average is right more often than each of its parts, and depends less on the order of the examples.
+        The average is right more often than each of its parts, and depends less on the order of the examples. Being
+        taught, it also learns from pairs that nobody labelled.
         """
-        plan = self.plan(epochs, questions)
-        shared = self.trained(plan[: len(plan) // 2], rate, 1.0, 0.5)
-        branches = [self.branch(number, plan, shared, rate) for number in range(BRANCHES)]
-        self.net.load_state_dict(average(branches))
+        models = [self.model(number, epochs, rate, questions) for number in range(MODELS)]
+        self.taught(models, self.plan(epochs * TAUGHT, questions), rate)
+
+    def model(self, number: int, epochs: float, rate: float, questions: float) -> Weights:
+        """Return the weights of one model; all begin with the same ones."""
+        random.seed(number)
+        torch.manual_seed(number)
+        self.net.load_state_dict(self.untrained)
+        return self.trained(self.plan(epochs, questions), rate)
+
+    def taught(self, models: Sequence[Weights], plan: Sequence[str], rate: float) -> None:
+        """Train the average of some models on what they say together."""
+        for weights in models:
+            self.teachers.append(copy.deepcopy(self.net).eval().requires_grad_(requires_grad=False))
+            self.teachers[-1].load_state_dict(weights)
+        self.net.load_state_dict({name: torch.stack([each[name] for each in models]).mean(0) for name in models[0]})
+        self.trained(plan, rate / 2)
+        self.teachers.clear()
 
     def plan(self, epochs: float, questions: float) -> list[str]:
         """Return the task of each step."""
@@ -180,15 +226,8 @@ class Trainer:
         print({task: len(self.train[task]) for task in counts}, Counter(plan), flush=True)
         return plan
 
-    def branch(self, number: int, plan: list[str], shared: Weights, rate: float) -> Weights:
-        """Return the weights after the second half of the plan, in an order of its own."""
-        random.seed(number)
-        torch.manual_seed(number)
-        self.net.load_state_dict(shared)
-        return self.trained(random.sample(plan, len(plan) // 2), rate, 0.5, 0.0)
-
-    def trained(self, plan: Sequence[str], rate: float, start: float, end: float) -> Weights:
-        """Return the weights after some steps, while the rate falls from one share of itself to another."""
+    def trained(self, plan: Sequence[str], rate: float) -> Weights:
+        """Return the weights after some steps, while the rate falls to nothing."""
         heads = [*self.net.head.parameters()]
         vectors = [self.net.tasks, self.net.segment_vectors]
         known = {id(parameter) for parameter in (*heads, *vectors)}
@@ -203,7 +242,7 @@ class Trainer:
         losses, began = defaultdict[str, list[float]](list), time.time()
         self.net.train()
         for step, task in enumerate(plan):
-            share = min(1.0, step / 150) * max(0.03, start + (end - start) * step / len(plan))
+            share = min(1.0, step / 150) * max(0.03, 1 - step / len(plan))
             for group, each in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = each * share
             with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
@@ -277,11 +316,6 @@ class Trainer:
         scores, labels = torch.cat(every), torch.tensor(right)
         grid = [0.5 + 0.1 * step for step in range(40)]
         return min(grid, key=lambda each: float(F.binary_cross_entropy_with_logits(scores / each, labels)))
-
-
-def average(branches: Sequence[Weights]) -> Weights:
-    """Return the mean of each weight."""
-    return {name: torch.stack([each[name] for each in branches]).mean(0) for name in branches[0]}
 
 
 def temperature(scores: Tensor, labels: Tensor) -> float:
