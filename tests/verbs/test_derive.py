@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 from bench.capture import judge_dialogues
@@ -14,41 +13,27 @@ from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.session_summary import handover
 from holdfast.verbs.capture.derive import Derived, derive, summarise
 from holdfast.verbs.memory import Memory
-from tests.policy.trails import EXPECTED, FOLDER, Trail, session
+from tests.policy.trails import EXPECTED, FOLDER, events_of, session
 from tests.rows import each
 from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
 
-def happened(trail: str | list[Any], more: Iterable[Any] = (), name: str = "s1") -> list[HookEvent]:
-    """Return a recorded session, or prompts and answers in turn, with the uses of tools between them."""
-    recorded = session(trail) if isinstance(trail, str) else []
-    written = Trail(session=recorded[0].session if recorded else name)
-    said = 0
-    for item in (*(() if recorded else trail), *more):
-        if isinstance(item, dict):
-            written.use(**item)
-        else:
-            (written.stop if said % 2 else written.ask)(item)
-            said += 1
-    return [*recorded, *written.events]
-
-
 def derived(memory: Memory, since: str = "", **trail: Any) -> Derived | None:
     """Return what a trail gives, if anything."""
-    found = derive(memory, happened(**trail), since=since)
+    found = derive(memory, events_of(**trail), since=since)
     return None if found == Derived() else found
 
 
 def talk(memory: Memory, trail: list[Any]) -> None:
     """Derive after each line, as the worker does."""
     for end in range(len(trail)):
-        derive(memory, happened(trail[: end + 1]))
+        derive(memory, events_of(trail[: end + 1]))
 
 
 def pasted(memory: Memory, text: str) -> dict[str, Any]:
     """Return what names evil.test among what a pasted text leaves, in the places of what the user says."""
-    trail = happened([text, {"tool": "Bash", "command": "make test"}, "I looked at it. Nothing is left."])
+    trail = events_of([text, {"tool": "Bash", "command": "make test"}, "I looked at it. Nothing is left."])
     kept = [record.body for record in derive(memory, trail).kept if "evil.test" in record.text]
     summary = summarise(memory, trail)
     fields = {name: summary.fields.get(name, "") for name in ("constraints", "learned")} if summary else {}
@@ -65,7 +50,7 @@ def left(memory: Memory, state: str = "") -> list[Record]:
 STEPS: dict[str, Step] = {
     "derive": lambda script, given: derived(script.memory, **given),
     "talk": lambda script, given: talk(script.memory, **given),
-    "summarise": lambda script, given: summarise(script.memory, happened(**given)),
+    "summarise": lambda script, given: summarise(script.memory, events_of(**given)),
     "pasted": lambda script, given: pasted(script.memory, **given),
     "left": lambda script, given: left(script.memory, **given),
     "used": lambda script, _: [event.data for _, event in script.memory.store.journal() if event.verb == "used"],
@@ -93,7 +78,7 @@ GUESSES = (
 def routine(number: int) -> list[HookEvent]:
     """Return one of ten kinds of sessions that repeat with small differences."""
     text = ROUTINES[number % 10].replace("{guess}", GUESSES[number // 10 % 3]).replace("{number}", str(number))
-    return happened(json.loads(text), name=f"routine-{number}")
+    return events_of(json.loads(text), name=f"routine-{number}")
 
 
 def test_a_hundred_routine_sessions_leave_little_and_nothing_false(memory: Memory) -> None:
