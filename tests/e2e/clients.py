@@ -53,7 +53,7 @@ class Client:
     @property
     def cannot(self) -> Mapping[str, str]:
         """Promises it does not let us keep, and why."""
-        return self.row.get("cannot", {})
+        return dict(self.row.get("cannot", {}))
 
     @property
     def compacts(self) -> str:
@@ -63,7 +63,7 @@ class Client:
     @property
     def plugging(self) -> list[list[str]]:
         """Commands that install our plugin, for those that take it."""
-        return self._filled("plugging")
+        return list(self._filled("plugging"))
 
     @property
     def before(self) -> list[Call]:
@@ -72,11 +72,11 @@ class Client:
 
     def words(self, prompt: str, url: str) -> list[str]:
         """Return what follows the program, with a prompt and the model's address."""
-        return self._filled("words", prompt=prompt, url=url)
+        return list(self._filled("words", prompt=prompt, url=url))
 
     def again(self, prompt: str, url: str) -> list[str]:
         """Return the same, in the session before."""
-        return self._filled("again", prompt=prompt, url=url)
+        return list(self._filled("again", prompt=prompt, url=url))
 
     def variables(self, url: str) -> dict[str, str]:
         return dict(self._filled("variables", url=url))
