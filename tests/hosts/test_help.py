@@ -48,6 +48,12 @@ def test_every_command_and_option_says_what_it_does(path: tuple[str, ...]) -> No
     assert [option.opts for option in command.params if isinstance(option, click.Option) and not option.help] == []
 
 
+@each("path", [path for path in EVERY if any(taken.required for taken in EVERY[path].params)])
+def test_what_a_command_cannot_do_without_is_asked_for(path: tuple[str, ...]) -> None:
+    with pytest.raises(click.UsageError):
+        EVERY[path].make_context(path[-1], [], parent=ROOT)
+
+
 @each("path", [path for path in EVERY if isinstance(EVERY[path], click.Group)])
 def test_no_line_of_a_list_of_commands_is_cut(path: tuple[str, ...]) -> None:
     assert re.findall(r"^  [a-z-]+  .*\.\.\.$", HELP[path], re.MULTILINE) == []
