@@ -238,7 +238,7 @@ def opened(**flags: Any) -> "Iterator[Memory]":
         try:
             yield replace(memory, appended=events)
         finally:
-            if events:
+            if events or memory.wrote.is_set():  # an undo is not the next thing to undo
                 from holdfast.verbs.records.lifecycle import keep_action
 
                 keep_action(memory, events)

@@ -104,7 +104,7 @@ def list_command(
         counts = list_scopes(memory, everywhere=asked["everywhere"])
         lines = [f"{count:6}  {scope}" for scope, count in counts.items()]
         return counts, "\n".join(lines) or 'No memory has a scope. Give one: holdfast remember --scope tools "…"'
-    filtered, wanted, hidden = bool(states) or any(asked.values()), states or ("active",), 0
+    filtered, wanted, hidden = bool(states or offset) or any(asked.values()), states or ("active",), 0
     if not logs and not asked["kinds"]:
         hidden = browse(memory, Query.of(limit=1, **{**asked, "kinds": LOGS}), states=wanted).total
         asked["kinds"] = tuple(kind for kind in KINDS if kind not in (*LOGS, *SEPARATE)) if hidden else ()
