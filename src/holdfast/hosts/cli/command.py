@@ -163,7 +163,8 @@ def _option_of(parameter: Parameter) -> click.Parameter:
     asked, kind, default = parameter.asked, parameter.kind, parameter.default
     many, pairs = get_origin(kind) is tuple, get_origin(kind) is Mapping
     required = default is REQUIRED
-    fallback = {} if required or pairs or (many and not default) else {"default": default}  # None would be a default too
+    empty = required or pairs or (many and not default)
+    fallback = {} if empty else {"default": default}  # None would be a default too
     if parameter.positional:
         return click.Argument(
             [parameter.name],

@@ -22,7 +22,7 @@ from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs.exchange.replicas import unsent
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.read import Hydrated, Level, browse, get, hydrate, list_records, list_scopes
+from holdfast.verbs.records.read import Hydrated, Level, Listed, browse, get, hydrate, list_records, list_scopes
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.recall import recall
@@ -86,8 +86,8 @@ def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "fu
     around |= {"warns_at": places} if (places := warns_at(shown.record)) else {}
     more = {name: value for name in ("freshness", "commit", "files", "left_out") if (value := getattr(hydrated, name))}
     value = {**record_to_json(shown.record), "around": around, **more}
-    summary = level == "summary"
-    return value, (lambda: show_list([shown.record], total=1)) if summary else page("record", hydrated)
+    line = Listed(records=(shown.record,), total=1)
+    return value, (lambda: show_list(line)) if level == "summary" else page("record", hydrated)
 
 
 def list_command(
@@ -110,14 +110,14 @@ def list_command(
         asked["kinds"] = tuple(kind for kind in KINDS if kind not in (*LOGS, *SEPARATE)) if hidden else ()
     page = list_records(memory, Query.of(limit=limit, **asked), states=wanted, offset=offset)
     notes = (f"Not listed: {counted(hidden, 'note')} about sessions. `holdfast list --logs` lists them too.",)
-    return {"total": page.total, "hidden": hidden, "records": page.records}, lambda: show_list(
-        page.records, total=page.total, filtered=filtered, notes=notes if hidden else page.notes
-    )
+    listed = replace(page, notes=notes) if hidden else page
+    value = {"total": page.total, "hidden": hidden, "records": page.records}
+    return value, lambda: show_list(listed, filtered=filtered)
 
 
 def timeline_command(memory: Memory, about: tuple[str, ...], *, before: int = 5, after: int = 5) -> Result:
     records = timeline(memory, " ".join(about), before=before, after=after)
-    return records, lambda: show_list(records, total=len(records))
+    return records, lambda: show_list(Listed(records=tuple(records), total=len(records)))
 
 
 def outcome_of(outcome: Outcome) -> Result:

@@ -5,14 +5,14 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from textwrap import fill
 from threading import Timer
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from rich.cells import cell_len
@@ -34,6 +34,9 @@ from holdfast.model.text import counted, filled, shorten
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.phrases import WORDS_OF_PERSON, Reader
+
+if TYPE_CHECKING:
+    from holdfast.verbs.records.read import Listed
 
 # Readable on a dark and on a light background: at least 4:1 on black and on white. A terminal's own yellow is not.
 COLOURS = {"red": 196, "yellow": 130, "green": 28, "cyan": 30, "blue": 27, "magenta": 163}
@@ -251,20 +254,18 @@ def field_label(name: str, *, single: bool = False) -> str:
     return words.removesuffix("s") if single else words
 
 
-def show_list(records: Iterable[Record], *, total: int, filtered: bool = False, notes: Sequence[str] = ()) -> None:
+def show_list(page: "Listed", *, filtered: bool = False) -> None:
     """Print records as a table, a line each."""
-    rows = list(records)
-    out = console()
+    rows, notes, out = page.records, page.notes, console()
     if not rows:
-        nothing = (
-            "No memory matches." if filtered else "" if notes else 'No memories yet. Save one: holdfast remember "…"'
-        )
-        for line in filter(None, (nothing, *notes)):
+        empty = "" if notes else 'No memories yet. Save one: holdfast remember "…"'
+        for line in filter(None, ("No memory matches." if filtered else empty, *notes)):
             out.print(Text(line))
         return
     width = max(len(short(record.id)) for record in rows)
     for record in rows:
-        state = "" if record.state == "active" else f" ({record.state})"
+        word = "superseded" if record.id in page.superseded and record.state == "active" else record.state
+        state = "" if word == "active" else f" ({word})"
         age = f"  {ago(record.created_at)}"
         title = fitting(out, record.title, width + 4 + len(state) + len(age))
         name = (f"{short(record.id):<{width}}", "cyan")
@@ -274,8 +275,8 @@ def show_list(records: Iterable[Record], *, total: int, filtered: bool = False, 
         # A sign and its kind stay on one line: `fill` does not break at a no-break space.
         legend = fill("  ".join(f"{sign}\xa0{kind.replace('_', ' ')}" for sign, kind in kinds), out.width)
         out.print(Text(legend.replace("\xa0", " "), style="dim"))
-    if total > len(rows):
-        out.print(f"[dim]{len(rows)} of {total:,}; --limit and --offset show more.[/]")
+    if page.total > len(rows):
+        out.print(f"[dim]{len(rows)} of {page.total:,}; --limit and --offset show more.[/]")
     for line in notes:
         out.print(Text(line, style="dim"))
 

@@ -58,6 +58,7 @@ class Listed:
     records: tuple[Record, ...]
     total: int
     notes: tuple[str, ...] = ()  # of an empty one: where else there are memories
+    superseded: frozenset[str] = frozenset()  # ids of those that another record replaced
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -167,7 +168,9 @@ def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("acti
         raise Invalid("A list needs an offset of at least 0.")
     page = browse(memory, replace(query, limit=min(query.limit, MOST_LISTED)), states=states, offset=offset)
     current = tuple(entry.record for entry in page.entries if not lapsed(memory, entry.record))
-    return Listed(records=current, total=page.total, notes=() if page.total else tuple(notes_on_nothing(memory)))
+    notes = () if page.total else tuple(notes_on_nothing(memory))
+    replaced = frozenset(links.superseded(memory.store, (record.id for record in current)))
+    return Listed(records=current, total=page.total, notes=notes, superseded=replaced)
 
 
 def recent_lessons(
