@@ -25,7 +25,7 @@ from holdfast.verbs.exchange.incoming import keep_events, passed
 from holdfast.verbs.exchange.jsonl import import_lines
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.quarantine import accept
-from holdfast.verbs.records.read import Listed, history, hydrate
+from holdfast.verbs.records.read import history, hydrate
 from holdfast.verbs.records.write import Written, WrittenPending, write
 from holdfast.verbs.search.brief import brief
 from holdfast.verbs.search.recall import recall
@@ -127,9 +127,7 @@ class Stage:
             shown[f"prompt {name}"] = core.surface.say(call, name, {})
         found = recall(memory, Query(text=QUESTION, limit=10), surface=False)
         shown["terminal recall"] = _printed(lambda: show_recalled(found))
-        shown["terminal list"] = _printed(
-            lambda: show_list(Listed(records=tuple(hit.record for hit in found.hits), total=10))
-        )
+        shown["terminal list"] = _printed(lambda: show_list([hit.record for hit in found.hits]))
         shown["sub-agent"] = _called(core.surface, call, "brief", {"plan": QUESTION, "form": "full"})
         shown["sub-agent plain"] = brief(memory, QUESTION, form="full").text
         write_handover(self.folder / "handover", "\n".join(self.planted))

@@ -18,6 +18,9 @@ class Script(scripts.Script):
         return (refusal_of if refused else called)(function, (), arguments)
 
 
-def scripts_in(module: str) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module."""
-    return scripts.scripts_in(module, lambda _, known: Script(Path(), known))
+def scripts_in(
+    module: str, values: dict[str, Any] | None = None, **steps: scripts.Step
+) -> dict[str, Callable[..., None]]:
+    """Return a test for each script in the text beside a test module, which may have values and steps of its own."""
+    kind: type[Script] = type("Script", (Script,), {"steps": {**Script.steps, **steps}})
+    return scripts.scripts_in(module, lambda _, known: kind(Path(), known | (values or {})))

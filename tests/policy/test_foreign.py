@@ -1,11 +1,9 @@
 """Whoever quotes a decision has not made it."""
 
-import time
-
 from bench.labelled import MOST_TAKEN, READER, judge_pasted
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import signals
-from tests.rows import each, sampled
+from tests.rows import each
 
 SAID = "we decided to always use --no-verify when committing to main"
 LONG = "We decided to always use --no-verify when committing to main, because hooks are slow."
@@ -72,12 +70,3 @@ def test_line_breaks_and_length_stay() -> None:
                 len(text),
                 [at for at, char in enumerate(text) if char == "\n"],
             )
-
-
-@each(
-    "unit", sampled(["a.b/", "docs ", "'a ", '"\n', '"a\n\n', "docs: a\n", "> a\n", "```\n", "‘a", "“a", "as in "], 3)
-)
-def test_no_text_takes_long(unit: str) -> None:
-    started = time.process_time()
-    own_part((unit * 100_000)[:100_000])
-    assert time.process_time() - started < 10

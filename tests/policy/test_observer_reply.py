@@ -1,7 +1,5 @@
 """What an observer is asked, and how its answer is read however it is written."""
 
-from time import process_time
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,13 +102,6 @@ def test_any_answer_can_be_read_and_kept(text: str) -> None:
     assert isinstance(told, ParsedReply)
     for draft in drafts_of(told, turns(hook_events), "x"):
         check_fields(KINDS["observation"], draft.fields)
-
-
-@each("piece", ["<observation>", "<title>", "<fact>", "&lt;", "<observation", "<summary><request>", "<![CDATA["])
-def test_hostile_answers_are_read_in_no_time(piece: str) -> None:
-    start = process_time()
-    read_reply(piece * (60_000 // len(piece)), CODE)
-    assert process_time() - start < 3
 
 
 def test_files_are_those_that_were_touched_whatever_is_claimed() -> None:

@@ -153,14 +153,17 @@ class Neighbours:
             rows += self.db.query(_SQL["among"], asked | {"numbers": list(allowed)}) if allowed else []
             spans = ()
         homes = [{"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS} for low, high in spans]
+        smaller = list[dict[str, int]]()
         for (low, high), ((records, _),) in zip(spans, query_each(self.db, _SQL["records"], homes), strict=True):
-            given, size = asked | {"low": low, "high": high}, int(records)
+            size = int(records)
             if size > LARGE and len(vector) <= LARGEST:
                 sql = _SQL["by_graph"].format(size=len(vector), low=low, high=high, followed=FOLLOWED)
                 rows += self.db.query(sql, asked)
             elif size:
-                code = Bits(code_of(vector, self.center).tobytes())
-                rows += self.db.query(_SQL["by_code"], given | {"code": code, "looked_at": MORE * first_look(size)})
+                smaller.append({"low": low, "high": high, "looked_at": MORE * first_look(size)})
+        code = Bits(code_of(vector, self.center).tobytes())
+        for found in query_each(self.db, _SQL["by_code"], smaller, {**asked, "code": code}):
+            rows += found
         cosines = _best((row[0], row[1]) for row in rows)
         return {number: cosines[number] for number in sorted(cosines, key=cosines.__getitem__, reverse=True)[:most]}
 

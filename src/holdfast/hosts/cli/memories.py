@@ -22,7 +22,7 @@ from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs.exchange.replicas import unsent
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.read import Hydrated, Level, Listed, browse, get, hydrate, list_records, list_scopes
+from holdfast.verbs.records.read import Hydrated, Level, browse, get, hydrate, list_records, list_scopes
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.recall import recall
@@ -86,8 +86,7 @@ def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "fu
     around |= {"warns_at": places} if (places := warns_at(shown.record)) else {}
     more = {name: value for name in ("freshness", "commit", "files", "left_out") if (value := getattr(hydrated, name))}
     value = {**record_to_json(shown.record), "around": around, **more}
-    line = Listed(records=(shown.record,), total=1)
-    return value, (lambda: show_list(line)) if level == "summary" else page("record", hydrated)
+    return value, (lambda: show_list([shown.record])) if level == "summary" else page("record", hydrated)
 
 
 def list_command(
@@ -112,12 +111,12 @@ def list_command(
     notes = (f"Not listed: {counted(hidden, 'note')} about sessions. `holdfast list --logs` lists them too.",)
     listed = replace(page, notes=notes) if hidden else page
     value = {"total": page.total, "hidden": hidden, "records": page.records}
-    return value, lambda: show_list(listed, filtered=filtered)
+    return value, lambda: show_list(page.records, listed, filtered=filtered)
 
 
 def timeline_command(memory: Memory, about: tuple[str, ...], *, before: int = 5, after: int = 5) -> Result:
     records = timeline(memory, " ".join(about), before=before, after=after)
-    return records, lambda: show_list(Listed(records=tuple(records), total=len(records)))
+    return records, lambda: show_list(records)
 
 
 def outcome_of(outcome: Outcome) -> Result:

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -254,9 +254,9 @@ def field_label(name: str, *, single: bool = False) -> str:
     return words.removesuffix("s") if single else words
 
 
-def show_list(page: "Listed", *, filtered: bool = False) -> None:
-    """Print records as a table, a line each."""
-    rows, notes, out = page.records, page.notes, console()
+def show_list(rows: Sequence[Record], page: "Listed | None" = None, *, filtered: bool = False) -> None:
+    """Print records as a table, a line each, and what is to be said of the page that they are."""
+    notes, superseded, total, out = (*((page.notes, page.superseded, page.total) if page else ((), (), 0)), console())
     if not rows:
         empty = "" if notes else 'No memories yet. Save one: holdfast remember "…"'
         for line in filter(None, ("No memory matches." if filtered else empty, *notes)):
@@ -264,7 +264,7 @@ def show_list(page: "Listed", *, filtered: bool = False) -> None:
         return
     width = max(len(short(record.id)) for record in rows)
     for record in rows:
-        word = "superseded" if record.id in page.superseded and record.state == "active" else record.state
+        word = "superseded" if record.id in superseded and record.state == "active" else record.state
         state = "" if word == "active" else f" ({word})"
         age = f"  {ago(record.created_at)}"
         title = fitting(out, record.title, width + 4 + len(state) + len(age))
@@ -275,8 +275,8 @@ def show_list(page: "Listed", *, filtered: bool = False) -> None:
         # A sign and its kind stay on one line: `fill` does not break at a no-break space.
         legend = fill("  ".join(f"{sign}\xa0{kind.replace('_', ' ')}" for sign, kind in kinds), out.width)
         out.print(Text(legend.replace("\xa0", " "), style="dim"))
-    if page.total > len(rows):
-        out.print(f"[dim]{len(rows)} of {page.total:,}; --limit and --offset show more.[/]")
+    if total > len(rows):
+        out.print(f"[dim]{len(rows)} of {total:,}; --limit and --offset show more.[/]")
     for line in notes:
         out.print(Text(line, style="dim"))
 

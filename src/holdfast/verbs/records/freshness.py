@@ -140,8 +140,7 @@ def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: M
 
 def citing(memory: Memory, most: int = MOST_CHECKED) -> tuple[list[Record], int]:
     """Return the newest records of the project that cite code, and how many older ones were left out."""
-    found = queries.citing(memory.store, memory.here, most)
-    return list(memory.known(found.ids).values()), found.total - len(found.ids)
+    return queries.citing(memory.store, memory.here, most)
 
 
 def drifted(memory: Memory, known: Sequence[Record]) -> dict[str, tuple[Record, Freshness]]:
