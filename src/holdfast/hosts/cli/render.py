@@ -5,14 +5,14 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from textwrap import fill
 from threading import Timer
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 from rich.cells import cell_len
@@ -34,9 +34,6 @@ from holdfast.model.text import counted, filled, shorten
 from holdfast.policy.freshness import details, freshness_text
 from holdfast.policy.sessions.triggers import warns_at
 from holdfast.surfaces.phrases import WORDS_OF_PERSON, Reader
-
-if TYPE_CHECKING:
-    from holdfast.verbs.records.read import Listed
 
 # Readable on a dark and on a light background: at least 4:1 on black and on white. A terminal's own yellow is not.
 COLOURS = {"red": 196, "yellow": 130, "green": 28, "cyan": 30, "blue": 27, "magenta": 163}
@@ -254,31 +251,10 @@ def field_label(name: str, *, single: bool = False) -> str:
     return words.removesuffix("s") if single else words
 
 
-def show_list(rows: Sequence[Record], page: "Listed | None" = None, *, filtered: bool = False) -> None:
-    """Print records as a table, a line each, and what is to be said of the page that they are."""
-    notes, superseded, total, out = (*((page.notes, page.superseded, page.total) if page else ((), (), 0)), console())
-    if not rows:
-        empty = "" if notes else 'No memories yet. Save one: holdfast remember "…"'
-        for line in filter(None, ("No memory matches." if filtered else empty, *notes)):
-            out.print(Text(line))
-        return
-    width = max(len(short(record.id)) for record in rows)
-    for record in rows:
-        word = "superseded" if record.id in superseded and record.state == "active" else record.state
-        state = "" if word == "active" else f" ({word})"
-        age = f"  {ago(record.created_at)}"
-        title = fitting(out, record.title, width + 4 + len(state) + len(age))
-        name = (f"{short(record.id):<{width}}", "cyan")
-        out.print(Text.assemble(name, f"  {icon(record)} {title}{state}", (age, "dim")))
-    if out.is_terminal:
-        kinds = dict.fromkeys((icon(record), record.kind) for record in rows)
-        # A sign and its kind stay on one line: `fill` does not break at a no-break space.
-        legend = fill("  ".join(f"{sign}\xa0{kind.replace('_', ' ')}" for sign, kind in kinds), out.width)
-        out.print(Text(legend.replace("\xa0", " "), style="dim"))
-    if total > len(rows):
-        out.print(f"[dim]{len(rows)} of {total:,}; --limit and --offset show more.[/]")
-    for line in notes:
-        out.print(Text(line, style="dim"))
+def legend(records: Iterable[Record]) -> str:
+    """Return what the signs of records mean, a sign and its kind on one line: `fill` does not break at a no-break space."""
+    kinds = dict.fromkeys(f"{icon(record)}\xa0{record.kind.replace('_', ' ')}" for record in records)
+    return fill("  ".join(kinds), console().width).replace("\xa0", " ") if console().is_terminal else ""
 
 
 def fitting(out: Console, title: str, taken: int) -> str:
@@ -353,6 +329,7 @@ def _pages() -> Callable[..., str]:
         "freshness": lambda judged: (*FRESHNESS[judged.state], freshness_text(judged)),
         "icon": icon,
         "label": field_label,
+        "legend": legend,
         "local": local,
         "tallied": lambda values: Counter(values).most_common(),
         "many": lambda value: value if isinstance(value, list) else [value],
