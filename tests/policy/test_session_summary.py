@@ -15,7 +15,7 @@ STEPS: dict[str, Step] = {
     "summary": lambda _, given: summary(events_of(**given), READER),
     "handover": lambda _, given: handover(events_of(**given), 500, READER),
 }
-globals().update(scripts_in(__file__, {"READER": READER}, **STEPS))
+globals().update(scripts_in(__file__, {"READER": READER}, "holdfast.policy", **STEPS))
 
 
 @each("name", EXPECTED)

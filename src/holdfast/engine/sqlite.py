@@ -11,7 +11,7 @@ from pathlib import Path
 from holdfast.engine.database import Dialect, Params, as_params, unusable
 from holdfast.model import errors
 from holdfast.model.errors import NotAStore, StoreError, StoreFull, StoreUnwritable
-from holdfast.model.files import open_regular
+from holdfast.model.files import open_regular, write_new
 
 BUSY_SECONDS = 30.0
 FIRST_LOCK_SECONDS = 0.5  # without the first lock before we check whether the file system refuses locks
@@ -404,7 +404,9 @@ def _make_private(path: Path) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            _make_new(path)
+            with closing(sqlite3.connect(":memory:")) as empty:
+                empty.execute(f"pragma application_id = {APPLICATION_ID}")
+                write_new(path, empty.serialize())
         elif not path.stat().st_size:
             hint = (
                 "`holdfast store restore FILE` puts a backup back. To start with an empty one, remove the file first."
@@ -414,26 +416,6 @@ def _make_private(path: Path) -> None:
         is_file, hint = isinstance(problem, FileExistsError), "Set HOLDFAST_HOME to a folder you can write to."
         why = "is a file, not a folder" if is_file else f"cannot be written ({problem.strerror})"
         raise StoreUnwritable(f"{path.parent} {why}.", hint=hint) from problem
-
-
-def _make_new(path: Path) -> None:
-    """Write a store without tables under another name, and give it its own only if no other process was faster."""
-    with closing(sqlite3.connect(":memory:")) as empty:
-        empty.execute(f"pragma application_id = {APPLICATION_ID}")
-        content = empty.serialize()
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        with os.fdopen(os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(fresh, path)
-    except FileExistsError:
-        pass  # another process was faster
-    except OSError:  # a file system without hard links
-        fresh.rename(path)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -167,20 +167,21 @@ def _overlap(first: str, second: str) -> float:
 
 def nearest(memory: Memory, entry: Entry) -> list[Record]:
     """Return what a memory is compared with: the nearest by words and by vectors, and what it is said to contradict."""
-    record, number = entry.record, entry.number
+    record = entry.record
     homes = dict.fromkeys((record.project, memory.project if record.project == GLOBAL else GLOBAL))
     by_words = (near for home in homes for near in similar(memory.store, replace(record, project=home)))
     close = sorted((one for one in by_words if one[1] >= LEAST_SHARE), key=lambda one: -one[1])[:BY_WORDS]
     found = {other.id: other for other, _ in close}
     marked = {end for arrow in contradicting(memory, record.id) for end in (arrow.source, arrow.target)}
     found |= {id_: other.record for id_, other in records.by_ids(memory.store, marked).items()}
-    if (stored := vectors.of(memory.store, [number]) if memory.embedder else []) and memory.embedder is not None:
+    stored = vectors.by_ids(memory.store, [record.id]) if memory.embedder else {}
+    if stored and memory.embedder is not None:
         import numpy as np  # noqa: PLC0415  importing numpy takes a tenth of a second
 
         from holdfast.verbs.search.embed import usable  # noqa: PLC0415
 
         least = memory.embedder.floor + LEAST_COSINE * (memory.embedder.ceiling - memory.embedder.floor)
-        vector = np.frombuffer(stored[0][1], dtype=np.float16).astype(np.float32)
+        vector = np.frombuffer(stored[record.id], dtype=np.float16).astype(np.float32)
         spans = [records.span(home) for home in map(memory.store.project_number, homes) if home >= 0]
         close_by = {} if usable(memory) else memory.caches.codes.nearest(vector, spans, most=BY_MEANING)
         numbers = [other for other, cosine in close_by.items() if cosine >= least]
