@@ -91,10 +91,6 @@ class Store(journal.Journal):
         """Run several reads and commits in one transaction: all or nothing, with no other writer in between."""
         return self.db.transaction()
 
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Read one state of the store in several queries, without keeping writers waiting."""
-        return self.db.snapshot()
-
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Store events and update every view in one transaction; return the records that changed.
 
