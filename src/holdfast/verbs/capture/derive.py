@@ -380,7 +380,8 @@ def _admit(
 
 def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> WrittenPending:
     # Pending since now, however late the activity is read.
-    event = derived_event(memory, replace(draft, at=""), turn.events[0], name=draft.body, pending=True)
+    held = replace(draft, at="", extra={**draft.extra, "why": why})
+    event = derived_event(memory, held, turn.events[0], name=draft.body, pending=True)
     return WrittenPending(record=memory.commit([event])[0].record, why=why)
 
 

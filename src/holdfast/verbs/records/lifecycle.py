@@ -243,7 +243,7 @@ def undo_last(memory: Memory, reference: str = "") -> list[Record]:
     for ids in actions:
         known = memory.store.events_with(ids)
         if not about or any(event.about == about for event in known.values()):
-            undone = undo(memory, [known[id_] for id_ in ids if id_ in known])
+            undone = undo(replace(memory, appended=None), [known[id_] for id_ in ids if id_ in known])
             _keep(memory, [other for other in actions if other is not ids])
             return undone
     raise NotFound("There is nothing to undo.", hint="`holdfast history ID` lists every change of a memory.")

@@ -58,6 +58,7 @@ class Listed:
     entries: tuple[Entry, ...] = ()
     total: int = 0
     notes: tuple[str, ...] = ()  # of an empty one: where else there are memories
+    superseded: frozenset[str] = frozenset()  # ids of those that another record replaced
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -163,7 +164,9 @@ def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("acti
         raise Invalid("A list needs an offset of at least 0.")
     page = browse(memory, replace(query, limit=min(query.limit, MOST_LISTED)), states=states, offset=offset)
     current = tuple(entry for entry in page.entries if not lapsed(memory, entry.record))
-    return replace(page, entries=current, notes=() if page.total else tuple(notes_on_nothing(memory)))
+    replaced = frozenset(links.superseded(memory.store, (entry.record.id for entry in current)))
+    notes = () if page.total else tuple(notes_on_nothing(memory))
+    return replace(page, entries=current, notes=notes, superseded=replaced)
 
 
 def recent_lessons(

@@ -33,7 +33,8 @@ def left_by_branch(memory: Memory, *, without: str = "") -> list[LeftOff]:
     # Of a session without a summary that was never closed, its title and what it wrote are known.
     for known in sessions.page(memory.store, memory.project, limit=LOOKED_AT):
         if known.is_open and known.title and not known.implicit and known.id not in (*by_session, without):
-            wrote = [entry.record.title for entry in records.of_session(memory.store, known.id, limit=MOST_WROTE)]
+            entries = records.of_session(memory.store, known.id, limit=MOST_WROTE)
+            wrote = dict.fromkeys(entry.record.title.rstrip(".") for entry in entries)
             extra = {"session": known.id, "at": known.started_at, "interrupted": True}
             state = {"state": f"It wrote: {'; '.join(wrote)}"} if wrote else {}
             by_session[known.id] = Record(

@@ -235,7 +235,8 @@ _SOURCES = {
 def _pending(memory: Memory) -> Iterator[Item]:
     for record in waiting_records(memory, limit=MOST_AT_ONCE):
         if not mining.is_mined(record):
-            yield Item(sort="pending", record=record, why=_SOURCES.get(record.source, "it needs approval"))
+            why = record.extra.get("why") or _SOURCES.get(record.source, "it needs approval")
+            yield Item(sort="pending", record=record, why=str(why))
 
 
 def _mined(memory: Memory) -> Iterator[Item]:
