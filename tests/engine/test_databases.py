@@ -1,4 +1,4 @@
-"""The seam to both engines: turns of writers, threads that do not wait, changes that are told, servers that come back."""
+"""The seam to both engines: turns of writers, threads that do not wait, servers that come back."""
 
 import threading
 import time as clock
@@ -27,21 +27,7 @@ from tests.rows import examples
 Open = Callable[[], Database]
 
 
-def test_a_change_is_told_to_who_waits_and_silence_is_not_one(database: Open) -> None:
-    store, other = open_store(database()), open_store(database())
-    ids = Clock(lambda: 1_700_000_000.0)
-    with store.db.changes() as changed:
-        assert changed(0.05) is False
-        other.commit([recorded(ids)])
-        assert changed(5) is True
-        assert changed(0.05) is False
-        later = threading.Timer(0.2, lambda: store.commit([recorded(ids)]))
-        later.start()
-        assert changed(10) is True  # our own commits count too
-        later.join()
-
-
-def test_what_is_undone_is_no_change(database: Open) -> None:
+def test_what_fails_in_a_transaction_is_undone(database: Open) -> None:
     store = open_store(database())
 
     def fail() -> None:
@@ -49,10 +35,8 @@ def test_what_is_undone_is_no_change(database: Open) -> None:
             store.commit([recorded(Clock(lambda: 1_700_000_000.0))])
             raise RuntimeError
 
-    with store.db.changes() as changed:
-        with pytest.raises(RuntimeError):
-            fail()
-        assert changed(0.2) is False
+    with pytest.raises(RuntimeError):
+        fail()
     assert list(store.journal()) == []
 
 

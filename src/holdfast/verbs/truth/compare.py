@@ -4,7 +4,6 @@ The worker does it, so no write waits for it. A conflict becomes a `contradicts`
 use. Two that say the same are noted by their ids for the review of duplicates.
 """
 
-import json
 import logging
 import math
 import time
@@ -17,7 +16,6 @@ from holdfast.engine.search.similar import similar
 from holdfast.engine.views import Entry, links, records, vectors
 from holdfast.model.errors import Conflict, EmbedderError, NotFound, StoreError
 from holdfast.model.event import Actor
-from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.ports import Embedder
@@ -73,7 +71,7 @@ def compare(memory: Memory, *, seconds: float = math.inf, team: bool = False) ->
                     same += _noted(here, entry, team=team)
                 done += 1
         progress |= {"seq": max(changed.values()), "same": same[-MOST_PAIRS:]}
-        memory.store.note(PROGRESS, json.dumps(progress))
+        memory.store.note(PROGRESS, progress)
     return done
 
 
@@ -229,5 +227,5 @@ def waiting(memory: Memory) -> int:
 def _progress(memory: Memory) -> dict[str, Any]:
     """Return how far memories were compared; with another classifier everything is compared again."""
     name = memory.classifier.name if memory.classifier else ""
-    known: dict[str, Any] = parse_json(memory.store.setting(PROGRESS) or "{}")
+    known = memory.store.kept(PROGRESS, dict[str, Any]())
     return known if known.get("by") == name else {"seq": 0, "by": name, "same": []}
