@@ -244,14 +244,14 @@ def test_the_nearest_are_those_an_exact_search_finds(
     mine = [n for n in numbers if place[0] <= n <= place[1]]
     question = made[7]
     cosines = {n: float(row @ question) for n, row in zip(numbers, made, strict=True)}
-    found = finder.nearest(question, [place], most=10)
-    assert list(found) == sorted(mine, key=cosines.__getitem__, reverse=True)[:10]
+    found = finder.nearest(question, [place])
+    assert list(found)[:10] == sorted(mine, key=cosines.__getitem__, reverse=True)[:10]
     assert [round(value, 2) for value in found.values()] == [round(cosines[n], 2) for n in found]
     few = mine[::20]
-    assert set(finder.nearest(question, [place], most=5, allowed=few)) <= set(few)
-    assert finder.nearest(question, [place], most=5, allowed=[]) == {}
-    everywhere = finder.nearest(question, [(0, 2**62)], most=10)
-    assert list(everywhere) == sorted(numbers, key=cosines.__getitem__, reverse=True)[:10]
+    assert set(finder.nearest(question, [place], allowed=few)) <= set(few)
+    assert finder.nearest(question, [place], allowed=[]) == {}
+    everywhere = finder.nearest(question, [(0, 2**62)])
+    assert list(everywhere)[:10] == sorted(numbers, key=cosines.__getitem__, reverse=True)[:10]
 
 
 def passage(number: int, values: np.ndarray) -> Passage:

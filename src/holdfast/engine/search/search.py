@@ -7,6 +7,7 @@ import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from holdfast.engine.languages import FOREIGN, is_foreign
@@ -164,7 +165,7 @@ def search(
     """Return candidates, best first, and the words of the question with their weights."""
     meant: dict[int, float] = {}
     if codes is not None and question.encoded is not None:
-        meant = codes.nearest(question.encoded.vector, spans, most=most, allowed=allowed)
+        meant = codes.nearest(question.encoded.vector, spans, allowed=allowed)
     found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=most, meant=bool(meant))
     few = allowed is not None and len(allowed) <= FEW  # a filter that leaves so few records: score each of them
     under_way = _Search(
@@ -180,7 +181,9 @@ def search(
         people=[f" {word} " for name in question.people for word in tokens(name)[:1]],
     )
     dated = records.written_in(store.db, question.periods, spans, most) if question.periods else ()
-    under_way.consider(allowed if allowed is not None and few else dict.fromkeys((*found.found, *meant, *dated)))
+    under_way.consider(
+        allowed if allowed is not None and few else dict.fromkeys((*found.found, *islice(meant, most), *dated))
+    )
     under_way.lend()
     under_way.heed()
     return sorted(under_way.candidates.values(), key=lambda one: -one.score), found

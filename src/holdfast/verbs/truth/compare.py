@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from holdfast.engine.search.similar import similar
@@ -181,8 +182,8 @@ def nearest(memory: Memory, entry: Entry) -> list[Record]:
         least = memory.embedder.floor + LEAST_COSINE * (memory.embedder.ceiling - memory.embedder.floor)
         vector = np.frombuffer(stored[record.id], dtype=np.float16).astype(np.float32)
         spans = [records.span(home) for home in map(memory.store.project_number, homes) if home >= 0]
-        close_by = {} if usable(memory) else memory.caches.codes.nearest(vector, spans, most=BY_MEANING)
-        numbers = [other for other, cosine in close_by.items() if cosine >= least]
+        close_by = {} if usable(memory) else memory.caches.codes.nearest(vector, spans)
+        numbers = [other for other, cosine in islice(close_by.items(), BY_MEANING) if cosine >= least]
         found |= {other.id: other for other in records.by_numbers(memory.store, numbers).values()}
     replaced = links.superseded(memory.store, [record.id, *found])
     return [
