@@ -23,6 +23,7 @@ from holdfast.model.observer import (
     Unreachable,
 )
 from tests.adapters.stub import Stub, stub_server
+from tests.rows import examples
 
 QUESTION = Question(instructions="Watch.", text="<turn/>", most_tokens=77)
 
@@ -211,16 +212,7 @@ def test_there_is_no_way_out_of_the_folder_of_modes(tmp_path: Path, name: str) -
         load_mode(name, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        {"observer": "gpt"},
-        {"observer": "openai"},
-        {"observer": "anthropic"},
-        {"observer": "openai", "observer_model": "m", "observer_url": "file:///etc/passwd"},
-        {"observer": "claude", "mode": "nope"},
-    ],
-)
+@examples
 def test_an_observer_that_is_set_up_wrongly_says_so_when_it_is_needed(tmp_path: Path, flags: dict[str, str]) -> None:
     with pytest.raises(InvalidConfig):
         open_memory(load_settings(flags={"home": str(tmp_path), **flags}), folder=tmp_path).observing()

@@ -15,7 +15,7 @@ from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.model.errors import InvalidFile
 from holdfast.model.foreign_json import DEEPEST, NotJson, TooDeep, parse_json
 from tests.hosts.running import Run, answer, kept, runner
-from tests.rows import each
+from tests.rows import each, rows
 
 DEPTHS = (DEEPEST + 1, 500, 900, 10_000, 200_000)
 
@@ -51,20 +51,8 @@ def test_json_that_is_too_long_or_broken_is_refused() -> None:
 
 
 @pytest.mark.parametrize("depth", [DEEPEST + 1, 10_000])
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("ingest", "absorb", "--file", "{file}"),
-        ("ingest", "absorb", "--file", "-"),
-        ("session", "close", "--payload", "{file}"),
-        ("session", "close", "--payload", "-"),
-        ("store", "import", "{file}"),
-        ("store", "import", "{file}", "--from", "file"),
-        ("remember", "The deploy needs two approvals.", "--field", "note={text}"),
-    ],
-    ids=" ".join,
-)
-def test_a_command_refuses_it_in_plain_words(tmp_path: Path, run: Run, command: tuple[str, ...], depth: int) -> None:
+@pytest.mark.parametrize("command", rows("commands_that_parse_json"), ids=" ".join)
+def test_a_command_refuses_it_in_plain_words(tmp_path: Path, run: Run, command: list[str], depth: int) -> None:
     deep = f'[{{"text": "x", "more": {objects(depth)}}}]'
     file = tmp_path / "deep.json"
     file.write_text(deep)
@@ -73,7 +61,7 @@ def test_a_command_refuses_it_in_plain_words(tmp_path: Path, run: Run, command: 
     done = run(*(part.format(file=file, text=objects(min(depth, 9_000))) for part in command), stdin=deep)
     assert "Traceback" not in done.stderr + done.stdout
     assert "RecursionError" not in done.stderr + done.stdout
-    if command[-2:] != ("--from", "file"):  # an importer remarks on what it leaves alone
+    if command[-2:] != ["--from", "file"]:  # an importer remarks on what it leaves alone
         assert done.returncode == 64, done.stderr + done.stdout
         assert answer(run("status", "--json")) == before
     else:

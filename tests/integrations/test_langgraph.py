@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import pytest
 
 import holdfast
-from tests.rows import Late, examples
+from tests.rows import Late, examples, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,19 +48,7 @@ ITEMS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
     (("docs", "b", "v1"), "x", {}),
     (("cache", "x" * 120), "y" * 200, {"flag": True}),
 ]
-FILTERS: list[dict[str, Any]] = [
-    {"score": 5},
-    {"score": {"$gte": 2.5}},
-    {"score": {"$gt": 1, "$lt": 5}},
-    {"score": {"$ne": 5}},
-    {"text": {"$eq": "Bo knows Ada."}},
-    {"tags": ["a", "b"]},
-    {"tags": ["a"]},
-    {"deep": {"x": 1}},
-    {"deep": {"y": None}},
-    {"flag": True, "score": 1},
-    {"missing": None},
-]
+FILTERS: list[dict[str, Any]] = rows("filters_of_items")
 
 
 def filled(store: BaseStore) -> BaseStore:

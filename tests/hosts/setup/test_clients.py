@@ -17,28 +17,12 @@ from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.conftest import new_file, new_folder
 from tests.hosts.setup.conftest import Place
-from tests.rows import examples
+from tests.rows import examples, rows
 
 LEVELS: tuple[Level, Level] = ("user", "project")
 EACH = pytest.mark.parametrize("client", CLIENTS, ids=[client.name for client in CLIENTS])
-JSON_TEXTS = {
-    "empty": "",
-    "blank": "\n",
-    "braces": "{}",
-    "one line": '{"mcpServers":{"x":{"command":"y"}},"servers":{},"k":1}',
-    "usual": '{\n  "mcpServers": {\n    "x": {\n      "command": "y"\n    }\n  },\n  "permissions": {\n    "allow": ["Bash(ls:*)"]\n  }\n}\n',
-    "hooked": '{\n    "hooks": {\n        "SessionStart": [{"hooks": [{"type": "command", "command": "echo holdfast/hosts/hooks/client.py"}]}],\n        "stop": []\n    }\n}',
-    "commented": '{\n  // theirs\n  "mcp": {}, /* and */ "servers": {"x": {"command": "y"}} // end\n  ,"context_servers": {\n    // none yet\n  },\n}\n',
-    "tabs": '{\n\t"a": [\n\t\t1,\n\t\t2\n\t],\n\t"mcpServers": {\n\t\t"x": {}\n\t}\n}\n',
-    "odd": '{ "a":1,\n     "mcpServers":{ "x":{ }\n }, "hooks":\n{}}',
-    "windows": '\ufeff{\r\n  "mcpServers": {\r\n    "x": {}\r\n  }\r\n}\r\n',
-}
-TOML_TEXTS = {
-    "empty": "",
-    "usual": '# mine\nmodel = "x"\n\n[mcp_servers.x]\ncommand = "y"\n',
-    "no end": 'model = "x" # last',
-    "windows": 'model = "x"\r\n[a]\r\nb = 1\r\n',
-}
+JSON_TEXTS: dict[str, str] = rows("settings_of_clients_in_json")
+TOML_TEXTS: dict[str, str] = rows("settings_of_clients_in_toml")
 
 
 @EACH

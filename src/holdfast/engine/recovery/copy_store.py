@@ -99,15 +99,8 @@ def fill(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
     return wanted["events"], records
 
 
-def raw_rows(store: Journal) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of transcripts and logged output, each with the name of its table."""
-    for table in RAW:
-        for rows in _pages(store.db, table, None):
-            yield from ((table.name, {name: row[name] for name in table.columns}) for row in rows)
-
-
 def put_raw_rows(store: Journal, given: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-    """Insert rows from `raw_rows` into a store that has none, and index the transcripts."""
+    """Insert rows of transcripts and logged output, each with the name of its table, and index the transcripts."""
     by_table: dict[str, list[Mapping[str, Any]]] = {table.name: [] for table in RAW}
     for name, row in given:
         by_table[name].append(row)

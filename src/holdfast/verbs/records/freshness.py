@@ -1,6 +1,5 @@
 """Compare the code that records cite, and the branches they were made on, with the current checkout."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -236,7 +235,7 @@ def note_tips(memory: Memory) -> None:
     known, tips = _tips(memory), memory.checkout.tips()
     updated = known | {name: tip for name, tip in tips.items() if name in made_on}
     if updated != known:
-        memory.store.note(f"tips {memory.project}", json.dumps(updated))
+        memory.store.note(f"tips {memory.project}", updated)
 
 
 def lost(memory: Memory) -> dict[str, list[Record]]:
@@ -261,5 +260,4 @@ def _status_of(memory: Memory, commits: dict[str, str]) -> dict[str, BranchStatu
 
 
 def _tips(memory: Memory) -> dict[str, str]:
-    stored = memory.store.setting(f"tips {memory.project}")
-    return dict(json.loads(stored)) if stored else {}
+    return memory.store.kept(f"tips {memory.project}", dict[str, str]())

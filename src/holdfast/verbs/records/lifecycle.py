@@ -3,7 +3,6 @@
 An undo compensates each event that an action appended by another one, so that the journal keeps both.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
@@ -253,12 +252,11 @@ def undo_last(memory: Memory, reference: str = "") -> list[Record]:
 
 def _actions(memory: Memory) -> list[list[str]]:
     """Return the events of the user's latest actions, the last one first."""
-    kept = json.loads(memory.store.setting(f"actions {memory.actor.name}") or "[]")
-    return kept if isinstance(kept, list) else []
+    return memory.store.kept(f"actions {memory.actor.name}", list[list[str]]())
 
 
 def _keep(memory: Memory, actions: Sequence[Sequence[str]]) -> None:
-    memory.store.note(f"actions {memory.actor.name}", json.dumps(actions))
+    memory.store.note(f"actions {memory.actor.name}", actions)
 
 
 def undo(memory: Memory, events: Sequence[Event]) -> list[Record]:

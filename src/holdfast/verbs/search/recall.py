@@ -176,10 +176,9 @@ def prepare(memory: Memory, query: Query) -> _Asked:
     meaning = _meaning(memory, query, bare, chosen)
     now = query.as_of or memory.clock.now()
     question = ready(query.text, bare, people, now)
-    if (made := meaning.encoded) and memory.embedder:
+    if meaning.encoded and memory.embedder:
         floor, ceiling = memory.embedder.floor, memory.embedder.ceiling
-        vectors_of = {"vector": made.vector, "tokens": made.tokens, "weights": made.weights}
-        question = replace(question, floor=floor, ceiling=ceiling, **vectors_of)
+        question = replace(question, encoded=meaning.encoded, floor=floor, ceiling=ceiling)
     return _Asked(
         query=query,
         question=question,

@@ -367,9 +367,10 @@ def _edit(memory: Memory, item: Item, given: Given) -> str:
     return _approve(memory, item, given) if outcome.state == "pending" else f"Revised: {outcome.title}"
 
 
-def _dismiss(memory: Memory, item: Item, _: Given) -> str:
-    record, left = dismiss(memory, item.record.id)
-    return f"{record.title}" if left > 0 else f"{record.title}. It will not come back."
+def dismissed(memory: Memory, reference: str) -> str:
+    """Dismiss a suggested thread; return its title, and that it will not come back if this was the last time."""
+    record, left = dismiss(memory, reference)
+    return record.title if left > 0 else f"{record.title}. It will not come back."
 
 
 def _still_true(memory: Memory, item: Item, _: Given) -> Record:
@@ -483,7 +484,10 @@ SORTS: Mapping[str, Sort] = {
                 *("approve", "y", "make it a thread", "Opened as a thread: {result.title}"),
                 lambda memory, item, _: promote(memory, item.record.id),
             ),
-            Choice("reject", "x", "dismiss", "Dismissed: {result}", _dismiss),
+            Choice(
+                *("reject", "x", "dismiss", "Dismissed: {result}"),
+                lambda memory, item, _: dismissed(memory, item.record.id),
+            ),
         ),
         rare=True,
         bulk=True,
