@@ -1,5 +1,7 @@
 """Where cited code stands: anchors read, spans found, and what counts as a change."""
 
+from pathlib import Path
+
 import pytest
 
 from holdfast.adapters.source import Unreadable, essence, look, only
@@ -17,30 +19,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import Json
 from tests.rows import each, examples
 
-PYTHON = b"""import os
-
-LIMIT = 5  # most
-
-
-@decorated
-def pay(
-    amount,
-    times=2,
-):
-    # Try again.
-    return amount * times
-
-
-class Shop:
-    retries: int = 3
-
-    def run(self):
-        return 1
-
-
-def after():
-    return 0
-"""
+PYTHON = (Path(__file__).parents[1] / "data" / "shop.py.txt").read_bytes()
 
 
 @examples

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import product
@@ -16,6 +15,7 @@ from click.shell_completion import ShellComplete
 from holdfast.hosts.cli.commands import COMMANDS, FIRST, HEADINGS, HIDDEN, MOVED, NEVER_GUESSED, SYNONYMS, suggestion
 from holdfast.hosts.cli.main import VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
+from tests.conftest import ran
 from tests.hosts.running import Run, Terminal, answer, kept
 from tests.rows import WHOLE, each, examples
 
@@ -159,9 +159,7 @@ def test_completing_a_command_imports_none_of_them(tmp_path: Path, own_home: Pat
     )
     shell = {"_HOLDFAST_COMPLETE": "bash_complete", "COMP_WORDS": "holdfast re", "COMP_CWORD": "1"}
     environment = {**os.environ, "HOME": str(own_home), **shell}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    done = ran([sys.executable, "-c", code], tmp_path, env=environment, check=True)
     assert "plain,recall" in done.stdout
     loaded = set(done.stderr.split())
     assert loaded & {"rich", "numpy", "sqlite3", "holdfast.hosts.cli.memories", "holdfast.compose"} == set()
@@ -169,9 +167,7 @@ def test_completing_a_command_imports_none_of_them(tmp_path: Path, own_home: Pat
 
 def test_bash_takes_the_completion_script(run: Run) -> None:
     script = run("completion", "bash").stdout
-    said = subprocess.run(
-        ["bash", "-c", script + "\ncomplete -p holdfast"], capture_output=True, text=True, check=True
-    ).stdout
+    said = ran(["bash", "-c", script + "\ncomplete -p holdfast"], check=True).stdout
     assert "holdfast" in said
 
 

@@ -19,6 +19,7 @@ from holdfast.hosts.hooks.hook import main as hook_main
 from holdfast.hosts.worker import work
 from holdfast.model.trail import EVENTS
 from tests import engines
+from tests.conftest import ran
 from tests.hosts.running import Run, answer, hold_worker, hooked, kept, release_worker
 from tests.hosts.scripts import scripts_in, spooled
 from tests.policy.test_secrets import PLANTED
@@ -65,13 +66,11 @@ sys.argv = ["client.py", {event!r}, "--home", {str(home)!r}]
 os._exit = lambda code: print(" ".join(sorted(sys.modules)))
 exec(open({str(CLIENT)!r}).read(), {{"__name__": "__main__", "__file__": {str(CLIENT)!r}}})
 """
-    shown = subprocess.run(
+    shown = ran(
         [sys.executable, "-I", "-S", "-c", code],
         input=json.dumps(
             {"session_id": "s", "cwd": str(tmp_path), "tool_name": "Bash", "tool_input": {"command": "ls"}}
         ),
-        capture_output=True,
-        text=True,
         check=True,
     ).stdout.split()
     assert len(spooled(home)) == 1
@@ -90,9 +89,7 @@ def test_a_package_half_upgraded_is_no_trouble_of_the_client(tmp_path: Path) -> 
     alone = tmp_path / "holdfast" / "hosts" / "hooks" / "client.py"
     alone.parent.mkdir(parents=True)
     alone.write_bytes(CLIENT.read_bytes())
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", str(alone), "PreToolUse"], input="{}", capture_output=True, text=True, check=False
-    )
+    done = ran([sys.executable, "-I", "-S", str(alone), "PreToolUse"], input="{}")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 1)
     assert done.stderr.startswith("holdfast: No module named")
 

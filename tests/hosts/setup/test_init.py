@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import new_file, new_folder
+from tests.conftest import new_file, new_folder, ran
 from tests.hosts.running import Run, answer
 from tests.hosts.scripts import everything_under, scripts_in
 
@@ -85,7 +85,6 @@ def test_an_approval_of_an_earlier_version_can_be_taken_back(run: Run, own_home:
 
 def test_the_started_server_is_the_one_that_was_written(run: Run, own_home: Path, claude: Path) -> None:
     """What stands in the file really lists tools, whatever lies in the folder it is started in."""
-    import subprocess
 
     run("init", "--yes")
     entry = json.loads(claude.read_text())["mcpServers"]["holdfast"]
@@ -97,13 +96,10 @@ def test_the_started_server_is_the_one_that_was_written(run: Run, own_home: Path
         "method": "initialize",
         "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
     }
-    done = subprocess.run(
+    done = ran(
         [entry["command"], *entry["args"]],
+        trap,
         input=json.dumps(asked) + "\n",
-        cwd=trap,
         env={**os.environ, "HOME": str(own_home)},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "holdfast"

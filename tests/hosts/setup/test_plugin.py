@@ -15,7 +15,7 @@ from holdfast.hosts.cli.commands import COMMANDS
 from holdfast.hosts.setup.clients import SECONDS, opencode_plugin
 from holdfast.hosts.setup.machine import Installation
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
-from tests.conftest import new_file, new_folder
+from tests.conftest import new_file, new_folder, ran
 from tests.rows import each, rows
 
 ROOT = Path(__file__).parents[3]
@@ -146,14 +146,11 @@ def installed(tmp_path: Path, layout: str) -> str:
 def launched(folder: Path, *arguments: str, path: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run the launcher in a folder with a module that must not be taken for ours."""
     (folder / "holdfast.py").write_text("raise SystemExit('a module of the project')")
-    return subprocess.run(
+    return ran(
         ["/bin/sh", str(LAUNCHER), *arguments],
+        folder,
         input="given",
-        cwd=folder,
         env={"HOME": str(folder), "PATH": path, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

@@ -378,8 +378,7 @@ def _admit(
 
 
 def _make_pending(memory: Memory, turn: Turn, draft: Draft, why: str) -> WrittenPending:
-    # Pending since now, however late the activity is read.
-    held = replace(draft, at="", extra={**draft.extra, "why": why})
+    held = replace(draft, at="", extra={**draft.extra, "why": why})  # since now, however late the activity is read
     event = derived_event(memory, held, turn.events[0], name=draft.body, pending=True)
     return WrittenPending(record=memory.commit([event])[0].record, why=why)
 

@@ -227,19 +227,20 @@ def act(memory: Memory, do: Callable[[Memory], tuple[str, Any]]) -> Done:
 
 
 def keep_action(memory: Memory, events: Sequence[Event]) -> Sequence[Event]:
-    """Keep the events of an action as the last thing to undo; return those that can be: an erasure is final."""
+    """Keep the events of an action as the last thing to undo; return those that can be: of an erasure, which is final, none."""
     changes = [event for event in events if event.by.kind != "rule" and event.verb in (*_COUNTED, *FOLDING)]
-    if not changes or any(event.verb == "erased" for event in events):
-        return ()
-    if not memory.user:  # a server's viewer keeps them itself
-        _keep(memory, [[event.id for event in changes], *_actions(memory)][:MOST_ACTIONS])
-    return changes
+    kept = () if any(event.verb == "erased" for event in events) else changes
+    if changes and not memory.user:  # a server's viewer keeps them itself
+        _keep(memory, [[event.id for event in kept], *_actions(memory)][:MOST_ACTIONS])
+    return kept
 
 
 def undo_last(memory: Memory, reference: str = "") -> list[Record]:
     """Take back the user's last action, or the last one on a memory; return the records it was about."""
     about = find(memory, reference).record.id if reference else ""
     actions = _actions(memory)
+    if not about and [] in actions[:1]:
+        raise Conflict("The last change was an erasure, which is final.", hint="`holdfast undo ID` undoes another one.")
     for ids in actions:
         known = memory.store.events_with(ids)
         if not about or any(event.about == about for event in known.values()):

@@ -21,7 +21,7 @@ from holdfast.model.files import read_inside
 from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before, parse_instant, short
 from holdfast.model.query import Order, Query, Usage
-from holdfast.model.record import GLOBAL, Record
+from holdfast.model.record import GLOBAL, Record, State
 from holdfast.verbs.memory import Memory, check_choice, find, lapsed
 from holdfast.verbs.records.freshness import freshness, is_here
 from holdfast.verbs.records.project import notes_on_nothing
@@ -162,6 +162,8 @@ def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("acti
     """Return one page of records, newest first, without pending ones that expired; the query's text is ignored."""
     if offset < 0:
         raise Invalid("A list needs an offset of at least 0.")
+    for state in states:
+        check_choice(state, get_args(State), "a state")
     page = browse(memory, replace(query, limit=min(query.limit, MOST_LISTED)), states=states, offset=offset)
     current = tuple(entry for entry in page.entries if not lapsed(memory, entry.record))
     replaced = frozenset(links.superseded(memory.store, (entry.record.id for entry in current)))

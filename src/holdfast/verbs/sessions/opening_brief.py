@@ -8,7 +8,6 @@ from holdfast.engine.search.similar import holding
 from holdfast.engine.views import links, records, sessions, usage
 from holdfast.model.anchor import parse_anchor
 from holdfast.model.config import preset_of
-from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import attribute
 from holdfast.model.files import state_of
 from holdfast.model.kinds import KINDS, NOTES, SEPARATE
@@ -81,8 +80,6 @@ def brief_of(memory: Memory) -> briefs.Prepared:
 def brief_parts(memory: Memory) -> SessionBrief:
     """Return what a session of this project should know when it begins, as the inject policy allows."""
     policy = memory.config.inject
-    if policy not in briefs.POLICIES:
-        raise InvalidConfig(f"Unknown inject policy {policy!r}.", hint=f"Use one of {', '.join(briefs.POLICIES)}.")
     if policy == "off":
         return SessionBrief(memories=briefs.Prepared(text=""))
     size = memory.store.size((memory.here,))
