@@ -17,7 +17,7 @@ from holdfast.model.anchor import (
 )
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Json
-from tests.rows import each, examples
+from tests.rows import each, examples, refused
 
 PYTHON = (Path(__file__).parents[1] / "data" / "shop.py.txt").read_bytes()
 
@@ -29,8 +29,7 @@ def test_every_form_of_an_anchor_is_read(text: str, anchor: Json) -> None:
 
 @each("text", ["", "a\nb", "x" * 600, "a\0b"])
 def test_what_is_no_anchor_is_said(text: str) -> None:
-    with pytest.raises(Invalid):
-        parse_anchor(text)
+    refused(Invalid, parse_anchor, text)
     with pytest.raises(Invalid):
         check_anchors(tuple(f"f{n}.py" for n in range(65)))
 

@@ -22,7 +22,7 @@ from holdfast.model.errors import StoreBusy, StoreError
 from holdfast.model.ids import Clock
 from tests import engines
 from tests.conftest import Time, recorded
-from tests.rows import examples
+from tests.rows import examples, refused
 
 Open = Callable[[], Database]
 
@@ -35,8 +35,7 @@ def test_what_fails_in_a_transaction_is_undone(database: Open) -> None:
             store.commit([recorded(Clock(lambda: 1_700_000_000.0))])
             raise RuntimeError
 
-    with pytest.raises(RuntimeError):
-        fail()
+    refused(RuntimeError, fail)
     assert list(store.journal()) == []
 
 
@@ -170,8 +169,7 @@ def test_a_store_outlives_its_connections(tmp_path: Path) -> None:
             hang_up(other.db)
             store.commit([recorded(ids, "never")])
 
-    with pytest.raises(StoreError):
-        lose_the_line()
+    refused(StoreError, lose_the_line)
     assert [event.data["body"] for _, event in store.journal()] == ["before", "after"]
 
 

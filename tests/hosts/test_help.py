@@ -17,7 +17,7 @@ from holdfast.hosts.cli.main import VARIABLE, WELCOME, cli
 from holdfast.model.ids import short
 from tests.conftest import ran
 from tests.hosts.running import Run, Terminal, answer, kept
-from tests.rows import WHOLE, each, examples
+from tests.rows import WHOLE, each, examples, refused
 
 ROOT = click.Context(cli, info_name="holdfast")
 
@@ -46,8 +46,7 @@ def test_every_command_and_option_says_what_it_does(path: tuple[str, ...]) -> No
     assert command.help
     assert [option.opts for option in command.params if isinstance(option, click.Option) and not option.help] == []
     if any(taken.required for taken in command.params):  # what it cannot do without is asked for
-        with pytest.raises(click.UsageError):
-            command.make_context(path[-1], [], parent=ROOT)
+        refused(click.UsageError, command.make_context, path[-1], [], parent=ROOT)
 
 
 @each("path", [path for path in EVERY if isinstance(EVERY[path], click.Group)])

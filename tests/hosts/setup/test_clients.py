@@ -17,7 +17,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.conftest import new_file, new_folder
 from tests.hosts.setup.conftest import Place
-from tests.rows import examples, rows
+from tests.rows import examples, refused, rows
 
 LEVELS: tuple[Level, Level] = ("user", "project")
 EACH = pytest.mark.parametrize("client", CLIENTS, ids=[client.name for client in CLIENTS])
@@ -397,5 +397,4 @@ def test_a_codex_entry_written_in_another_way_is_not_touched(place: Place) -> No
 
 def test_an_environment_that_will_be_gone_is_refused() -> None:
     check_lasting("/home/me/.local/share/uv/tools/holdfast")
-    with pytest.raises(Invalid, match="temporary environment"):
-        check_lasting("/home/me/.cache/uv/archive-v0/Xy12")
+    refused(Invalid, check_lasting, "/home/me/.cache/uv/archive-v0/Xy12", says="temporary environment")
