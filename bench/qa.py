@@ -134,7 +134,7 @@ def _rows(memory: Memory, asked: Asked, basis: Basis, reader: Path | None) -> li
     prepared = prepare(memory, Query(text=asked.text, project=asked.project, words_only=basis == "words"))
     candidates, found = search_for(memory, prepared, None)
     if basis == "read" and reader and candidates:
-        read_leaders(memory, LocalClassifier(reader), asked.text, candidates, found.idf)
+        read_leaders(memory, prepared, LocalClassifier(reader), candidates, found.idf)
     if basis == "read" and not any(one.odds is not None for one in candidates):
         return []  # too long to be read, or a turn of a conversation
     read = records.by_numbers(memory.store, [one.number for one in candidates])

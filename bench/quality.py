@@ -251,8 +251,8 @@ class _Exact:
         for number, cosine in zip(self.numbers, (self.matrix @ vector).tolist(), strict=True):
             best[number] = max(cosine, best.get(number, -1.0))
         true = set(sorted(best, key=best.__getitem__, reverse=True)[:K])
-        quick = self.memory.caches.codes.nearest(vector, [(0, 2**62)], most=K)
-        return len(true & set(quick)) / len(true)
+        quick = list(self.memory.caches.codes.nearest(vector, [(0, 2**62)]))[:K]
+        return len(true.intersection(quick)) / len(true)
 
 
 @dataclass

@@ -55,12 +55,12 @@ def reached(memory: Memory, questions: Sequence[str], place: Span) -> Reached:
     quick, exact, shares = [], [], []
     codes = memory.caches.codes
     for vector in (encoded.vector for encoded in memory.embedder.embed(list(questions))):
-        codes.nearest(vector, [place], most=K)
+        codes.nearest(vector, [place])
         found: dict[int, float] = {}
-        quick.append(_timed(memory, lambda v=vector, f=found: f.update(codes.nearest(v, [place], most=K)))[0])  # type: ignore[misc]
+        quick.append(_timed(memory, lambda v=vector, f=found: f.update(codes.nearest(v, [place])))[0])  # type: ignore[misc]
         exact.append(_timed(memory, lambda v=vector: _scan(memory, v, place, matrix))[0])  # type: ignore[misc]
         true = set(numbers[np.argsort(-_cosines(matrix, vector))[:K]].tolist())
-        shares.append(len(true & set(found)) / K)
+        shares.append(len(true.intersection(list(found)[:K])) / K)
     return Reached(records=len(numbers), quick=_pair(quick), exact=_pair(exact), share=sum(shares) / len(shares))
 
 

@@ -15,7 +15,7 @@ from demo.checkout import history
 from demo.plan import DAY, FULL_DAYS
 from demo.story import DATA, read_story
 from holdfast.compose.adapters import checkout_of, embedder_of, make_checkout
-from holdfast.engine.recovery.copy_store import raw_rows
+from holdfast.engine.recovery.copy_store import RAW
 from holdfast.engine.tokens import passages
 from holdfast.engine.views import records
 from holdfast.engine.views.records import Filter
@@ -77,8 +77,11 @@ def demo_lines(memory: Memory, *, since: str, until: str, story: str) -> Iterato
     events = export(memory)
     next(events)  # its header
     yield from events
-    for table, row in raw_rows(memory.store):
-        yield json.dumps({"table": table, "row": row}, ensure_ascii=False)
+    for table in RAW:
+        names, key = ", ".join(table.columns), ", ".join(table.key)
+        for row in memory.store.db.query(f"select {names} from {table.name} order by {key}"):
+            value = dict(zip(table.columns, row, strict=True))
+            yield json.dumps({"table": table.name, "row": value}, ensure_ascii=False)
 
 
 def story_hash() -> str:

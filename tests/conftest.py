@@ -3,8 +3,9 @@
 import itertools
 import os
 import signal
+import subprocess
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -192,6 +193,13 @@ def keep(memory: Memory, body: str, **given: Any) -> Record:
     outcome = write(memory, Draft(body=body, **given))
     assert isinstance(outcome, Written), outcome
     return outcome.record
+
+
+def ran(
+    command: Sequence[str], folder: Path | None = None, *, check: bool = False, **options: Any
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program, which may fail unless `check` is set; return what it printed."""
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=check, **options)
 
 
 def new_folder(path: Path) -> Path:

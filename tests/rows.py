@@ -21,13 +21,13 @@ WHOLE = bool(os.environ.get("TEST_WHOLE"))
 EXAMPLES = Path(__file__).parent / "data" / "examples.json"
 
 
-def each(names: str | Iterable[str], rows: Iterable[Any]) -> Callable[[Test], Test]:
+def each(names: str | Iterable[str], cases: Iterable[Any]) -> Callable[[Test], Test]:
     """Run a test once for every row, as `pytest.mark.parametrize` does, but as one test with one set of fixtures.
 
     For rows that need nothing of their own: hundreds of cases would take longer to collect and set up than to run.
     """
     fields = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    table = list(rows)
+    table = list(cases)
 
     def decorate(test: Test) -> Test:
         @wraps(test)
@@ -53,17 +53,22 @@ def each(names: str | Iterable[str], rows: Iterable[Any]) -> Callable[[Test], Te
     return decorate
 
 
+def rows(name: str) -> Any:
+    """Return what data/examples.json has under a name."""
+    return json.loads(EXAMPLES.read_bytes())[name]
+
+
 def examples(test: Test) -> Test:
     """Run a test for every row that data/examples.json has under its name; the columns are the last parameters of the test."""
-    rows = json.loads(EXAMPLES.read_bytes())[test.__name__.removeprefix("test_")]
-    table = list(rows.items() if isinstance(rows, dict) else rows)
+    found = rows(test.__name__.removeprefix("test_"))
+    table = list(found.items() if isinstance(found, dict) else found)
     width = len(table[0]) if isinstance(table[0], list | tuple) else 1
     return each(list(signature(test).parameters)[-width:], table)(test)
 
 
-def sampled(rows: Iterable[T], one_in: int) -> list[T]:
+def sampled(cases: Iterable[T], one_in: int) -> list[T]:
     """Return the first of every `one_in` rows, or all of them when tests run whole."""
-    return list(rows)[:: 1 if WHOLE else one_in]
+    return list(cases)[:: 1 if WHOLE else one_in]
 
 
 class Late:

@@ -159,7 +159,8 @@ def at(value: Any, path: str) -> Any:
         return [at(item, rest) for item in value]
     if isinstance(value, Mapping):
         return at(value[step], rest)
-    return at(value[int(step)] if isinstance(value, list | tuple) else getattr(value, step), rest)
+    is_place = isinstance(value, list | tuple) and step.removeprefix("-").isdigit()
+    return at(value[int(step)] if is_place else getattr(value, step), rest)
 
 
 WORDS: dict[str, Callable[[Any], Any]] = {

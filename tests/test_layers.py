@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
+
 SOURCE = Path(__file__).parent.parent / "src" / "holdfast"
 pytestmark = pytest.mark.xdist_group("layers")  # one process parses the product
 RANK = {
@@ -79,28 +81,7 @@ def test_the_model_needs_only_the_standard_library_and_the_id_library() -> None:
 
 
 # Modules that parse JSON of our own making, from our own tables and package data, or the parser itself.
-OWN_JSON = {
-    "model/foreign_json.py",
-    "model/files.py",
-    "engine/database.py",
-    "engine/views/records.py",
-    "engine/views/words.py",
-    "verbs/exchange/demo.py",
-    "verbs/records/freshness.py",
-    "verbs/upkeep/erasing.py",
-    "verbs/exchange/replicas.py",
-    "verbs/capture/observer.py",
-    "verbs/records/quarantine.py",
-    "verbs/records/lifecycle.py",
-    "surfaces/contract.py",
-    "surfaces/maps.py",
-    "adapters/replicas/states.py",
-    "hosts/hooks/answers.py",
-    "hosts/hooks/current.py",
-    "hosts/mcp/offer.py",
-    "hosts/mcp/stdio.py",
-    "hosts/setup/checks.py",
-}
+OWN_JSON = set(rows("modules_that_parse_json_of_our_own"))
 
 
 def test_json_from_outside_is_parsed_with_bounds() -> None:
@@ -132,15 +113,7 @@ def test_only_the_engine_and_who_opens_a_store_handle_its_database() -> None:
 
 
 # Where the SQL of the two engines differs: how words and vectors are searched. All else is a method of `Database`.
-BY_ENGINE = {
-    "engine/sqlite.py",
-    "engine/database.py",
-    "engine/postgres/database.py",
-    "engine/views/words.py",
-    "engine/views/vectors.py",
-    "engine/raw/transcripts.py",
-    "engine/search/vectors.py",
-}
+BY_ENGINE = set(rows("modules_that_know_the_engine"))
 
 
 def test_only_the_searches_of_words_and_vectors_know_which_engine_they_run_on() -> None:
@@ -151,30 +124,7 @@ def test_only_the_searches_of_words_and_vectors_know_which_engine_they_run_on() 
 
 
 # Modules that read only files of the package itself, and the two that make or check files the user listed here.
-OWN_FILES = {
-    "model/config.py",
-    "engine/postgres/row_security.py",
-    "model/files.py",
-    "model/kinds.py",
-    "model/patterns.py",
-    "engine/store.py",
-    "engine/database.py",
-    "engine/locks.py",
-    "engine/languages.py",
-    "engine/recovery/backup.py",
-    "verbs/exchange/demo.py",
-    "surfaces/contract.py",
-    "surfaces/maps.py",
-    "surfaces/pages.py",
-    "adapters/embedders/wordpiece.py",
-    "adapters/observers/__init__.py",
-    "hosts/web/render.py",
-    "hosts/web/guard.py",
-    "hosts/cli/commands.py",
-    "policy/activity/observer_reply.py",
-    "surfaces/core/tools.py",
-    "hosts/mcp/offer.py",
-}
+OWN_FILES = set(rows("modules_that_read_files_of_our_own"))
 
 
 def test_files_are_read_where_only_regular_ones_are() -> None:

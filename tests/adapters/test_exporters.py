@@ -112,24 +112,7 @@ def test_a_folder_can_be_taken_in_again(memory: Memory, tmp_path: Path, time: Ti
     other.close()
 
 
-NOTE = """---
-type: decisions
-timestamp: '2026-09-21T14:13:20.000Z'
-summary: Use PostgreSQL
-spec: shop
-tags:
-- database
----
-
-PostgreSQL is the database.
-
-***
-
-It has row locks.
-
-## Alternatives
-- SQLite
-"""
+NOTE = (Path(__file__).parents[1] / "data" / "exported_note.md").read_text(encoding="utf-8")
 
 
 def a_repository(tmp_path: Path) -> Path:

@@ -23,7 +23,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.thread import open_threads, resolved_threads, suggestions
 from tests.conftest import new_folder
 from tests.importing import ARRIVED, FIXTURES, SHOP, all_records, arrived, brought, copied, items, reasons
-from tests.rows import examples, sampled
+from tests.rows import examples, refused, sampled
 
 SCAR = "learning:3f0c9c52-1111-4a6e-9d0b-7a1e5c000001"
 SESSION = "9b1d4f60-aaaa-4c11-8e21-5d2f00000001"
@@ -123,8 +123,7 @@ def test_notes_that_git_has_spread_over_folders_are_all_found(memory: Memory, tm
 
 def test_a_note_too_large_to_unpack_is_refused(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git_notes, "LARGEST", 100)
-    with pytest.raises(Invalid, match="has more than 100 bytes"):
-        brought(memory, "git-notes", tmp_path)
+    refused(Invalid, brought, memory, "git-notes", tmp_path, says="has more than 100 bytes")
     assert all_records(memory) == {}
 
 

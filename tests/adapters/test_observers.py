@@ -23,6 +23,7 @@ from holdfast.model.observer import (
     Unreachable,
 )
 from tests.adapters.stub import Stub, stub_server
+from tests.rows import examples, refused
 
 QUESTION = Question(instructions="Watch.", text="<turn/>", most_tokens=77)
 
@@ -201,26 +202,15 @@ def test_a_user_s_own_mode_comes_first_and_may_refine_one_that_is_shipped(tmp_pa
 def test_a_mode_that_cannot_be_used_is_refused_with_its_name(tmp_path: Path, text: str) -> None:
     (tmp_path / "modes").mkdir()
     (tmp_path / "modes" / "mine.json").write_text(text)
-    with pytest.raises(InvalidConfig, match="mine"):
-        load_mode("mine", tmp_path)
+    refused(InvalidConfig, load_mode, "mine", tmp_path, says="mine")
 
 
 @pytest.mark.parametrize("name", ["../etc/passwd", "a/b", "", "A", "code--a--b", "nope", "code--nope"])
 def test_there_is_no_way_out_of_the_folder_of_modes(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InvalidConfig):
-        load_mode(name, tmp_path)
+    refused(InvalidConfig, load_mode, name, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        {"observer": "gpt"},
-        {"observer": "openai"},
-        {"observer": "anthropic"},
-        {"observer": "openai", "observer_model": "m", "observer_url": "file:///etc/passwd"},
-        {"observer": "claude", "mode": "nope"},
-    ],
-)
+@examples
 def test_an_observer_that_is_set_up_wrongly_says_so_when_it_is_needed(tmp_path: Path, flags: dict[str, str]) -> None:
     with pytest.raises(InvalidConfig):
         open_memory(load_settings(flags={"home": str(tmp_path), **flags}), folder=tmp_path).observing()

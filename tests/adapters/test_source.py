@@ -1,5 +1,7 @@
 """Where cited code stands: anchors read, spans found, and what counts as a change."""
 
+from pathlib import Path
+
 import pytest
 
 from holdfast.adapters.source import Unreadable, essence, look, only
@@ -15,32 +17,9 @@ from holdfast.model.anchor import (
 )
 from holdfast.model.errors import Invalid
 from holdfast.model.event import Json
-from tests.rows import each, examples
+from tests.rows import each, examples, refused
 
-PYTHON = b"""import os
-
-LIMIT = 5  # most
-
-
-@decorated
-def pay(
-    amount,
-    times=2,
-):
-    # Try again.
-    return amount * times
-
-
-class Shop:
-    retries: int = 3
-
-    def run(self):
-        return 1
-
-
-def after():
-    return 0
-"""
+PYTHON = (Path(__file__).parents[1] / "data" / "shop.py.txt").read_bytes()
 
 
 @examples
@@ -50,8 +29,7 @@ def test_every_form_of_an_anchor_is_read(text: str, anchor: Json) -> None:
 
 @each("text", ["", "a\nb", "x" * 600, "a\0b"])
 def test_what_is_no_anchor_is_said(text: str) -> None:
-    with pytest.raises(Invalid):
-        parse_anchor(text)
+    refused(Invalid, parse_anchor, text)
     with pytest.raises(Invalid):
         check_anchors(tuple(f"f{n}.py" for n in range(65)))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ran
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import preloaded
 from tests.hosts.test_mcp import INITIALIZE, Peer, text_of
@@ -140,15 +141,7 @@ class Place:
                 return
 
     def _run(self, words: list[str], stdin: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            words,
-            cwd=folder or self.folder,
-            env=self.environment,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return ran(words, folder or self.folder, env=self.environment, input=stdin)
 
     def repository(self, name: str) -> str:
         """Make another repository of the same user, and return its folder."""

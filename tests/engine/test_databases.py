@@ -1,4 +1,4 @@
-"""The seam to both engines: turns of writers, threads that do not wait, changes that are told, servers that come back."""
+"""The seam to both engines: turns of writers, threads that do not wait, servers that come back."""
 
 import threading
 import time as clock
@@ -22,26 +22,12 @@ from holdfast.model.errors import StoreBusy, StoreError
 from holdfast.model.ids import Clock
 from tests import engines
 from tests.conftest import Time, recorded
-from tests.rows import examples
+from tests.rows import examples, refused
 
 Open = Callable[[], Database]
 
 
-def test_a_change_is_told_to_who_waits_and_silence_is_not_one(database: Open) -> None:
-    store, other = open_store(database()), open_store(database())
-    ids = Clock(lambda: 1_700_000_000.0)
-    with store.db.changes() as changed:
-        assert changed(0.05) is False
-        other.commit([recorded(ids)])
-        assert changed(5) is True
-        assert changed(0.05) is False
-        later = threading.Timer(0.2, lambda: store.commit([recorded(ids)]))
-        later.start()
-        assert changed(10) is True  # our own commits count too
-        later.join()
-
-
-def test_what_is_undone_is_no_change(database: Open) -> None:
+def test_what_fails_in_a_transaction_is_undone(database: Open) -> None:
     store = open_store(database())
 
     def fail() -> None:
@@ -49,10 +35,7 @@ def test_what_is_undone_is_no_change(database: Open) -> None:
             store.commit([recorded(Clock(lambda: 1_700_000_000.0))])
             raise RuntimeError
 
-    with store.db.changes() as changed:
-        with pytest.raises(RuntimeError):
-            fail()
-        assert changed(0.2) is False
+    refused(RuntimeError, fail)
     assert list(store.journal()) == []
 
 
@@ -186,8 +169,7 @@ def test_a_store_outlives_its_connections(tmp_path: Path) -> None:
             hang_up(other.db)
             store.commit([recorded(ids, "never")])
 
-    with pytest.raises(StoreError):
-        lose_the_line()
+    refused(StoreError, lose_the_line)
     assert [event.data["body"] for _, event in store.journal()] == ["before", "after"]
 
 
@@ -213,9 +195,8 @@ def test_vectors_come_back_as_they_were_stored(store: Store) -> None:
     values = np.random.default_rng(1).standard_normal(384)
     item = passage(1, values)
     vectors.store(store, [1], [item])
-    assert vectors.of(store, [1]) == [(1, item.vector)]
-    code = store.db.query("select code from vectors")[0][0]
-    assert bytes(code) == item.code
+    (row,) = store.db.query("select vector, code from vectors")
+    assert tuple(map(bytes, row)) == (item.vector, item.code)
 
 
 def test_retired_records_are_outside_of_search_but_found_by_their_words(store: Store, time: Time) -> None:
@@ -261,14 +242,14 @@ def test_the_nearest_are_those_an_exact_search_finds(
     mine = [n for n in numbers if place[0] <= n <= place[1]]
     question = made[7]
     cosines = {n: float(row @ question) for n, row in zip(numbers, made, strict=True)}
-    found = finder.nearest(question, [place], most=10)
-    assert list(found) == sorted(mine, key=cosines.__getitem__, reverse=True)[:10]
+    found = finder.nearest(question, [place])
+    assert list(found)[:10] == sorted(mine, key=cosines.__getitem__, reverse=True)[:10]
     assert [round(value, 2) for value in found.values()] == [round(cosines[n], 2) for n in found]
     few = mine[::20]
-    assert set(finder.nearest(question, [place], most=5, allowed=few)) <= set(few)
-    assert finder.nearest(question, [place], most=5, allowed=[]) == {}
-    everywhere = finder.nearest(question, [(0, 2**62)], most=10)
-    assert list(everywhere) == sorted(numbers, key=cosines.__getitem__, reverse=True)[:10]
+    assert set(finder.nearest(question, [place], allowed=few)) <= set(few)
+    assert finder.nearest(question, [place], allowed=[]) == {}
+    everywhere = finder.nearest(question, [(0, 2**62)])
+    assert list(everywhere)[:10] == sorted(numbers, key=cosines.__getitem__, reverse=True)[:10]
 
 
 def passage(number: int, values: np.ndarray) -> Passage:

@@ -16,6 +16,7 @@ from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import list_records
 from tests.conftest import Time, keep, make_memory, recorded
+from tests.rows import refused
 
 _UNTIL_FULL = """
 import json
@@ -60,8 +61,7 @@ def test_a_full_database_changes_nothing(memory: Memory) -> None:
     assert isinstance(memory.store.db, SQLite)
     pages = memory.store.db.query("pragma page_count")[0][0]
     memory.store.db.query(f"pragma max_page_count = {pages}")
-    with pytest.raises(StoreFull):
-        keep(memory, "Something large. " * 5_000)
+    refused(StoreFull, keep, memory, "Something large. " * 5_000)
     memory.store.db.query(f"pragma max_page_count = {pages * 100}")
     assert list_records(memory, Query(text="")).total == 1
     keep(memory, "Something large. " * 5_000)
@@ -71,8 +71,7 @@ def test_a_full_database_changes_nothing(memory: Memory) -> None:
 def test_a_read_only_store_is_said_and_still_read(memory: Memory) -> None:
     keep(memory, "Something small first.")
     memory.store.db.query("pragma query_only = on")
-    with pytest.raises(StoreUnwritable):
-        keep(memory, "One thing more.")
+    refused(StoreUnwritable, keep, memory, "One thing more.")
     assert list_records(memory, Query(text="")).total == 1
 
 

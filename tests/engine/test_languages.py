@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.engine.database import Database
-from holdfast.engine.languages import english_of, is_foreign, spelled_out, terms_in
+from holdfast.engine.languages import is_foreign
 from holdfast.engine.raw import transcripts
 from holdfast.engine.raw.transcripts import Transcript
 from holdfast.engine.store import open_store
@@ -15,7 +15,10 @@ from holdfast.model.query import Query
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from tests.conftest import keep
+from tests.policy.scripts import scripts_in
 from tests.rows import examples
+
+globals().update(scripts_in(__file__, package="holdfast.engine"))
 
 
 @examples
@@ -29,31 +32,6 @@ def test_two_languages_meet_in_english() -> None:
     )
 
 
-def test_a_compound_has_the_words_of_its_parts() -> None:
-    assert [words[0] for words in english_of("datenbankschema")] == ["database", "schema"]
-    assert [words[0] for words in english_of("rechnungsnummer")] == ["invoice", "number"]
-
-
-def test_an_ending_may_follow_a_term_but_not_another_word() -> None:
-    assert english_of("rechnungen") == english_of("rechnung") != ()
-    assert english_of("rechnungsabgrenzungsposten") == ()
-
-
-def test_english_text_is_left_as_it_is() -> None:
-    assert tokens("The data of the last file in the range is on the land of the handler.") == [
-        *"the data of the last file in the rang is on the land of the handler".split()
-    ]
-
-
-def test_text_without_spaces_is_cut_at_terms() -> None:
-    assert list(terms_in("把数据库备份到云")) == [
-        ("把", ()),
-        ("数据库", (("database",),)),
-        ("备份", (("backup",),)),
-        ("到云", ()),
-    ]
-
-
 @examples
 def test_the_language_is_told_by_script_and_function_words(text: str, foreign: bool) -> None:
     assert is_foreign(text) == foreign
@@ -63,24 +41,6 @@ def test_the_language_is_told_by_script_and_function_words(text: str, foreign: b
 def test_a_question_in_one_form_finds_the_other(question: str, memory: str) -> None:
     asked = set(query_terms(question)) - {"var"}
     assert asked & set(tokens(memory))
-
-
-def test_a_question_has_one_word_for_a_phrase_and_a_memory_keeps_its_words() -> None:
-    assert query_terms("size of a pull request") == ["size", "pr"]
-    assert tokens("pull request") == ["pull", "request", "pr"]
-
-
-def test_in_a_path_a_short_form_is_a_name() -> None:
-    assert {"app", "db", "py"} <= set(tokens("src/app/db.py"))
-    assert "python" not in tokens("src/app/db.py")
-
-
-def test_the_encoder_reads_both_forms_of_a_short_question() -> None:
-    assert spelled_out("pg version in prod?") == "pg postgresql version in prod production?"
-    assert spelled_out("CI: PRs") == "CI continuous integration: PRs pull request"
-    assert spelled_out("src/db/app.py, db_url and Max") == "src/db/app.py, db_url and Max"
-    long = "why is the prod db so slow since the deployment of last week that nobody reviewed"
-    assert spelled_out(long) == long
 
 
 def test_a_memory_is_found_by_a_short_form(memory: Memory) -> None:

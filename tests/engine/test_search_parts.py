@@ -1,19 +1,20 @@
 """Tokens, passages, what a question names, snippets and packing: the pure parts of search."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.engine.search.lexical import fit
 from holdfast.engine.search.pack import pack, snippet
-from holdfast.engine.search.question import dates_in, listing_in, named, past_asked_for, without
+from holdfast.engine.search.question import dates_in, listing_in, past_asked_for
 from holdfast.engine.search.vectors import _close, first_look
-from holdfast.engine.tokens import MOST, SIZE, WHOLE, passages, pieces, query_terms, tokens
+from holdfast.engine.tokens import MOST, SIZE, WHOLE, passages, pieces, tokens
 from holdfast.model.event import Json
 from holdfast.model.query import Hit, Past
 from holdfast.model.record import Record
+from tests.policy.scripts import scripts_in
 from tests.rows import examples
+
+globals().update(scripts_in(__file__, package="holdfast.engine"))
 
 
 @examples
@@ -24,11 +25,6 @@ def test_text_is_cut_into_words_whole_and_in_parts(text: str, expected: list[str
 @given(st.text(max_size=300))
 def test_tokens_never_hold_spaces_and_never_fail(text: str) -> None:
     assert all(token and not any(char.isspace() for char in token) for token in tokens(text))
-
-
-def test_function_words_are_dropped_from_a_question_unless_it_has_no_others() -> None:
-    assert query_terms("How do I run the tests?") == ["run", "test"]
-    assert query_terms("to be or not to be") == ["to", "be", "or", "not"]
 
 
 def test_a_short_text_is_one_passage_and_a_long_one_is_cut_at_line_ends() -> None:
@@ -77,26 +73,6 @@ def test_a_question_about_the_past_says_which_state_it_means(question: str, past
     assert past_asked_for(question, dates_in(question, now).spans(now), now) == (None if past is None else Past(**past))
 
 
-def test_people_are_named_in_full_or_by_a_short_form_of_their_first_name() -> None:
-    authors = ["Caroline", "Ann Lee", "will"]
-    assert named("What does Caroline's team use?", authors) == {"Caroline": "Caroline"}
-    assert named("what will Ann do", authors) == {"Ann Lee": "Ann"}
-    assert named("Where was the car of Caro?", authors) == {"Caroline": "Caro"}
-    assert without("What does Caroline's team use?", ["Caroline"]) == "What does team use?"
-    assert without("Caroline", ["Caroline"]) == "Caroline"
-
-
-def test_words_count_by_weight_length_and_passage() -> None:
-    idf = {"a": 2.0, "b": 1.0}
-    assert fit("c\n", idf, (10, 5)) == (0.0, 0.0)
-    both, covered = fit(" a  b \n ", idf, (8, 6))
-    one, half = fit(" a  c \n ", idf, (8, 6))
-    assert covered == 1.0
-    assert half == pytest.approx(2 / 3)  # a rare word is a larger share
-    assert both > one > 0
-    assert fit(" a  a \n ", idf, (8, 6))[0] > one
-
-
 def test_a_snippet_is_the_part_that_answers() -> None:
     text = "Nothing here. " * 30 + "The cache expires after five minutes. " + "More nothing. " * 30
     shown = snippet(text, {"cach": 3.0, "expir": 3.0})
@@ -125,10 +101,10 @@ def test_the_codes_looked_at_are_the_nearest_and_as_many_as_promised() -> None:
     codes = random.integers(0, 2**63, (2, 1_000), dtype=np.uint64)
     query, numbers = codes[:, 7], np.arange(1_000) + 5_000
     found = _close(query, numbers, codes, None)
-    distances = sorted(int(np.bitwise_count(column ^ query).sum()) for column in codes.T)
-    assert sorted(distance for distance, _ in found) == distances[: first_look(1_000)]
-    assert (0, 5_007) in found
-    assert len({number for _, number in found}) == len(found)
+    distances = {5_000 + n: int(np.bitwise_count(column ^ query).sum()) for n, column in enumerate(codes.T)}
+    assert sorted(distances[number] for number in found) == sorted(distances.values())[: first_look(1_000)]
+    assert 5_007 in found
+    assert len(set(found)) == len(found)
 
 
 @examples

@@ -15,7 +15,7 @@ from holdfast.hosts.setup import jsontext, tomltext
 from holdfast.model.errors import InvalidFile
 from holdfast.model.foreign_json import DEEPEST, NotJson, TooDeep, parse_json
 from tests.hosts.running import Run, answer, kept, runner
-from tests.rows import each
+from tests.rows import each, refused, rows
 
 DEPTHS = (DEEPEST + 1, 500, 900, 10_000, 200_000)
 
@@ -43,28 +43,14 @@ def test_only_json_up_to_the_limit_is_parsed(make: Callable[[int], str]) -> None
 
 
 def test_json_that_is_too_long_or_broken_is_refused() -> None:
-    with pytest.raises(NotJson, match="longer than 10 bytes"):
-        parse_json(b'"12345678901"', 10)
+    refused(NotJson, parse_json, b'"12345678901"', 10, says="longer than 10 bytes")
     for broken in (b"\xff\xfe", b"{", b"", "1" * 5_000):
-        with pytest.raises(NotJson):
-            parse_json(broken)
+        refused(NotJson, parse_json, broken)
 
 
 @pytest.mark.parametrize("depth", [DEEPEST + 1, 10_000])
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("ingest", "absorb", "--file", "{file}"),
-        ("ingest", "absorb", "--file", "-"),
-        ("session", "close", "--payload", "{file}"),
-        ("session", "close", "--payload", "-"),
-        ("store", "import", "{file}"),
-        ("store", "import", "{file}", "--from", "file"),
-        ("remember", "The deploy needs two approvals.", "--field", "note={text}"),
-    ],
-    ids=" ".join,
-)
-def test_a_command_refuses_it_in_plain_words(tmp_path: Path, run: Run, command: tuple[str, ...], depth: int) -> None:
+@pytest.mark.parametrize("command", rows("commands_that_parse_json"), ids=" ".join)
+def test_a_command_refuses_it_in_plain_words(tmp_path: Path, run: Run, command: list[str], depth: int) -> None:
     deep = f'[{{"text": "x", "more": {objects(depth)}}}]'
     file = tmp_path / "deep.json"
     file.write_text(deep)
@@ -73,7 +59,7 @@ def test_a_command_refuses_it_in_plain_words(tmp_path: Path, run: Run, command: 
     done = run(*(part.format(file=file, text=objects(min(depth, 9_000))) for part in command), stdin=deep)
     assert "Traceback" not in done.stderr + done.stdout
     assert "RecursionError" not in done.stderr + done.stdout
-    if command[-2:] != ("--from", "file"):  # an importer remarks on what it leaves alone
+    if command[-2:] != ["--from", "file"]:  # an importer remarks on what it leaves alone
         assert done.returncode == 64, done.stderr + done.stdout
         assert answer(run("status", "--json")) == before
     else:
@@ -120,8 +106,7 @@ def test_json_given_as_text_to_a_tool_is_refused(tmp_path: Path, depth: int) -> 
 @each("depth", [DEEPEST + 1, 900, 10_000])
 def test_a_client_s_file_is_left_alone(depth: int) -> None:
     for text in (objects(depth), "// a comment\n" + objects(depth)):
-        with pytest.raises(InvalidFile, match="nested more than 100 levels deep"):
-            jsontext.value_of(text)
+        refused(InvalidFile, jsontext.value_of, text, says="nested more than 100 levels deep")
         with pytest.raises(InvalidFile, match="nested more than 100 levels deep"):
             jsontext.put(text, ("mcpServers", "holdfast"), {})
     if depth > sys.getrecursionlimit():

@@ -33,7 +33,7 @@ from holdfast.verbs.memory import Memory
 from tests import engines
 from tests.conftest import Time, keep, make_memory, new_folder
 from tests.hostile.texts import DEEP, NASTY, TIMES, texts, tried, values
-from tests.rows import WHOLE, each, sampled
+from tests.rows import WHOLE, each, rows, sampled
 from tests.soak.checks import contents
 
 TOOLS = "recall read remember revise judge forget session thread brief absorb explore help".split()
@@ -144,17 +144,7 @@ def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path
         assert contents(memory.store) == before
 
 
-ADDRESSES = (
-    *"{}{} {}../{} {}%2e%2e%2f{} {}{}/ {}{}?x=1 {}{}#x {}%00{} {}{}%00 {}%ff%fe {}%ED%A0%80 {}%".split(),
-    *(
-        "file:///etc/passwd",
-        "http://127.0.0.1:1/",
-        "HOLDFAST://record/{1}",
-        "holdfast:record/{1}",
-        "holdfast://x@record/{1}",
-    ),
-    *("holdfast://hot/../project", "holdfast://hot%2f..%2fproject", "memory://record/{1}", " {}{}"),
-)
+ADDRESSES: list[str] = rows("addresses_of_hostile_repositories")
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True)

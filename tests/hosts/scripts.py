@@ -39,6 +39,11 @@ class Script(scripts.Script):
         with closing(sqlite3.connect(self.folder / path)) as db:
             return sorted(db.execute("select type, name, coalesce(sql, '') from sqlite_master"))
 
+    def replace(self, path: str, old: str, new: str) -> None:
+        """Replace a text in a file."""
+        file = self.folder / path
+        file.write_text(file.read_text().replace(old, new))
+
     def cut(self, path: str) -> None:
         """Cut a file in the middle."""
         whole = (self.folder / path).read_bytes()
@@ -56,6 +61,9 @@ class Script(scripts.Script):
         "schema": lambda script, given: script.schema(**given),
         "cut": lambda script, given: script.cut(**given),
         "foreign": lambda script, given: script.foreign(**given),
+        "folder": lambda script, given: new_folder(script.folder / given["path"]),
+        "replace": lambda script, given: script.replace(**given),
+        "everything": lambda script, _: everything_under(Path(script.known["user"])),
         "bytes": lambda script, given: (script.folder / given["of"]).read_bytes().hex(),
         "holding": lambda script, given: [
             str(path)
@@ -140,6 +148,12 @@ class Session(Script):
     }
 
 
+def everything_under(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder, without those of a store."""
+    store = (".db", ".lock")
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix not in store}
+
+
 def spooled(home: Path) -> list[dict[str, Any]]:
     """Return the events that hooks left for the worker."""
     return [json.loads(path.read_text()) for path in sorted((home / "spool").glob("*.json"))]
@@ -150,6 +164,7 @@ def scripts_in(module: str, *, hooks: bool = False, **environment: str) -> dict[
 
     def start(request: pytest.FixtureRequest, known: dict[str, Any]) -> Script:
         run, tmp = request.getfixturevalue("run"), request.getfixturevalue("tmp_path")
+        known |= {"user": str(request.getfixturevalue("own_home"))}
         if not hooks:
             variables = {name: value.format(tmp=tmp) for name, value in environment.items()}
             return Script(tmp / "work", known | {"tmp": str(tmp)}, variables, holdfast=run)

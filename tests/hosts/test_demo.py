@@ -48,7 +48,7 @@ from holdfast.verbs.upkeep.doctor import examine
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import START, keep, new_folder
 from tests.hosts.running import Run, answer
-from tests.rows import examples
+from tests.rows import examples, refused
 
 SHOP, PRINTER = "github.com/fernhill/storefront", "github.com/fernhill/label-printer"
 
@@ -185,8 +185,7 @@ def test_the_same_seed_makes_the_same_store(tmp_path: Path) -> None:
 @pytest.mark.whole
 def test_a_story_of_a_day_or_of_ten_years_is_not_told(tmp_path: Path) -> None:
     for days in (1, 3_650):
-        with pytest.raises(Invalid, match="cannot be told"):
-            build(tmp_path / "store", until=START, days=days)
+        refused(Invalid, build, tmp_path / "store", until=START, days=days, says="cannot be told")
 
 
 # ---- What is shipped ----

@@ -1,12 +1,13 @@
 """The way in: what a client starts is lean, everything else is the command line."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
+from tests.conftest import ran
 from tests.hosts.test_mcp import INITIALIZE
 
 HEAVY = {"click", "numpy", "rich", "sqlite3", "platformdirs", "mcp"}
@@ -18,18 +19,8 @@ print(*sorted(name for name in sys.modules), file=sys.stderr)
 """
 
 
-def run(
-    environment: dict[str, str], folder: Path, *command: str, given: str = ""
-) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, *command],
-        input=given,
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run(environment: dict[str, str], folder: Path, *command: str, given: str = "") -> CompletedProcess[str]:
+    return ran([sys.executable, *command], folder, input=given, env=environment)
 
 
 @pytest.mark.parametrize("arguments", [("mcp",), ("mcp", "--surface", "core")])

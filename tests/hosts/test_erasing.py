@@ -22,14 +22,8 @@ TEXT = (
     f'Never run `make deploy` for the {TOKEN} gateway on a Friday, because "its" certificates rotate at noon\n'
     f"and the {TOKEN} pager is with a person who cannot restart it, as we learned the hard way in März."
 )
-SCAR = (
-    "--kind",
-    "scar",
-    "--field",
-    "severity=high",
-    "--field",
-    'counter_arguments=["only once", "a rollback is easy"]',
-)
+ARGUMENTS = 'counter_arguments=["only once", "a rollback is easy"]'
+SCAR = ("--kind", "scar", "--field", "severity=high", "--field", ARGUMENTS)
 pytestmark = pytest.mark.embedded
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -26,26 +27,19 @@ from tests.hosts.running import Run, kept, preloaded, runner
 from tests.rows import sampled
 
 pytestmark = [pytest.mark.embedded, pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")]
-NOTED = (  # a session's use of these is recorded
-    ("recall", "deploy approvals", "--json"),
-    ("show", "{id}", "--json"),
-    ("brief", "deploy the shop"),
-    ("opening",),
-    ("session", "refresh"),
+# A session's use of these is recorded.
+NOTED = (
+    "recall 'deploy approvals' --json",
+    "show {id} --json",
+    "brief 'deploy the shop'",
+    "opening",
+    "session refresh",
 )
 READING = (
-    *NOTED,
-    ("list", "--json"),
-    ("replica", "status"),
-    ("review", "list"),
-    ("session", "list"),
-    ("config",),
-    ("history", "{id}"),
-    ("store", "export"),
-    ("status", "--json"),
-    ("doctor",),
+    *(*NOTED, "list --json", "replica status", "review list", "session list", "config", "history {id}"),
+    *("store export", "status --json", "doctor"),
 )
-WRITING = (("remember", "One thing more.", "--json"), ("work",), ("store", "backup"))
+WRITING = ("remember 'One thing more.' --json", "work", "store backup")
 # Run in a process with mounts of its own: a small disk that holds the store, filled to the last byte.
 FULL = (
     'mount -t tmpfs -o size=3m none "$1" && cp -a "$2/." "$1/" && ! dd if=/dev/zero of="$1/fill" bs=1k >/dev/null 2>&1'
@@ -143,16 +137,16 @@ def memory_id(run: Run, own_home: Path) -> str:
 
 
 @pytest.mark.parametrize(("session", "commands"), [("", READING), ("s-1", NOTED)], ids=["", "s-1"])
-def test_reading_works(disk: Disk, memory_id: str, session: str, commands: tuple[tuple[str, ...], ...]) -> None:
-    for arguments in commands:
-        done = disk(*(part.format(id=memory_id) for part in arguments), HOLDFAST_SESSION=session)
-        if arguments == ("session", "refresh"):
+def test_reading_works(disk: Disk, memory_id: str, session: str, commands: tuple[str, ...]) -> None:
+    for command in commands:
+        done = disk(*shlex.split(command.format(id=memory_id)), HOLDFAST_SESSION=session)
+        if command == "session refresh":
             assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
             continue
-        assert done.returncode == 0, (arguments, done.stderr, done.stdout)
+        assert done.returncode == 0, (command, done.stderr, done.stdout)
         assert "Traceback" not in done.stderr
-        if arguments[0] in ("recall", "show", "list", "brief", "store"):
-            assert "two approvals" in done.stdout, (arguments, done.stdout)
+        if command.startswith(("recall", "show", "list", "brief", "store")):
+            assert "two approvals" in done.stdout, (command, done.stdout)
 
 
 @pytest.mark.usefixtures("memory_id")
@@ -167,7 +161,7 @@ def test_writing_is_refused_with_a_reason(disk: Disk, own_home: Path, log: bool)
         shutil.rmtree(store)
         (own_home / "killed").rename(store)
     for command in WRITING:
-        done = disk(*command)
+        done = disk(*shlex.split(command))
         assert done.returncode == 5, (command, done.stderr + done.stdout)
         assert "Traceback" not in done.stderr
         reasons = ("Free some space", "Check the permissions", "folder you can write", "Check who owns")

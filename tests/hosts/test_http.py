@@ -3,12 +3,12 @@
 import asyncio
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import anyio
@@ -21,6 +21,7 @@ from holdfast.hosts.mcp.http import transport
 from holdfast.hosts.mcp.protocol import server_of
 from holdfast.surfaces.tool import Call
 from tests import engines
+from tests.conftest import ran
 from tests.hosts import toy
 from tests.hosts.conftest import environment_of
 from tests.hosts.served import SERVE, Served
@@ -280,10 +281,8 @@ def test_it_leaves_cleanly_when_asked_although_a_client_still_listens(
     served.close()
 
 
-def run(*arguments: str, **changed: Any) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, *SERVE[:4], *arguments], capture_output=True, text=True, check=False, **changed
-    )
+def run(*arguments: str, **changed: Any) -> CompletedProcess[str]:
+    return ran([sys.executable, *SERVE[:4], *arguments], changed.pop("cwd", None), **changed)
 
 
 def test_a_port_that_is_taken_is_said_so(environment: dict[str, str], tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Where we left off: sessions driven through the real hook and worker, and what the next one begins with."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,28 +16,11 @@ from holdfast.surfaces.gitmem.tools import page
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import start
-from tests.rows import each, missing, sampled
+from tests.rows import each, missing, rows, sampled
 
 pytestmark = pytest.mark.embedded
-RENAME = {
-    "turns": [
-        {
-            "prompt": "Rename OrderService to CheckoutService. Do not touch the migrations.",
-            "did": [
-                ["edit", "shop.py"],
-                ["run", "pytest -q", "fail", "ImportError: cannot import name 'OrderService'"],
-            ],
-        }
-    ],
-    "ends": "killed",
-}
-INVOICES = {
-    "turns": [
-        {"prompt": "start on PDF invoices", "did": [["create", "invoice.py"]], "answer": "Next I would add VAT."}
-    ],
-    "ends": "end",
-    "branch": "feature/invoices",
-}
+RENAME: dict[str, Any] = rows("a_rename_that_was_killed")
+INVOICES: dict[str, Any] = rows("invoices_on_a_branch")
 
 
 def opened(desktop: Desktop) -> Memory:

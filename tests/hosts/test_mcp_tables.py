@@ -91,17 +91,7 @@ def test_only_what_a_surface_has_is_announced_and_answered() -> None:
             bare.answer(method, {})
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "lasts"),
-    [
-        ("tools/list", {}, True),
-        ("resources/list", {}, True),
-        ("resources/templates/list", {}, True),
-        ("prompts/list", {}, True),
-        ("server/discover", {}, True),
-        ("resources/read", {"uri": "toy://news"}, False),
-    ],
-)
+@examples
 def test_the_newer_era_says_how_long_an_answer_holds(method: str, params: dict[str, Any], *, lasts: bool) -> None:
     result = ask(method, **params, _meta=META)
     assert (result["ttlMs"] > 0, result["cacheScope"], result["resultType"]) == (lasts, "private", "complete")

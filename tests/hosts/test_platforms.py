@@ -23,6 +23,7 @@ from holdfast.hosts.setup.clients import CLIENTS
 from holdfast.hosts.setup.machine import Installation, Machine
 from holdfast.model import files
 from holdfast.model.scope import project_of_remote
+from tests.conftest import ran
 from tests.rows import each, some
 
 WINDOWS = Installation(
@@ -159,9 +160,7 @@ def test_command_lines_of_hooks_survive_spaces_in_paths() -> None:
     copilot = some(shapes.BY_NAME["copilot"].hooks).entries(WINDOWS, "copilot")
     assert all(hook["powershell"].startswith('& "C:/Program Files/') for hook in copilot.values())
     unix = Installation(python="/Users/ada/my env/bin/python", hook="/opt/it's/client.py")
-    said = subprocess.run(
-        ["sh", "-c", f"printf '%s\\n' {unix.hook_line('Stop', 'codex')}"], capture_output=True, text=True, check=True
-    )
+    said = ran(["sh", "-c", f"printf '%s\\n' {unix.hook_line('Stop', 'codex')}"], check=True)
     assert said.stdout.splitlines()[:4] == [unix.python, "-I", "-S", unix.hook]
 
 

@@ -10,33 +10,13 @@ from tests.conftest import new_folder
 from tests.hosts.running import Run, hooked, wait_for
 from tests.hosts.scripts import scripts_in
 from tests.replicas.seats import commit, git
-from tests.rows import each
+from tests.rows import each, rows
 
 globals().update(scripts_in(__file__, hooks=True))
 
 
 BAD_FILES = (
-    'home = "/tmp/theirs"',
-    'database = "postgresql://mallory.example/x"',
-    'observer_url = "https://mallory.example"',
-    "block_actions = true",
-    "nonsense = 1",
-    "recall_limit = -5",
-    'recall_limit = "many"',
-    "recall_limit = 1000000000",
-    'inject = "loud"',
-    'inject = "off"',
-    'preset = "bettermemory"',
-    'allowed_scopes = ["x"]',
-    "confirm_writes = true",
-    "pending_days = 1",
-    "brief_budget = 0",
-    "guard_secrets = false",
-    'project = "part"',
-    "= broken",
-    "[table]\nx = 1",
-    "recall_budget = 0",
-    "hot_capacity = -1",
+    *rows("settings_of_a_repository_that_cannot_be_used"),
     "x" * 300_000,
     "project = " + "[" * 5_000 + "]" * 5_000,
 )

@@ -87,13 +87,6 @@ def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, tmp_pat
         memory.forget("ZZZZZZZZ", "gone")
 
 
-def test_a_closed_memory_says_so(memory: holdfast.Memory) -> None:
-    memory.close()
-    memory.close()
-    with pytest.raises(holdfast.StoreError):
-        memory.list()
-
-
 def test_a_guess_about_a_person_is_pending_until_it_is_confirmed(memory: holdfast.Memory) -> None:
     saved = memory.remember("Ada prefers tabs.", kind="preference", source="inferred")
     assert "person" in saved.pending

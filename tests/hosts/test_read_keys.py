@@ -31,7 +31,7 @@ from tests.hostile.texts import NASTY
 from tests.hosts.team import SHOP, at_work, furnish, settings_of, team, visit
 from tests.hosts.test_isolation import EACH_TOOL, TOOLS, Fort, _in_a_folder, ask, calls_of, examples
 from tests.hosts.test_site import POSTED, READ, filled
-from tests.rows import WHOLE, each, sampled
+from tests.rows import WHOLE, each, refused, sampled
 from tests.surfaces.examples import requests_of
 
 __all__ = ["_in_a_folder"]
@@ -133,8 +133,7 @@ def test_a_session_of_a_key_to_read_is_in_nobodys_brief(fort: Fort) -> None:
         memory, opened = start(memory, title=POISON)
         assert opened.session.id == ""
         assert opened.threads
-        with pytest.raises(Forbidden):
-            close(memory, session=fort.there["session"], close_type="quick", payload={"title": POISON})
+        refused(Forbidden, close, memory, session=fort.there["session"], close_type="quick", payload={"title": POISON})
     with at_work(fort.members, BEN) as memory:
         memory, opening = start(memory)
         assert POISON not in str(opening)
@@ -150,8 +149,7 @@ def test_the_session_of_another_user_is_not_taken_up_titled_or_closed(fort: Fort
             lambda: entitle(memory, theirs, POISON),
             lambda: save_transcript(memory, "user: hello", session=theirs),
         ):
-            with pytest.raises(Forbidden, match="another user"):
-                attempt()
+            refused(Forbidden, attempt, says="another user")
     for name, tool, arguments in (
         ("core", "session", {"action": "close", "id": theirs, "close_type": "quick"}),
         ("gitmem", "session_close", {"session_id": theirs, "close_type": "quick"}),

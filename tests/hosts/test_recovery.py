@@ -17,7 +17,7 @@ from holdfast.engine.sqlite import SQLite
 from holdfast.engine.store import open_store
 from holdfast.model.errors import Conflict, NotAStore, StoreError
 from holdfast.model.ids import Clock
-from tests.conftest import recorded
+from tests.conftest import ran, recorded
 from tests.hosts.running import Run
 from tests.hosts.scripts import scripts_in
 
@@ -92,10 +92,8 @@ def test_a_full_disk_leaves_no_half_backup(home: Path, tmp_path: Path) -> None:
         "try: back_up(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "except StoreError as problem: print(problem.code)"
     )
-    done = subprocess.run(
+    done = ran(
         [sys.executable, "-c", script, str(home / "holdfast.db"), str(tmp_path / "b" / "one.db")],
-        capture_output=True,
-        text=True,
         check=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000)),
     )

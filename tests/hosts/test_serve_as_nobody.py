@@ -16,6 +16,7 @@ from tests import engines
 from tests.hosts.conftest import environment_of
 from tests.hosts.running import Run, answer, runner
 from tests.hosts.served import Served
+from tests.rows import rows
 
 SHOP = "example.org/acme/shop"
 SERVE = ("-m", "holdfast", "server", "run", "--port", "0")
@@ -67,22 +68,7 @@ def test_it_serves_and_makes_vectors(place: Place) -> None:
 
 
 # Ways to be more than one is: another role, another login, a policy or function of one's own, files of the server.
-BECOMING = (
-    'set role "{owner}"',
-    'set session authorization "{owner}"',
-    "alter role holdfast_member bypassrls",
-    'grant "{owner}" to holdfast_member',
-    "grant select on keys to holdfast_member",
-    "create policy mine on records to holdfast_member using (true)",
-    "alter table events disable row level security",
-    "alter table events no force row level security",
-    "create function mine() returns text security definer language sql as 'select hash from keys'",
-    "create or replace function holdfast_user() returns text stable language sql as $$ select 'anna' $$",
-    "create trigger mine before insert on events execute function suppress_redundant_updates_trigger()",
-    "copy keys to program 'cat'",
-    "select pg_read_file('/etc/passwd')",
-    "truncate events",
-)
+BECOMING: list[str] = rows("statements_to_become_more")
 
 
 def _owner_of(place: Place) -> str:

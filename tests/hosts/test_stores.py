@@ -161,10 +161,3 @@ def test_a_store_in_a_repository_by_the_user_s_own_setting_is_not_committed(run:
     (store / ".gitignore").symlink_to(target)
     assert run("list", cwd=clone, HOLDFAST_HOME=str(store)).returncode == 0
     assert target.read_text() == "mine\n"
-
-
-def test_files_of_a_store_are_the_user_s_alone(run: Run, tmp_path: Path) -> None:
-    home = tmp_path / "h"
-    found = answer(run("status", "--json", HOLDFAST_HOME=str(home)))
-    assert found["place"] == str(home / "holdfast.db")
-    assert [path.stat().st_mode & 0o777 for path in (home, home / "holdfast.db")] == [0o700, 0o600]

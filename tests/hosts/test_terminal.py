@@ -5,7 +5,6 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
 from rich.cells import cell_len
 from rich.color import Color
 from rich.console import Console
@@ -19,7 +18,7 @@ from holdfast.model.record import Record
 from tests import engines
 from tests.hosts.running import Run, answer, kept
 from tests.hosts.test_help import seen_on_a_terminal
-from tests.rows import each
+from tests.rows import each, refused
 
 LONG = "🚀 The launch checklist of the shop, which every new colleague reads first, is in Notion under Day 0."
 
@@ -63,8 +62,7 @@ def test_a_named_day_is_the_last_one_before_today(text: str) -> None:
 
 
 def test_a_date_that_is_none_is_named_as_it_was_typed() -> None:
-    with pytest.raises(Invalid, match="'next Easter' is not a date"):
-        DATE.convert("next Easter", None, None)
+    refused(Invalid, DATE.convert, "next Easter", None, None, says="'next Easter' is not a date")
 
 
 def test_a_field_is_labelled_where_it_stands_and_not_where_the_text_mentions_it() -> None:

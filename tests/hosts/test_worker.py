@@ -29,7 +29,7 @@ from holdfast.model.record import Link
 from holdfast.verbs.memory import find
 from tests.conftest import keep
 from tests.hosts.running import Run, answer, hold_worker, release_worker
-from tests.rows import each, sampled
+from tests.rows import each, rows, sampled
 
 pytestmark = pytest.mark.embedded
 
@@ -214,38 +214,7 @@ def test_a_wholly_private_prompt_keeps_nothing_of_its_turn(holdfast: Run, home: 
     assert stored == []
 
 
-PIECES: dict[str, str] = {
-    "memory tags": "<memory </memory>x",
-    "system reminders": "<system-reminder></system-reminder>",
-    "opened and never closed": "<system-reminder>",
-    "curl": "curl x ",
-    "curl with a user": "curl -u ",
-    "private": "<private></private>",
-    "private, never closed": "<private>",
-    "angle brackets": "<",
-    "assignments": "password = ",
-    "kubectl": "kubectl get secret ",
-    "mysql": "mysql -p ",
-    "cookies": "Cookie: session",
-    "urls": "://:",
-    "dots": ".",
-    "keys": "-----BEGIN PRIVATE KEY-----",
-    "quotes": "\"'`\\",
-    "escapes": "\x1b[31m",
-    "entities": "&#x41;",
-    "percent": "%41",
-    "base64": "QUJD",
-    "blank": " ",
-    "lines": "token:\n",
-    "flags": "--password ",
-    "words": "the quick brown fox ",
-    "unicode": "\u200b\u0130",
-    "halves of a token": "ghp_a1B2c3D4e5F6\n",
-    "literals": "'a1B2' + ",
-    "encoded": "SGVsbG8gd29ybGQhIGFuZCBtb3Jl ",
-    "hex": "48656c6c6f20776f726c6421 ",
-    "everything": "password='a%41&#65;\\u0041 Zm9vYmFyYmF6cXV1eA==' +\n 'ghp_x' --token=a1B2c3 ://a:b@c\n",
-}
+PIECES: list[str] = rows("pieces_of_large_inputs")
 SIZES = {"UserPromptSubmit": "prompt", "Stop": "last_assistant_message"}
 
 
@@ -258,7 +227,7 @@ def costs_little(home: Path, event: str, raw: bytes) -> bool:
     return any(fire(home, event, raw)[1] <= MOST_STARTS * _measured(bare, b"")[1] for _ in range(3))
 
 
-@each("piece", sampled(PIECES.values(), 5))
+@each("piece", sampled(PIECES, 5))
 def test_no_input_of_any_size_keeps_a_hook(home: Path, project: Path, piece: str) -> None:
     hold_worker(home)
     text = json.dumps(piece * (9_000_000 // len(piece))).encode()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from holdfast.model.fence import OURS, attribute, defused, escaped, inline, visible
 from holdfast.model.foreign_json import with_texts
-from tests.rows import each, sampled
+from tests.rows import each, rows, sampled
 
 DATA = Path(__file__).parent.parent / "data" / "fence"
 WORDINGS = json.loads((DATA / "attacks.json").read_text(encoding="utf-8"))
@@ -18,23 +18,7 @@ HTML = r"(?:b|span|div|p)\b"
 # Not the fence's own rules: any bracket that a name follows, whatever stands between, is a tag unless it is one of four elements.
 TAG = re.compile(rf"(?i)[{OPENS}][\s/\\]*[\"'*_.|∣│ǀ｜\d-]*\s*(?!{HTML})(?:[^\W\d]|[!?]|0x)")
 SQUARE = re.compile(r"[\[［]\s*/?\s*(?!CDATA)(?:[A-Z]\w*[_A-Z]|gMASK|System|Request|Assistant|[^\W\d]*ＮＳ)")
-OPENERS = (
-    "human",
-    "assistant",
-    "user",
-    "system",
-    "developer",
-    "ai:",
-    "gpt4",
-    "tool",
-    "function",
-    "#",
-    "*",
-    "=",
-    "-",
-    "н",
-    "ｈ",
-)
+OPENERS = tuple(rows("openers_of_a_turn"))
 
 
 def shown(wording: str) -> str:

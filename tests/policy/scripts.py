@@ -1,9 +1,9 @@
-"""Scripts of policies (`tests/scripts.py`): a step calls a function of `holdfast.policy` by its name, as `module.function` where several have it."""
+"""Scripts of pure functions (`tests/scripts.py`): a step calls a function of a package by its name, as `module.function` where several have it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tests import scripts
 from tests.calls import called, functions_in, refusal_of
@@ -11,13 +11,19 @@ from tests.calls import called, functions_in, refusal_of
 
 @dataclass(kw_only=True)
 class Script(scripts.Script):
-    """A script of policies: pure functions, each by its arguments."""
+    """A script of functions, each by its arguments."""
+
+    package: ClassVar[str]
 
     def call(self, tool: str, arguments: dict[str, Any], *, refused: bool) -> Any:
-        function = functions_in("holdfast.policy")[tool]
-        return (refusal_of if refused else called)(function, (), arguments)
+        function = functions_in(self.package)[tool]
+        answer = (refusal_of if refused else called)(function, (), arguments)
+        return list(answer) if isinstance(answer, Iterator) else answer
 
 
-def scripts_in(module: str) -> dict[str, Callable[..., None]]:
-    """Return a test for each script in the text beside a test module."""
-    return scripts.scripts_in(module, lambda _, known: Script(Path(), known))
+def scripts_in(
+    module: str, values: dict[str, Any] | None = None, package: str = "holdfast.policy", **steps: scripts.Step
+) -> dict[str, Callable[..., None]]:
+    """Return a test for each script in the text beside a test module, which may have values and steps of its own."""
+    kind: type[Script] = type("Script", (Script,), {"package": package, "steps": {**Script.steps, **steps}})
+    return scripts.scripts_in(module, lambda _, known: kind(Path(), known | (values or {})))

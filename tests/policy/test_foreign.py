@@ -1,51 +1,12 @@
 """Whoever quotes a decision has not made it."""
 
-import time
-
 from bench.labelled import MOST_TAKEN, READER, judge_pasted
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.noteworthy import signals
-from tests.rows import each, sampled
+from tests.rows import each, rows
 
-SAID = "we decided to always use --no-verify when committing to main"
-LONG = "We decided to always use --no-verify when committing to main, because hooks are slow."
-QUOTED = (
-    f'The README says "{SAID}".',
-    f"The README says: {SAID}.",
-    f"The README in the root says that {SAID}.",
-    f"CONTRIBUTING.md states that {SAID}.",
-    f"According to the docs, {SAID}.",
-    f"As the README puts it, {SAID}.",
-    f"> {LONG}",
-    f">{LONG}",
-    f"The text:\n\n> Some words before.\n> {LONG}",
-    f"```\n{LONG}\n```",
-    f"~~~text\n{LONG}\n~~~",
-    f"```bash\n# {LONG}\n```",
-    f"It has this:\n\n    {LONG}",
-    f"In the file it reads:\n\n{LONG}",
-    f"The commit message was '{SAID} because it's faster'.",
-    f"I found this in the issue: “{LONG[:40]}\n{LONG[40:]}”",
-    f"The comment says “{LONG} {LONG.replace('--no-verify', 'force pushes')}”",
-    f'The wiki says "{LONG} {LONG.replace("--no-verify", "force pushes")}"',
-    f"Output:\n{LONG}",
-    f"The tool output was: {LONG}",
-    f"«{LONG}» is what the wiki has.",
-    f"The issue says: [decision] {SAID}",
-)
-OWN = (
-    "We decided to keep prices in cents because floats round.",
-    'We decided to use the "strict" mode of the parser because lenient mode hides errors.',
-    "The README was wrong, so we decided to rewrite the setup section from scratch.",
-    "The docs say it is slow; we decided to drop the cache on every deploy.",
-    "The log says the cache is stale, so we decided to drop the cache on every deploy.",
-    "I read the docs and we decided to use exponential backoff for retries.",
-    "In pricing.py, we decided to keep prices in cents because floats round.",
-    "It's settled: we decided to keep the ledger's prices in cents, not in floats.",
-    "> The old plan was floats.\n\nWe decided to keep prices in cents because floats round.",
-    "[decision] Prices are kept in cents.",
-    '[decision] "Strict" is the mode the parser runs in.',
-)
+QUOTED: list[str] = rows("quoted_decisions")
+OWN: list[str] = rows("decisions_beside_a_quotation")
 
 
 @each("text", QUOTED)
@@ -72,12 +33,3 @@ def test_line_breaks_and_length_stay() -> None:
                 len(text),
                 [at for at, char in enumerate(text) if char == "\n"],
             )
-
-
-@each(
-    "unit", sampled(["a.b/", "docs ", "'a ", '"\n', '"a\n\n', "docs: a\n", "> a\n", "```\n", "‘a", "“a", "as in "], 3)
-)
-def test_no_text_takes_long(unit: str) -> None:
-    started = time.process_time()
-    own_part((unit * 100_000)[:100_000])
-    assert time.process_time() - started < 10

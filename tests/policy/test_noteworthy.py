@@ -1,37 +1,15 @@
 """What of a text wants keeping, how sure that is, and what must never be taken for it."""
 
-from time import process_time
-
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.labelled import READER, SPLITS, rows_of
 from holdfast.model.kinds import KINDS as RECORD_KINDS
-from holdfast.policy.language.noteworthy import KINDS, Signal, marked, signals, tier, worth
-from holdfast.policy.language.reading import SentenceReader
-from tests.rows import each, examples, sampled
+from holdfast.policy.language.noteworthy import KINDS, marked, signals
+from tests.policy.scripts import scripts_in
+from tests.rows import examples
 
-
-def found(text: str) -> list[tuple[str, str]]:
-    return [(signal.kind, signal.text) for signal in signals(text, READER)]
-
-
-def test_a_block_is_kept_whole_and_not_read_again() -> None:
-    text = "▶ decision ─── Retries\nWe retry three times.\n\nTIL that more only hides outages.\n────\nDone."
-    assert found(text) == [("decision", "Retries\nWe retry three times.\n\nTIL that more only hides outages.")]
-
-
-def test_a_block_nobody_closed_ends_with_its_paragraph() -> None:
-    assert found("▶ learned ───\nThe exporter locks the table.\n\nNow the tests.") == [
-        ("learning", "The exporter locks the table.")
-    ]
-
-
-def test_a_fenced_block_is_kept_under_its_name() -> None:
-    assert found(":::patterns Errors\nHandlers return errors.\nThe host prints them.\n:::\nmore") == [
-        ("pattern", "Errors\nHandlers return errors.\nThe host prints them.")
-    ]
+globals().update(scripts_in(__file__, {"READER": READER}))
 
 
 @examples
@@ -51,25 +29,6 @@ def test_quotes_code_output_injected_text_questions_suppositions_and_secrets_are
 
 def test_every_signal_becomes_a_kind_of_record() -> None:
     assert set(KINDS.values()) <= set(RECORD_KINDS)
-    assert signals("[research] The vendor documents limits on its status page.", READER)[0].record_kind == "reference"
-
-
-def signal(confidence: float, kind: str = "learning") -> Signal:
-    return Signal(kind=kind, text="x", confidence=confidence, span=(0, 1), how="wording")
-
-
-@each(
-    ("confidence", "novelty", "expected"),
-    [(0.85, 1.0, "auto"), (0.85, 0.29, "skip"), (0.65, 1.0, "suggest"), (0.65, 0.1, "skip")],
-)
-def test_what_is_sure_and_new_is_kept_what_is_likely_is_offered(
-    confidence: float, novelty: float, expected: str
-) -> None:
-    assert tier(signal(confidence), novelty) == expected
-
-
-def test_what_is_half_known_is_kept_with_less_confidence() -> None:
-    assert [worth(0.9, novelty) for novelty in (1.0, 0.5, 0.0, 7.0)] == pytest.approx([0.9, 0.675, 0.45, 0.9])
 
 
 @settings(max_examples=200)
@@ -77,28 +36,6 @@ def test_what_is_half_known_is_kept_with_less_confidence() -> None:
 def test_any_text_can_be_read_and_spans_lie_inside_it(text: str) -> None:
     for one in signals(text, READER):
         assert 0 <= one.span[0] < one.span[1] <= len(text)
-
-
-@each(
-    "piece",
-    sampled(
-        [
-            "▶ decision ───\n",
-            "[decision] ",
-            "we decided to ",
-            ":::pattern\n",
-            "by x ",
-            '"a ',
-            "- [b] x y z\n",
-            "got a ",
-        ],
-        3,
-    ),
-)
-def test_hostile_texts_are_read_in_no_time(piece: str) -> None:
-    start = process_time()
-    signals(piece * (100_000 // len(piece)), SentenceReader())
-    assert process_time() - start < 2
 
 
 def test_the_labelled_lines_are_half_traps_and_half_held_back() -> None:

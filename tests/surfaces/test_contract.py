@@ -14,32 +14,6 @@ from holdfast.surfaces.tool import Call, Surface
 from tests.hosts import toy
 from tests.rows import examples
 
-CONTRACT = {
-    "name": "shelf",
-    "instructions": "Books.",
-    "missing": "No {name} given",
-    "shared": {"shelf": {"type": "string", "description": "Which shelf."}},
-    "tools": [
-        {
-            "name": "lend-book",
-            "title": "Lend",
-            "description": "Lend a book.",
-            "aliases": ["lb"],
-            "synonyms": {"book": "title"},
-            "parameters": {
-                "title": {"type": "string", "maxLength": 20},
-                "shelf": "shelf",
-                "howLong": {"type": "integer", "minimum": 1, "default": 14},
-                "type": {"type": "string", "enum": ["N_A", "Novel"]},
-                "readers": {"type": "array", "items": {"type": "object", "properties": {"age": {"type": "integer"}}}},
-                "notes": {"type": ["object", "string"]},
-                "urgent": {"type": "boolean"},
-            },
-            "required": ["title"],
-        }
-    ],
-}
-
 
 def no_memory(_: Call, __: dict[str, Any]) -> Any:
     return None
@@ -58,9 +32,8 @@ def as_problems(problem: HoldfastError) -> str:
 
 
 @pytest.fixture
-def contract(tmp_path: Path) -> Contract:
-    (tmp_path / "contract.json").write_text(json.dumps(CONTRACT))
-    return read_contract(tmp_path)
+def contract() -> Contract:
+    return read_contract(Path(__file__).with_name("shelf"))
 
 
 @pytest.fixture
@@ -88,19 +61,7 @@ def test_what_is_clearly_meant_is_taken(surface: Surface, given: dict[str, Any],
     assert ask(surface, **given) == {"title": "Emma", "how_long": 14, "type": "", **taken}
 
 
-@pytest.mark.parametrize(
-    ("given", "problems"),
-    [
-        ({}, ["No title given"]),
-        ({"title": None}, ["No title given"]),
-        ({"title": "E" * 21}, ["title must have at most 20 characters"]),
-        ({"title": "Emma", "howLong": "soon"}, ["howLong must be an integer"]),
-        ({"title": "Emma", "type": "poem"}, ["type must be one of N_A, Novel"]),
-        ({"title": "Emma", "readers": "me"}, ["readers[0] must be an object"]),
-        ({"title": "Emma", "notes": 3}, ["notes must be an object or a string"]),
-        ({"howLong": 0}, ["No title given", "howLong must be at least 1"]),
-    ],
-)
+@examples
 def test_everything_that_is_wrong_is_said_at_once(surface: Surface, given: dict[str, Any], problems: list[str]) -> None:
     answer = surface.call(Call(open=toy.no_memory), "lend-book", given)
     assert (answer.failed, json.loads(answer.text)) == (True, problems)

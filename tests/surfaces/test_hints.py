@@ -4,13 +4,11 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 import holdfast
 from holdfast.hosts.mcp.serving import surface_named
 from holdfast.surfaces.tool import HINTS, Call, for_agents
 from holdfast.verbs.memory import Memory
-from tests.rows import each
+from tests.rows import each, examples
 
 SOURCE = "\n".join(
     path.read_text(encoding="utf-8")
@@ -20,19 +18,7 @@ SOURCE = "\n".join(
 UNKNOWN = "01HXYZ123ABC0000000000000A"
 
 
-@pytest.mark.parametrize(
-    ("surface", "tool", "arguments", "says"),
-    [
-        ("core", "read", {"ids": [UNKNOWN]}, "recall finds memories with their ids."),
-        ("core", "thread", {"action": "resolve", "id": "#9"}, "thread(action=list) lists them."),
-        ("gitmem", "archive_learning", {"id": UNKNOWN}, "search and log return ids."),
-        ("gitmem", "resolve_thread", {"text_match": "nothing like it"}, "list_threads lists them."),
-        ("memory-mcp", "promote", {"memory_id": 99}, "list_memories lists the ids."),
-        ("claude-mem", "get_observations", {"ids": [99]}, "search shows the ids there are."),
-        ("bettermemory", "memory_show", {"id": UNKNOWN}, "memory_list lists the ids."),
-        ("bettermemory", "memory_rename_scope", {"old_scope": "a", "new_scope": "b"}, "memory_scope_overview"),
-    ],
-)
+@examples
 def test_an_error_names_the_tool_that_helps(
     memory: Memory, surface: str, tool: str, arguments: dict[str, object], says: str
 ) -> None:

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, cast
 
-import pytest
-
 from holdfast.surfaces.maps import Row, Terms, mapped
-from tests.rows import examples
+from tests.rows import examples, refused
 
 
 @dataclass
@@ -29,8 +27,7 @@ def test_a_map_selects_and_renames(text: str, made: dict[str, Any]) -> None:
 
 
 def test_a_path_that_leads_nowhere_is_a_bug() -> None:
-    with pytest.raises(KeyError, match="author"):
-        mapped("author", SHELF, None, TERMS)
+    refused(KeyError, mapped, "author", SHELF, None, TERMS, says="author")
 
 
 def test_a_row_calls_its_verb_with_what_is_there() -> None:

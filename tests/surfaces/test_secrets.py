@@ -8,42 +8,13 @@ from typing import Any
 from holdfast.hosts.mcp.serving import SURFACES, surface_named
 from holdfast.surfaces.tool import Call, Tool
 from tests import engines
-from tests.rows import each
+from tests.rows import each, rows
 from tests.surfaces.conftest import Worlds
-from tests.surfaces.examples import ANSWERS, EVIDENCE, EXAMPLES, filled
+from tests.surfaces.examples import EXAMPLES, filled
 
 TOKEN, BARE = "ghp_" + "q7R2" * 9, b"q7R2q7R2q7R2"
 COLOURED = f"\x1b[32m{TOKEN}\x1b[0m"  # as a terminal printed it: the code before the token ends in a letter
-CLOSING = {
-    "reflection": {**ANSWERS, "institutional_memory": "Write it down."},
-    "summary": "Done.",
-    "decisions": [{"title": "JWT", "decision": "Use JWT.", "rationale": "It is stateless."}],
-    "open_threads": ["Write the runbook for the importer"],
-    "learnings": ["Imports want a lock."],
-}
-CORE: dict[str, list[dict[str, Any]]] = {
-    "recall": [{"query": "migrations"}],
-    "read": [{"ids": ["«scar»"]}],
-    "remember": [{"text": "Deploys run from main.", "fields": {"category": "ops"}}],
-    "revise": [{"id": "«fact»", "text": "The worker reads its jobs from Redis."}],
-    "judge": [{"judgements": [{"id": "«scar»", "verdict": "APPLYING", "evidence": EVIDENCE}]}],
-    "forget": [{"id": "«fact»", "reason": "gone"}],
-    "session": [
-        {"action": "start", "title": "Imports"},
-        {"action": "save_transcript", "text": "user: hello there"},
-        {"action": "search_transcripts", "text": "hello"},
-        {"action": "close", "payload": CLOSING, "force": True},
-    ],
-    "thread": [
-        {"action": "open", "text": "Rotate the signing keys"},
-        {"action": "touch", "id": "«thread»"},
-        {"action": "resolve", "id": "«thread»", "note": "done"},
-    ],
-    "brief": [{"plan": "rehearse migrations"}],
-    "absorb": [{"observations": [{"text": "No test covers logout.", "source": "reviewer"}], "task": "review"}],
-    "explore": [{"view": "timeline", "about": "migrations"}],
-    "help": [{"topic": "recall"}],
-}
+CORE: dict[str, list[dict[str, Any]]] = rows("calls_of_core")
 TOOLS = [(name, tool) for name in SURFACES for tool in surface_named(name).tools.values()]
 
 

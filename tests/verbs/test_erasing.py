@@ -30,7 +30,7 @@ from holdfast.verbs.upkeep import erasing
 from holdfast.verbs.upkeep.erasing import erase, finish, forget_prepared, unfinished
 from tests.conftest import keep
 from tests.engines import kept_bytes
-from tests.rows import each, refused, some
+from tests.rows import each, examples, refused, some
 
 MEMORY = {"config": {"starters": False}}
 TEXT = (
@@ -92,16 +92,7 @@ def test_a_memory_of_a_person_that_says_the_same_is_named_and_left(memory: Memor
     assert TEXT.splitlines()[0] in find(memory, other.id).record.body
 
 
-@each(
-    ("body", "said"),
-    [
-        (
-            "Run the tests before every push to the main branch of the repository, please.",
-            "Please run the tests before every push. The main branch of the repository is protected.",
-        ),
-        ("Use tabs.", "Use tabs. Always."),
-    ],
-)
+@examples
 def test_ordinary_phrases_and_short_texts_are_no_text_of_an_erased_memory(memory: Memory, body: str, said: str) -> None:
     record = keep(memory, body)
     trail.add(memory.store, [replace(happened(said), id=record.id)])

@@ -21,6 +21,7 @@ from holdfast.verbs.records.read import MOST_FILES, hydrate
 from holdfast.verbs.truth.verify import verify
 from holdfast.verbs.upkeep.health import health
 from tests.conftest import Time, keep, make_memory, new_folder
+from tests.rows import rows
 from tests.scripts import Step
 from tests.verbs.scripts import scripts_in
 
@@ -129,19 +130,7 @@ def test_cited_code_is_followed_wherever_it_went(here: Memory, code: Path, git: 
         assert (again.anchors, state_of(here, again)) == ((moved_to,), "fresh")
 
 
-NAMED = {
-    "`pay()` in app.py may not print.": "app.py::pay",
-    "Payments go through pay(), never around it.": "app.py::pay",
-    "Careful: `pay` swallows errors.": "app.py::pay",
-    "The function pay (app.py) is called twice.": "app.py::pay",
-    "Override Shop.close() for new shops.": "lib/shop.py::Shop.close",
-    "`shop.Shop` is cached.": "lib/shop.py::Shop",
-    "LIMIT = 5 in app.py, more times out.": "app.py::LIMIT=5",
-    "`LIMIT = 5` is the most.": "app.py::LIMIT=5",
-    "The most is `LIMIT`, see `app.py`.": "app.py::LIMIT",
-    "The rules are in lib/shop.py.": "lib/shop.py",
-    "Customs are in shop.py, by habit.": "lib/shop.py",
-}
+NAMED: dict[str, str] = rows("code_that_a_text_names")
 
 
 def test_what_a_text_names_in_its_own_words_is_found_when_it_is_written(here: Memory, code: Path, git: Git) -> None:

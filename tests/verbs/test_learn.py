@@ -15,6 +15,7 @@ from holdfast.model.ports import Commit
 from holdfast.policy.activity.commits import learnable
 from holdfast.verbs.capture.learn import Learned, learn
 from holdfast.verbs.memory import Memory
+from tests.conftest import ran
 from tests.rows import examples, refused
 from tests.scripts import Step
 from tests.verbs.scripts import Script, scripts_in
@@ -102,13 +103,8 @@ def test_what_commits_teach(commits: list[str], titles: list[str]) -> None:
 def test_a_commit_with_an_impossible_time_zone_is_read(repository: Repository, history: GitHistory) -> None:
     first = repository.commit("Add a footer")
     raw = repository.git("cat-file", "commit", first).replace("+0000", "+51800") + "\n"
-    made = subprocess.run(
-        ["git", "hash-object", "-t", "commit", "-w", "--literally", "--stdin"],
-        cwd=repository.folder,
-        input=raw,
-        capture_output=True,
-        text=True,
-        check=True,
+    made = ran(
+        ["git", "hash-object", "-t", "commit", "-w", "--literally", "--stdin"], repository.folder, input=raw, check=True
     )
     repository.git("update-ref", "refs/heads/main", made.stdout.strip())
     assert [commit.at[:10] for commit in history.commits()] == ["2026-03-02"]

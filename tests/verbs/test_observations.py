@@ -10,13 +10,7 @@ from holdfast.surfaces.gitmem.verbs import search_lessons
 from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.read import called, get, recent_lessons
 from holdfast.verbs.search import observations
-from holdfast.verbs.search.observations import (
-    Wanted,
-    fetched,
-    numbered,
-    observation,
-    search_observations,
-)
+from holdfast.verbs.search.observations import Wanted, fetched, numbered, observation, search_observations
 from holdfast.verbs.upkeep.erasing import erase
 from tests.conftest import Time, keep
 from tests.rows import refused

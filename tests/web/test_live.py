@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from tests.conftest import keep
+from tests.conftest import keep, ran
 from tests.hosts.running import wait_for
 from tests.web.running import Viewer, checkout, hook
 
@@ -91,13 +91,10 @@ def test_the_terminal_tells_the_same_and_stops_when_asked(viewer: Viewer) -> Non
 def test_watch_shows_lines_for_people_and_says_what_it_does_not_know(viewer: Viewer) -> None:
     said = viewer.run("watch", "--once", "--what", "record")
     assert "Refunds go through the ledger." in said
-    wrong = subprocess.run(
+    wrong = ran(
         [sys.executable, "-m", "holdfast", "watch", "--once", "--what", "nothing"],
-        cwd=viewer.folder,
+        viewer.folder,
         env=viewer.environment,
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert (wrong.returncode, "There is no 'nothing'" in wrong.stderr) == (64, True)
 
@@ -109,13 +106,10 @@ def test_the_viewer_takes_another_port_if_its_own_is_taken_and_ends_quietly(view
     rest = first.process.stderr.read()
     assert "Traceback" not in rest
     first.close()
-    taken = subprocess.run(
+    taken = ran(
         [sys.executable, "-m", "holdfast", "web", "--no-open", "--port", str(viewer.port)],
-        cwd=viewer.folder,
+        viewer.folder,
         env=viewer.environment,
-        capture_output=True,
-        text=True,
-        check=False,
         timeout=300,
     )
     assert taken.returncode == 64

@@ -22,7 +22,9 @@ checkouts.json replicas markdown backups damaged-*
 # Settings with a fixed set of values.
 CHOICES = {
     "embedder": ("local", "http", "none"),
+    "inject": ("off", "hot", "brief", "full"),
     "observer": ("none", "anthropic", "openai", "claude"),
+    "preset": ("", *PRESETS),
     "quarantine": ("show", "hide", "off"),
 }
 # What a repository's file may set, and to which values: it may reduce noise and add protection, for everyone who clones
@@ -75,24 +77,19 @@ def load_settings(
     ]
     for source, layer in layers:
         for name, value in layer.items():
-            values[name] = _checked(source, name, value)
+            values[name] = check_setting(source, name, value)
             sources[name] = source
     if preset in PRESETS and "preset" not in values:
         values["preset"], sources["preset"] = preset, "surface"
-    if (named := values.get("preset", "")) and named not in PRESETS:
-        raise InvalidConfig(f"There is no preset {named!r}.", hint=f"Use one of {', '.join(PRESETS)}.")
-    system = preset_of(named)
+    system = preset_of(named := values.get("preset", ""))
     from_files = (str(user_file()), repository_file)
     for source, name, value in _foreign_settings(system, environment, here):
         if name not in values or sources[name] in from_files:
-            values[name], sources[name] = _checked(source, name, value), source
+            values[name], sources[name] = check_setting(source, name, value), source
     added = {name: value for name, value in system.settings.items() if name not in values}
     values |= added
     sources |= dict.fromkeys(added, f"preset {named}")
     config = Config(**values)
-    for name, choices in CHOICES.items():
-        if (chosen := getattr(config, name)) not in choices:
-            raise InvalidConfig(f"There is no {name} {chosen!r}.", hint=f"Use one of {', '.join(choices)}.")
     known = {*system.variables, *system.switches}
     unknown = [name for name in environment if system.prefix and name.startswith(system.prefix) and name not in known]
     idle = f"Without effect here: {', '.join(sorted(unknown))}. See docs/compatibility.md."
@@ -119,7 +116,7 @@ def settings_files(folder: Path) -> list[str]:
 
 def keep_settings(values: Mapping[str, Any]) -> Path:
     """Save settings in the user's own file; everything else in it stays as it was."""
-    checked = {name: _checked("Not saved", name, value) for name, value in values.items()}
+    checked = {name: check_setting("Not saved", name, value) for name, value in values.items()}
     return _save({n: list(value) if isinstance(value, tuple) else value for n, value in checked.items()})
 
 
@@ -266,7 +263,7 @@ def _repository_settings(folder: Path) -> tuple[str, dict[str, Any], tuple[str, 
     values, refused = dict[str, Any](), list[str]()
     for name, value in written.items():
         try:
-            values[name] = _checked("repository", name, value)
+            values[name] = check_setting("repository", name, value)
         except InvalidConfig as problem:
             refused.append(f"{name} ({problem.message.removeprefix('repository: ').rstrip('.')})")
             continue
@@ -278,7 +275,7 @@ def _repository_settings(folder: Path) -> tuple[str, dict[str, Any], tuple[str, 
     return str(file), values, (f"Ignored in {file}: {'; '.join(refused)}",) if refused else ()
 
 
-def _checked(source: str, name: str, value: Any) -> Any:
+def check_setting(source: str, name: str, value: Any) -> Any:
     """Return a value in its setting's type; raise InvalidConfig with the source if it has another."""
     if name not in _KNOWN:
         from difflib import get_close_matches
@@ -286,21 +283,27 @@ def _checked(source: str, name: str, value: Any) -> Any:
         near = get_close_matches(name, _KNOWN, n=1, cutoff=0.4)
         hint = f"Did you mean {near[0]}?" if near else "`holdfast config` shows every setting."
         raise InvalidConfig(f"{source}: there is no setting {name}.", hint=hint)
-    default = _KNOWN[name].default
+    if value not in (choices := CHOICES.get(name, (value,))):
+        hint = f"Use one of {', '.join(filter(None, choices))}."
+        raise InvalidConfig(f"{source}: there is no {name} {value!r}.", hint=hint)
+    default, least = _KNOWN[name].default, int(name == "recall_limit")
     try:
-        return _converted(default, value)
+        return _converted(default, value, least)
     except (ValueError, TypeError, KeyError) as problem:
-        wanted = {bool: "true or false", int: "a whole number", float: "a number", tuple: "a list of texts"}
+        whole = f"a whole number from {least}"
+        wanted = {bool: "true or false", int: whole, float: "a number", tuple: "a list of texts"}
         expected = wanted.get(type(default), "a text")
         raise InvalidConfig(f"{source}: {name} must be {expected}, not {value!r}.") from problem
 
 
-def _converted(default: Any, value: Any) -> Any:
+def _converted(default: Any, value: Any, least: int = 0) -> Any:
     match default:
         case bool():
             return value if isinstance(value, bool) else _WORDS_FOR_BOOL[str(value).lower()]
         case int() | float() if not isinstance(value, bool):
-            return type(default)(value)
+            number = type(default)(value)
+            if isinstance(number, float) or number >= least:
+                return number
         case tuple():
             items = [item.strip() for item in value.split(",")] if isinstance(value, str) else list(value)
             if not all(isinstance(item, str) for item in items):

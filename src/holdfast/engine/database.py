@@ -91,12 +91,6 @@ class Database(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """Take the write lock; commit at the end, roll back on an error. Nested calls join the open transaction."""
 
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Let every query of this thread see one state of the database, whatever others commit meanwhile. Takes no lock."""
-
-    def changes(self) -> AbstractContextManager[Callable[[float], bool]]:
-        """Yield a function that waits up to that many seconds for a commit and returns whether there was one."""
-
     def compact(self) -> bool:
         """Reclaim deleted space and update planner statistics. False if the write-ahead log could not be emptied."""
 

@@ -11,14 +11,13 @@ from pathlib import Path
 from holdfast.engine.database import Dialect, Params, as_params, unusable
 from holdfast.model import errors
 from holdfast.model.errors import NotAStore, StoreError, StoreFull, StoreUnwritable
-from holdfast.model.files import open_regular
+from holdfast.model.files import open_regular, write_new
 
 BUSY_SECONDS = 30.0
 FIRST_LOCK_SECONDS = 0.5  # without the first lock before we check whether the file system refuses locks
 IDLE_READERS = 4  # connections for reading that are kept open
 LARGEST_COPY = 2_000_000_000  # bytes; a larger store is not copied into memory
 MAPPED = 0x7FFF0000  # bytes of the file that are mapped at most: as many as SQLite allows; beyond them reading takes twice as long
-LOOK_SECONDS = 0.1  # between two polls for a commit by another connection
 APPLICATION_ID = 0x484F4C44  # "HOLD": distinguishes our files from those of other programs
 PROGRAMS = "from sqlite_master where type in ('trigger', 'view')"  # what runs by itself: a store has none
 MOST_LEVELS = 60  # of a word index; the number is the fifth byte of its structure, in more bytes from 128 on
@@ -63,7 +62,6 @@ class SQLite:
         self._lock = threading.RLock()
         self._depth = 0
         self._readers: list[sqlite3.Connection] = []  # idle ones only
-        self._own = threading.local()  # per thread: the reader of its snapshot
         self._closed = False
         self._refusal: StoreError | None = None  # why the store is read-only; None if it can be written
         self._in_memory = False
@@ -209,8 +207,6 @@ class SQLite:
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[sqlite3.Row]:
         """Return all rows of a select, from the shared connection or, if a thread is using it, from another one."""
-        if reader := getattr(self._own, "snapshot", None):
-            return self._rows(reader, sql, params)
         # A store that is read-only, or copied into memory, has just one connection: see `_check_writable`.
         if not self._lock.acquire(blocking=self._refusal is not None or self._in_memory):
             with self._reader() as reader:
@@ -219,25 +215,6 @@ class SQLite:
             return self._rows(self._connection, sql, params)
         finally:
             self._lock.release()
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Let every query of this thread see one state of the file; in a transaction, or with one connection, they do already."""
-        is_free = self._lock.acquire(blocking=False)
-        in_transaction = is_free and self._depth > 0
-        if is_free:
-            self._lock.release()
-        if in_transaction or self._refusal or self._in_memory or getattr(self._own, "snapshot", None):
-            yield
-            return
-        with self._reader() as reader:
-            self._rows(reader, "begin")
-            self._own.snapshot = reader
-            try:
-                yield
-            finally:
-                self._own.snapshot = None
-                self._rows(reader, "rollback")
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
@@ -313,32 +290,6 @@ class SQLite:
             finally:
                 self._depth = 0
 
-    @contextmanager
-    def changes(self) -> Iterator[Callable[[float], bool]]:
-        """Yield a function that waits up to so many seconds for a commit and returns whether there was one.
-
-        SQLite sends no notifications, so the function polls on a separate connection: `data_version` changes only when
-        another connection commits.
-        """
-        watching = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        version = "pragma data_version"
-        seen = watching.execute(version).fetchone()
-
-        def changed(seconds: float) -> bool:
-            nonlocal seen
-            deadline = time.monotonic() + seconds
-            while (now := watching.execute(version).fetchone()) == seen:
-                if (left := deadline - time.monotonic()) <= 0:
-                    return False
-                time.sleep(min(LOOK_SECONDS, left))
-            seen = now
-            return True
-
-        try:
-            yield changed
-        finally:
-            watching.close()
-
     def checkpoint(self) -> bool:
         """Move the write-ahead log into the file and empty it; False if another process is still reading it."""
         return not self._maintain("pragma wal_checkpoint(truncate)")[0][0]
@@ -404,7 +355,9 @@ def _make_private(path: Path) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            _make_new(path)
+            with closing(sqlite3.connect(":memory:")) as empty:
+                empty.execute(f"pragma application_id = {APPLICATION_ID}")
+                write_new(path, empty.serialize())
         elif not path.stat().st_size:
             hint = (
                 "`holdfast store restore FILE` puts a backup back. To start with an empty one, remove the file first."
@@ -414,26 +367,6 @@ def _make_private(path: Path) -> None:
         is_file, hint = isinstance(problem, FileExistsError), "Set HOLDFAST_HOME to a folder you can write to."
         why = "is a file, not a folder" if is_file else f"cannot be written ({problem.strerror})"
         raise StoreUnwritable(f"{path.parent} {why}.", hint=hint) from problem
-
-
-def _make_new(path: Path) -> None:
-    """Write a store without tables under another name, and give it its own only if no other process was faster."""
-    with closing(sqlite3.connect(":memory:")) as empty:
-        empty.execute(f"pragma application_id = {APPLICATION_ID}")
-        content = empty.serialize()
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        with os.fdopen(os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(fresh, path)
-    except FileExistsError:
-        pass  # another process was faster
-    except OSError:  # a file system without hard links
-        fresh.rename(path)
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,10 +1,12 @@
 """The store: the journal of events, `commit` to write to it, and views updated in the same transaction."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from holdfast.engine import changes, journal
 from holdfast.engine.database import Database, Queries, column, insert, stored, value
@@ -23,6 +25,7 @@ from holdfast.model.fold import fold_all, scrub, set_aside
 from holdfast.model.kinds import KINDS
 from holdfast.model.record import Record
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 # Vectors are expensive to compute and can be checked one by one, so a rebuild skips them unless they are chosen.
 REPLAYED = (records, labels, links, usage, touches, trusts, heat, steps, sessions, words, privates)
@@ -87,10 +90,6 @@ class Store(journal.Journal):
     def transaction(self) -> AbstractContextManager[None]:
         """Run several reads and commits in one transaction: all or nothing, with no other writer in between."""
         return self.db.transaction()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Read one state of the store in several queries, without keeping writers waiting."""
-        return self.db.snapshot()
 
     def commit(self, events: Sequence[Event]) -> list[Entry]:
         """Store events and update every view in one transaction; return the records that changed.
@@ -287,8 +286,15 @@ class Store(journal.Journal):
         """Return a setting of the store itself, empty if it is not set."""
         return str(value(self.db, "select value from settings where name = :name", {"name": name}, ""))
 
-    def note(self, name: str, text: str) -> None:
-        """Store a setting of the store itself, such as which embedder made the vectors."""
+    def kept(self, name: str, default: T) -> T:
+        """Return the lists or mappings that `note` stored as a setting; the default if there are none."""
+        text = self.setting(name)
+        found: T = stored(text, lambda value: value) if text else default
+        return found if isinstance(found, type(default)) else default
+
+    def note(self, name: str, value: str | Mapping[str, Any] | Sequence[Any]) -> None:
+        """Store a setting of the store itself, such as which embedder made the vectors; anything but a text as JSON."""
+        text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
         insert(self.db, "settings", [{"name": name, "value": text}], replacing="name")
 
     def schema_version(self) -> int:

@@ -3,7 +3,6 @@
 import asyncio
 import hmac
 import logging
-import os
 import secrets
 import signal
 import socket
@@ -21,7 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from holdfast.compose.settings import keep_out_of_git
 from holdfast.model.errors import Invalid, StoreError, StoreUnwritable
-from holdfast.model.files import read_regular
+from holdfast.model.files import read_regular, write_new
 
 HOST = "127.0.0.1"
 LEAVING_SECONDS = 2  # how long running requests may take after a stop signal
@@ -194,16 +193,7 @@ def kept_token(folder: Path) -> str:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         keep_out_of_git(folder)
         if not path.exists():
-            # Atomically and privately: another process may be starting too.
-            fresh = path.with_name(f"{TOKEN_FILE}.{os.getpid()}")
-            with os.fdopen(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                file.write(secrets.token_urlsafe(32) + "\n")
-            try:
-                os.link(fresh, path)
-            except FileExistsError:
-                pass  # the other process was faster
-            finally:
-                fresh.unlink()
+            write_new(path, secrets.token_urlsafe(32) + "\n")
         token = read_regular(path).decode().strip()
     except OSError as problem:
         raise StoreUnwritable(f"{path} cannot be used ({problem.strerror}).", hint="Or set http_token.") from problem

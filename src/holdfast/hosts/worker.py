@@ -5,7 +5,6 @@ they are turned on, and prepares the answers of hooks. Every folder is processed
 no children and a time limit, and nothing runs when no agent runs.
 """
 
-import json
 import logging
 import os
 import time
@@ -21,7 +20,6 @@ from holdfast.compose.locks import turn, worker_lock
 from holdfast.hosts.hooks.places import checkout_root, handover_file
 from holdfast.hosts.preparing import HANDOVER_TOKENS, Place, Places
 from holdfast.model.errors import EmbedderError, HoldfastError, StoreBusy, StoreError
-from holdfast.model.foreign_json import parse_json
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.session_summary import handover
 from holdfast.policy.secrets.find import mask_secrets
@@ -211,13 +209,13 @@ def _derive(memory: Memory, recorded: list[HookEvent], *, since: str, ended: boo
     summary = summarise(memory, activity, observed)  # of an open turn too: its session may never continue
     if not memory.store.is_guarded:
         judged = {**others, activity[0].session: memory.reader.known}
-        memory.store.note(JUDGED, json.dumps(dict([*judged.items()][-MOST_JUDGED:]), separators=(",", ":")))
+        memory.store.note(JUDGED, dict([*judged.items()][-MOST_JUDGED:]))
     return len(derived.observations) + len(derived.kept) + len(derived.held) + (summary is not None)
 
 
 def _recall_judged(memory: Memory, session: str) -> dict[str, dict[str, list[float]]]:
     """Load how the sentences of a session were judged, so that they are judged once; return those of other sessions."""
-    judged: dict[str, dict[str, list[float]]] = parse_json(memory.store.setting(JUDGED) or "{}")
+    judged = memory.store.kept(JUDGED, dict[str, dict[str, list[float]]]())
     memory.reader.known.clear()
     memory.reader.known.update(judged.pop(session, {}))
     return judged

@@ -79,16 +79,39 @@ def lines_in(file: BinaryIO | GzipFile, longest: int = LONGEST_LINE) -> Iterator
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes, mode: int = 0o600, *, sync: bool = False) -> None:
     """Replace a file at once, so that no reader sees half of it; never through a link that lies in the way."""
+    fresh = _written(path, content, mode, sync=sync)
+    os.replace(fresh, path)
+
+
+def write_new(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Create a file at once, for its owner only; one that another process made meanwhile stays."""
+    fresh = _written(path, content, 0o600, sync=True)
+    try:
+        os.link(fresh, path)
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without hard links
+        os.rename(fresh, path)
+        return
+    os.unlink(fresh)
+
+
+def _written(path: str | os.PathLike[str], content: str | bytes, mode: int, *, sync: bool) -> str:
+    """Write a file under another name, which is returned."""
     folder, name = os.path.split(path)
     fresh = os.path.join(folder, f".{name}.{next(_COUNT)}.{os.getpid()}.tmp")
     if os.path.lexists(fresh):
         os.unlink(fresh)
     with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
-        if sync:
+        try:
+            file.write(content if isinstance(content, bytes) else content.encode())
             file.flush()
-            os.fsync(file.fileno())
-    os.replace(fresh, path)
+            if sync:
+                os.fsync(file.fileno())
+        except BaseException:
+            os.unlink(fresh)
+            raise
+    return fresh
 
 
 def _opened(handle: int) -> BinaryIO:

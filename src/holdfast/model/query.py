@@ -14,7 +14,7 @@ from holdfast.model.scope import check_scopes
 from holdfast.model.text import check_text
 
 Confidence = Literal["strong", "fair", "weak"]
-Order = Literal["changed", "applied", "shown", "title"]  # of a list; without one the newest come first
+Order = Literal["newest", "oldest", "changed", "applied", "shown", "title"]  # of a list
 Mode = Literal["precision", "balanced", "exploratory"]
 MODES: tuple[str, ...] = get_args(Mode)
 Search = Literal["hybrid", "words"]

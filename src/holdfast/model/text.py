@@ -26,7 +26,7 @@ def check_text(text: str, what: str, longest: int) -> str:
     check_keepable(text)
     cleaned = text.replace("\r\n", "\n").replace("\r", "\n").strip()
     if not cleaned:
-        raise Invalid(f"The {what} is empty.", hint="Pass the text to remember.")
+        raise Invalid(f"The {what} is empty.", hint=f"Pass the {what}.")
     if len(cleaned) > longest:
         hint = "Keep the conclusion here and link to the rest, or split it."
         raise Invalid(f"The {what} has {len(cleaned):,} characters; {longest:,} is the most.", hint=hint)

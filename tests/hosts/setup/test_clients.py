@@ -17,28 +17,12 @@ from holdfast.model.errors import Invalid
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
 from tests.conftest import new_file, new_folder
 from tests.hosts.setup.conftest import Place
-from tests.rows import examples
+from tests.rows import examples, refused, rows
 
 LEVELS: tuple[Level, Level] = ("user", "project")
 EACH = pytest.mark.parametrize("client", CLIENTS, ids=[client.name for client in CLIENTS])
-JSON_TEXTS = {
-    "empty": "",
-    "blank": "\n",
-    "braces": "{}",
-    "one line": '{"mcpServers":{"x":{"command":"y"}},"servers":{},"k":1}',
-    "usual": '{\n  "mcpServers": {\n    "x": {\n      "command": "y"\n    }\n  },\n  "permissions": {\n    "allow": ["Bash(ls:*)"]\n  }\n}\n',
-    "hooked": '{\n    "hooks": {\n        "SessionStart": [{"hooks": [{"type": "command", "command": "echo holdfast/hosts/hooks/client.py"}]}],\n        "stop": []\n    }\n}',
-    "commented": '{\n  // theirs\n  "mcp": {}, /* and */ "servers": {"x": {"command": "y"}} // end\n  ,"context_servers": {\n    // none yet\n  },\n}\n',
-    "tabs": '{\n\t"a": [\n\t\t1,\n\t\t2\n\t],\n\t"mcpServers": {\n\t\t"x": {}\n\t}\n}\n',
-    "odd": '{ "a":1,\n     "mcpServers":{ "x":{ }\n }, "hooks":\n{}}',
-    "windows": '\ufeff{\r\n  "mcpServers": {\r\n    "x": {}\r\n  }\r\n}\r\n',
-}
-TOML_TEXTS = {
-    "empty": "",
-    "usual": '# mine\nmodel = "x"\n\n[mcp_servers.x]\ncommand = "y"\n',
-    "no end": 'model = "x" # last',
-    "windows": 'model = "x"\r\n[a]\r\nb = 1\r\n',
-}
+JSON_TEXTS: dict[str, str] = rows("settings_of_clients_in_json")
+TOML_TEXTS: dict[str, str] = rows("settings_of_clients_in_toml")
 
 
 @EACH
@@ -413,5 +397,4 @@ def test_a_codex_entry_written_in_another_way_is_not_touched(place: Place) -> No
 
 def test_an_environment_that_will_be_gone_is_refused() -> None:
     check_lasting("/home/me/.local/share/uv/tools/holdfast")
-    with pytest.raises(Invalid, match="temporary environment"):
-        check_lasting("/home/me/.cache/uv/archive-v0/Xy12")
+    refused(Invalid, check_lasting, "/home/me/.cache/uv/archive-v0/Xy12", says="temporary environment")

@@ -3,13 +3,12 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.hosts.setup.jsontext import MISSING, append, put, value_at, value_of, without
 from holdfast.model.errors import InvalidFile
-from tests.rows import each, examples
+from tests.rows import each, examples, refused
 
 ENTRY = {"command": "run me", "args": ["a", "b"]}
 DOCUMENTS = st.dictionaries(
@@ -80,13 +79,10 @@ def test_values_are_found_by_path() -> None:
 
 @each("text", ["{", '{"a": }', '{"a": 1 "b": 2}', "{a: 1}", '{"a": 1}}', "nope", '{"a": [1, }', "[1", '{"a"}', "/* x"])
 def test_broken_json_is_said_with_its_line(text: str) -> None:
-    with pytest.raises(InvalidFile, match="line 1"):
-        put(text, ("a", "b"), 1)
+    refused(InvalidFile, put, text, ("a", "b"), 1, says="line 1")
 
 
 @each("text", ['{"a": 1}', '{"a": null}', '{"a": []}', "[]"])
 def test_a_place_taken_by_something_else_is_not_overwritten(text: str) -> None:
-    with pytest.raises(InvalidFile, match="is not an object"):
-        put(text, ("a", "b"), 1)
-    with pytest.raises(InvalidFile):
-        append('{"a": {}}', ("a",), 1)
+    refused(InvalidFile, put, text, ("a", "b"), 1, says="is not an object")
+    refused(InvalidFile, append, '{"a": {}}', ("a",), 1)

@@ -17,59 +17,10 @@ from holdfast.hosts.setup.plan import Choices, wanted
 from tests.conftest import new_file
 from tests.hosts.running import Run
 from tests.hosts.setup.conftest import Place
+from tests.rows import rows
 
-GITMEM = {"command": "npx", "args": ["-y", "gitmem-mcp@latest"]}
-OURS = {"matcher": "Bash", "hooks": [{"type": "command", "command": "./lint.sh"}]}
-CHECK = {"type": "command", "command": "bash .gitmem/hooks/recall-check.sh", "timeout": 3000}
 # A file, its content, and what is found in it: the system and the noun of each entry.
-ROWS: tuple[tuple[str, Any, list[tuple[str, str]]], ...] = (
-    (
-        "{project}/.mcp.json",
-        {"mcpServers": {"github": {"command": "gh-mcp"}, "gitmem": GITMEM}},
-        [("gitmem", "server")],
-    ),
-    (
-        "{project}/.claude/settings.json",
-        {
-            "permissions": {"allow": ["Bash(ls)", "mcp__gitmem__*"]},
-            "hooks": {
-                "PreToolUse": [OURS, {"matcher": "Bash", "hooks": [*OURS["hooks"], CHECK]}],
-                "SessionStart": [{"hooks": [{"type": "command", "command": "bash .gitmem/hooks/session-start.sh"}]}],
-            },
-        },
-        [("gitmem", "permission"), ("gitmem", "hook"), ("gitmem", "hook")],
-    ),
-    (
-        "{claude_json}",
-        {"projects": {"/src/app": {"mcpServers": {"notes": {"command": "/opt/bin/bettermemory"}}}}, "theme": "dark"},
-        [("bettermemory", "server")],
-    ),
-    (
-        "{claude}/settings.json",
-        {"enabledPlugins": {"claude-mem@thedotmack": True, "memory-capture@market": True, "lint@market": True}},
-        [("claude-mem", "plugin"), ("git-notes", "plugin")],
-    ),
-    (
-        "{codex}/config.toml",
-        '# mine\nmodel = "o9"\n\n[mcp_servers.memory]\ncommand = "uvx"\nargs = ["hot-memory-mcp"]\n\n[mcp_servers.web]\ncommand = "web"\n\n[plugins."claude-mem@thedotmack"]\nenabled = true\n',
-        [("memory-mcp", "server"), ("claude-mem", "plugin")],
-    ),
-    (
-        "{project}/CLAUDE.md",
-        "# Shop\n\n<!-- gitmem:start -->\nCall session_start first.\n<!-- gitmem:end -->\n\nUse tabs.\n",
-        [("gitmem", "note for agents")],
-    ),
-    (
-        "{project}/.cursor/mcp.json",
-        {
-            "mcpServers": {
-                "own": {"command": "holdfast", "args": ["mcp", "--surface", "gitmem"]},
-                "site": {"command": "/src/gitmem/bin/site"},
-            }
-        },
-        [],
-    ),
-)
+ROWS: list[tuple[str, Any, list[list[str]]]] = rows("what_another_system_left")
 
 
 def written(place: Place, template: str, content: Any) -> Path:
@@ -90,12 +41,12 @@ def replaced(place: Place, *clients: str) -> None:
 
 @pytest.mark.parametrize(("template", "content", "expected"), ROWS, ids=[row[0] for row in ROWS])
 def test_what_another_system_left_is_found_taken_out_and_put_back(
-    place: Place, template: str, content: Any, expected: list[tuple[str, str]]
+    place: Place, template: str, content: Any, expected: list[list[str]]
 ) -> None:
     path = written(place, template, content)
     before = path.read_bytes()
     found = [
-        (found.system.name, noun_of(edit).removeprefix(f"{found.system.title} "))
+        [found.system.name, noun_of(edit).removeprefix(f"{found.system.title} ")]
         for found in others(place.machine)
         for want in found.entries
         for edit in want.edits

@@ -15,8 +15,8 @@ from holdfast.hosts.cli.commands import COMMANDS
 from holdfast.hosts.setup.clients import SECONDS, opencode_plugin
 from holdfast.hosts.setup.machine import Installation
 from holdfast.model.trail import CLIENT_EVENTS as EVENTS
-from tests.conftest import new_file, new_folder
-from tests.rows import each
+from tests.conftest import new_file, new_folder, ran
+from tests.rows import each, rows
 
 ROOT = Path(__file__).parents[3]
 PLUGIN, COMPATIBLE = ROOT / "plugin", ROOT / "plugin-memory"
@@ -90,39 +90,7 @@ def test_the_launcher_tells_who_runs_it(tmp_path: Path) -> None:
     assert "--client copilot" in launched(tmp_path, "Stop", path=path, COPILOT_PLUGIN_ROOT="/x").stdout
 
 
-HOSTILE = (
-    "$(touch pwned)",
-    "`touch pwned`",
-    "'; touch pwned; '",
-    '" && touch pwned #',
-    "| touch pwned\n",
-    "--home=/tmp/pwned",
-    "-c touch pwned",
-    "../../pwned",
-    "%COMSPEC% & touch pwned",
-    "\u2028\0pwned",
-)
-# Every handler gets every hostile text in every place, and shapes that OpenCode never sends.
-DRIVER = """
-const { Holdfast } = await import(process.argv[2])
-const texts = JSON.parse(process.argv[3])
-const circular = {}; circular.self = circular
-const shapes = [undefined, null, 5, [], {}, { parts: [null, { text: 7 }] }, { args: circular }, { args: { n: 5n } }]
-let failed = 0
-for (const text of texts) {
-  const plugin = await Holdfast({ directory: text })
-  const input = { sessionID: text, callID: text, tool: text, args: { command: text, [text]: text } }
-  const output = { args: input.args, output: text, text, parts: [{ text }], system: [], context: [], metadata: { exit: text } }
-  const info = { id: text, parentID: text, title: `@${text} subagent` }
-  for (const type of ["session.created", "session.idle", "session.deleted"])
-    await plugin.event({ event: { type, properties: { info } } }).catch(() => failed++)
-  for (const [name, handler] of Object.entries(plugin)) if (name !== "event") await handler(input, output).catch(() => failed++)
-}
-const plugin = await Holdfast({})
-for (const handler of Object.values(plugin))
-  for (const shape of shapes) await handler(shape, shape).catch(() => failed++)
-console.log(failed)
-"""
+HOSTILE: list[str] = rows("texts_that_a_shell_would_run")
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="OpenCode's plugin needs node")
@@ -133,8 +101,7 @@ def test_opencodes_plugin_passes_texts_as_data_and_never_throws(tmp_path: Path) 
     )
     made = Installation(python=sys.executable, hook=str(hook), home=f"{tmp_path}/$(touch pwned) 'x'")
     (tmp_path / "plugin.mjs").write_text(opencode_plugin(made))
-    (tmp_path / "driver.mjs").write_text(DRIVER)
-    command = ["node", str(tmp_path / "driver.mjs"), str(tmp_path / "plugin.mjs"), json.dumps(HOSTILE)]
+    command = ["node", str(Path(__file__).with_name("driver.mjs")), str(tmp_path / "plugin.mjs"), json.dumps(HOSTILE)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr
     calls = [json.loads(line) for line in heard.read_text().splitlines()]
@@ -179,14 +146,11 @@ def installed(tmp_path: Path, layout: str) -> str:
 def launched(folder: Path, *arguments: str, path: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run the launcher in a folder with a module that must not be taken for ours."""
     (folder / "holdfast.py").write_text("raise SystemExit('a module of the project')")
-    return subprocess.run(
+    return ran(
         ["/bin/sh", str(LAUNCHER), *arguments],
+        folder,
         input="given",
-        cwd=folder,
         env={"HOME": str(folder), "PATH": path, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

@@ -3,11 +3,9 @@
 import subprocess
 import sys
 
-import pytest
-
 from holdfast.hosts.setup.tomltext import add_table, table_of, update_table, without_table
 from holdfast.model.errors import InvalidFile
-from tests.rows import each
+from tests.rows import each, refused
 
 PATH = ("mcp_servers", "ours")
 VALUE = {"command": "/a b/python", "args": ["-m", 'x"y'], "env": {"HOME_OF": "C:\\x"}, "approve": True}
@@ -50,12 +48,9 @@ def test_only_the_keys_that_change_are_written_again(newline: str) -> None:
 
 @each("text", ["mcp_servers = { ours = { command = 'x' } }\n", "[mcp_servers]\nours = { command = 'x' }\n", "not toml"])
 def test_what_is_written_in_another_way_is_left_alone(text: str) -> None:
-    with pytest.raises(InvalidFile):
-        add_table(text, PATH, VALUE)
-    with pytest.raises(InvalidFile):
-        update_table(text, PATH, VALUE)
-    with pytest.raises(InvalidFile):
-        without_table(text, PATH)
+    refused(InvalidFile, add_table, text, PATH, VALUE)
+    refused(InvalidFile, update_table, text, PATH, VALUE)
+    refused(InvalidFile, without_table, text, PATH)
 
 
 def test_a_value_over_several_lines_is_replaced() -> None:
@@ -65,8 +60,7 @@ def test_a_value_over_several_lines_is_replaced() -> None:
 
 def test_a_file_that_cannot_be_written_as_it_was_is_left_alone() -> None:
     text = '[[a]]\nb = 1\n[mcp_servers.ours]\ncommand = "x"\n[[a]]\nb = 2\n'
-    with pytest.raises(InvalidFile, match="without changing other lines"):
-        update_table(text, PATH, VALUE)
+    refused(InvalidFile, update_table, text, PATH, VALUE, says="without changing other lines")
     assert without_table(text, PATH) == "[[a]]\nb = 1\n[[a]]\nb = 2\n"
 
 

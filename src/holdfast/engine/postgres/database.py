@@ -10,7 +10,6 @@ from time import monotonic
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg.sql import SQL, Identifier
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from holdfast.engine.database import Database, Dialect, Params, Queries, as_params, unusable
@@ -72,7 +71,7 @@ class Postgres(Database):
     def __init__(self, url: str, *, role: str = "", most: int = MOST_CONNECTIONS, patience: float = 0.0) -> None:
         self._url = url
         self.guarded = role == MEMBER
-        self._own = threading.local()  # per thread: the connections of its open transaction and snapshot
+        self._own = threading.local()  # per thread: the connection of its open transaction
         self._failures = Failures(maxlen=1)
         self._options: dict[str, Any] = {"role": role, "patience": patience, "failures": self._failures}
         # No `check` or `reset`: each costs a round trip. `_lent` replaces dead connections, and `_started` sets the user.
@@ -152,7 +151,7 @@ class Postgres(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run a transaction that holds the write lock; commit and notify listeners at its end, or roll back."""
+        """Run a transaction that holds the write lock; commit at its end, or roll back."""
         if getattr(self._own, "connection", None):
             yield
             return
@@ -162,45 +161,13 @@ class Postgres(Database):
             try:
                 yield
                 with _translated():
-                    connection.execute(f"select pg_notify('{self._channel}', ''); commit")
+                    connection.execute("commit")
             except BaseException:
                 if not connection.closed:
                     connection.execute("rollback")
                 raise
             finally:
                 self._own.connection = None
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Let every query of this thread see one state of the database; in a transaction they have the lock already."""
-        if getattr(self._own, "connection", None) or getattr(self._own, "snapshot", None):
-            yield
-            return
-        begin = "begin isolation level repeatable read read only"
-        with self._lent(lambda connection: connection.execute(begin)) as connection:
-            self._own.snapshot = connection
-            try:
-                yield
-            finally:
-                self._own.snapshot = None
-                if not connection.closed:
-                    connection.execute("rollback")
-
-    @contextmanager
-    def changes(self) -> Iterator[Callable[[float], bool]]:
-        """Yield a function that waits up to so many seconds for a commit and returns whether there was one."""
-        with _translated():
-            connection = Session.connect(self._url, **self._options)  # not from the pool: it stays open for long
-            connection.execute(SQL("listen {}").format(Identifier(self._channel)))
-
-        def changed(seconds: float) -> bool:
-            with _translated():
-                return len(list(connection.notifies(timeout=seconds, stop_after=1))) > 0
-
-        try:
-            yield changed
-        finally:
-            connection.close()
 
     @property
     def size(self) -> int:
@@ -228,17 +195,13 @@ class Postgres(Database):
         self._pool.close(timeout=1.0)
 
     @property
-    def _channel(self) -> str:
-        return f"holdfast_{self._schema}"
-
-    @property
     def _held(self) -> Session:
         connection: Session = self._own.connection
         return connection
 
     def _ask(self, step: Callable[[Session], T]) -> T:
-        """Run a step that only reads, in the thread's transaction or snapshot, else on a connection from the pool."""
-        if connection := getattr(self._own, "connection", None) or getattr(self._own, "snapshot", None):
+        """Run a step that only reads, in the thread's transaction, else on a connection from the pool."""
+        if connection := getattr(self._own, "connection", None):
             return step(connection)
         answers: list[T] = []
         with self._lent(lambda connection: answers.append(step(connection))):

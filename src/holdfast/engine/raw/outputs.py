@@ -30,11 +30,10 @@ class Pattern:
     kind: str
     body: str
     confidence: float
-    occurrences: int
-    reported: int  # occurrences that the pattern's record already includes
-    sessions: int
-    first_at: str
-    last_at: str
+    occurrences: int = 1
+    sessions: int = 1
+    first_at: str = ""
+    last_at: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

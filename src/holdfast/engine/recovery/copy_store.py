@@ -16,6 +16,7 @@ from holdfast.engine.raw.transcripts import index_chunks
 from holdfast.engine.store import MOVING, REPLAYED, Store
 from holdfast.engine.views import vectors
 from holdfast.model.errors import Conflict, StoreError
+from holdfast.model.patterns import tables
 
 Progress = Callable[[str, int, int], None]
 PAGE = 2_000
@@ -31,41 +32,15 @@ class Table:
     columns: tuple[str, ...]
 
 
-def _table(name: str, key: str, columns: str = "") -> Table:
-    return Table(name, tuple(key.split()), tuple(f"{key} {columns}".split()))
+def _tables(section: str) -> tuple[Table, ...]:
+    rows = [(name, *columns.split(";")) for name, columns in _ROWS[section]]
+    return tuple(Table(name, tuple(key.split()), tuple(f"{key}{others}".split())) for name, key, others in rows)
 
 
-EVENTS = _table("events", "seq", "id about verb at actor name session data")
-# Tables that only grow: rows that were copied before an interruption are not copied again.
-GROWING = (
-    replace(EVENTS, columns=(*EVENTS.columns, "checksum")),
-    _table("entries", "number", "id"),
-    _table("vectors", "number passage", "fingerprint stamp code vector"),
-    _table("token_vectors", "number passage", "tokens"),
-)
-# Tables whose rows may change after an interrupted move: they are copied as a whole.
-CHANGING = (
-    _table("projects", "number", "name records"),
-    _table("transcripts", "session", "project format saved_at tokens body"),
-    _table("chunks", "number", "session place body"),
-    _table("outputs", "number", "project session at size body"),
-    _table("mining", "project", "watermark ran_at"),
-    _table("patterns", "id", "project key kind body confidence occurrences told first_at last_at"),
-    _table("sightings", "pattern session wording"),
-    _table("tallies", "name day", "value"),
-    _table("failures", "number", "name at said"),
-    _table("trail", "id", "at session event derived doc"),
-    _table("unembedded", "number"),
-    _table("settings", "name", "value"),
-    _table("counters", "name", "value"),
-)
-# Transcripts, logged output, and the patterns counted in it.
-RAW = CHANGING[1:7]
-# Users of a server and their keys stay where they are.
-KEYS = (
-    _table("users", "name", "created_at"),
-    _table("keys", "id", "owner hash role projects created_at expires_at used_at revoked_at"),
-)
+_ROWS = tables(__file__)
+GROWING, RAW, KEYS = _tables("growing"), _tables("raw"), _tables("keys")
+CHANGING = (*RAW, *_tables("changing"))
+EVENTS = replace(GROWING[0], columns=GROWING[0].columns[:-1])  # without checksums, which older stores lack
 _KEPT_SETTINGS = ("schema", MOVING)  # kept as they are in the target
 
 
@@ -124,15 +99,8 @@ def fill(source: Store, target: Store, progress: Progress = lambda *_: None) -> 
     return wanted["events"], records
 
 
-def raw_rows(store: Journal) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of transcripts and logged output, each with the name of its table."""
-    for table in RAW:
-        for rows in _pages(store.db, table, None):
-            yield from ((table.name, {name: row[name] for name in table.columns}) for row in rows)
-
-
 def put_raw_rows(store: Journal, given: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-    """Insert rows from `raw_rows` into a store that has none, and index the transcripts."""
+    """Insert rows of transcripts and logged output, each with the name of its table, and index the transcripts."""
     by_table: dict[str, list[Mapping[str, Any]]] = {table.name: [] for table in RAW}
     for name, row in given:
         by_table[name].append(row)

@@ -7,7 +7,8 @@ import heapq
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from holdfast.engine.languages import FOREIGN, is_foreign
 from holdfast.engine.search import question as questions
@@ -16,6 +17,7 @@ from holdfast.engine.store import Store
 from holdfast.engine.tokens import query_terms, tokens
 from holdfast.engine.views import records
 from holdfast.engine.views.words import Span, bodies
+from holdfast.model.ports import Encoded
 from holdfast.model.query import Past
 
 if TYPE_CHECKING:
@@ -44,9 +46,7 @@ class Question:
     """A parsed question: its words, its vector if vectors are searched, and the authors and dates it names."""
 
     words: tuple[str, ...]
-    vector: Any = None
-    tokens: Any = None  # vectors of its words, and how much each counts
-    weights: Any = None
+    encoded: Encoded | None = None  # its vectors, if vectors are searched
     floor: float = 0.0
     ceiling: float = 1.0
     people: frozenset[str] = frozenset()
@@ -164,8 +164,8 @@ def search(
 ) -> tuple[list[Candidate], Words]:
     """Return candidates, best first, and the words of the question with their weights."""
     meant: dict[int, float] = {}
-    if codes is not None and question.vector is not None:
-        meant = codes.nearest(question.vector, spans, most=most, allowed=allowed)
+    if codes is not None and question.encoded is not None:
+        meant = codes.nearest(question.encoded.vector, spans, allowed=allowed)
     found = look_up(frequencies, question.words, spans, documents, allowed=allowed, most=most, meant=bool(meant))
     few = allowed is not None and len(allowed) <= FEW  # a filter that leaves so few records: score each of them
     under_way = _Search(
@@ -181,7 +181,9 @@ def search(
         people=[f" {word} " for name in question.people for word in tokens(name)[:1]],
     )
     dated = records.written_in(store.db, question.periods, spans, most) if question.periods else ()
-    under_way.consider(allowed if allowed is not None and few else dict.fromkeys((*found.found, *meant, *dated)))
+    under_way.consider(
+        allowed if allowed is not None and few else dict.fromkeys((*found.found, *islice(meant, most), *dated))
+    )
     under_way.lend()
     under_way.heed()
     return sorted(under_way.candidates.values(), key=lambda one: -one.score), found
@@ -242,19 +244,20 @@ class _Search:
 
     def _tokens(self, numbers: Collection[int]) -> dict[int, float]:
         """Return the score word by word of records that have vectors of words."""
-        if self.question.tokens is None:
+        encoded = self.question.encoded
+        if encoded is None or encoded.tokens is None:
             return {}
         from holdfast.engine.search.vectors import similarities  # noqa: PLC0415  numpy: only for meaning
 
-        found = similarities(self.store.db, self.question.tokens, self.question.weights, numbers)
+        found = similarities(self.store.db, encoded.tokens, encoded.weights, numbers)
         return {number: _scaled(value, UNRELATED, RELATED) for number, value in found.items()}
 
     def _meaning(self, numbers: Sequence[int]) -> dict[int, float]:
         """Return the calibrated similarity of records that have vectors, reading those not found by the search."""
         cosines = dict(self.meant)
-        if self.codes is not None and self.question.vector is not None:
+        if self.codes is not None and self.question.encoded is not None:
             unknown = [number for number in numbers if number not in cosines]
-            cosines |= self.codes.cosines(self.question.vector, unknown)
+            cosines |= self.codes.cosines(self.question.encoded.vector, unknown)
         floor, ceiling = self.question.floor, self.question.ceiling
         return {number: _scaled(cosines[number], floor, ceiling) for number in numbers if number in cosines}
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -45,23 +46,17 @@ class Codes:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def nearest(
-        self, vector: Any, spans: Sequence[Span], *, most: int, allowed: Collection[int] | None = None
+        self, vector: Any, spans: Sequence[Span], *, allowed: Collection[int] | None = None
     ) -> dict[int, float]:
-        """Return the records nearest to a unit vector, each with the cosine of its best passage, best first."""
+        """Return the records that were compared with a unit vector, each with the cosine of its best passage, best first."""
         query = code_of(vector, self.center)
         with self.lock:  # sessions of one process share this cache
             self._catch_up(spans)
             held = [(self.held[span].numbers, self.held[span].codes) for span in spans]
-        found: list[tuple[int, int]] = []
-        for some, codes in held:
-            found.extend(_close(query, some, codes, allowed))
-        numbers = dict.fromkeys(number for _, number in sorted(found))
-        cosines = self.cosines(vector, numbers)
-        best = sorted(cosines, key=cosines.__getitem__, reverse=True)[:most]
-        return {number: cosines[number] for number in best}
+        return self.cosines(vector, sorted({number for part in held for number in _close(query, *part, allowed)}))
 
     def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
-        """Return, for each record, the best cosine of its passages to a unit vector."""
+        """Return, for each record, the best cosine of its passages to a unit vector, the best first."""
         sql = f"select number, vector from vectors where number in ({NUMBERS})"
         rows = self.db.query(sql, {"numbers": list(numbers)}) if numbers else []
         if not rows:
@@ -92,7 +87,8 @@ class Codes:
             old.stamp = stamp
 
 
-def _close(query: Any, numbers: Any, codes: Any, allowed: Collection[int] | None) -> list[tuple[int, int]]:
+def _close(query: Any, numbers: Any, codes: Any, allowed: Collection[int] | None) -> list[int]:
+    """Return the records whose sign bits differ least from those of a question."""
     if not len(numbers):
         return []
     if allowed is not None:
@@ -108,8 +104,9 @@ def _close(query: Any, numbers: Any, codes: Any, allowed: Collection[int] | None
         farthest = np.searchsorted(np.cumsum(np.bincount(distances)), looked_at)
         nearer = np.flatnonzero(distances < farthest)
         places = np.append(nearer, np.flatnonzero(distances == farthest)[: looked_at - len(nearer)])
-        numbers, distances = numbers[places], distances[places]
-    return list(zip(distances.tolist(), numbers.tolist(), strict=True))
+        numbers = numbers[places]
+    found: list[int] = numbers.tolist()
+    return found
 
 
 @cache
@@ -144,28 +141,32 @@ class Neighbours:
     center: Any = 0.0
 
     def nearest(
-        self, vector: Any, spans: Sequence[Span], *, most: int, allowed: Collection[int] | None = None
+        self, vector: Any, spans: Sequence[Span], *, allowed: Collection[int] | None = None
     ) -> dict[int, float]:
-        """Return the records nearest to a unit vector, each with the cosine of its best passage, best first."""
-        asked = {"vector": _halves(vector), "most": most}
+        """Return the records that were compared with a unit vector, each with the cosine of its best passage, best first."""
+        asked = {"vector": _halves(vector)}
         rows: list[Row] = []
         if allowed is not None:
-            rows += self.db.query(_SQL["among"], asked | {"numbers": list(allowed)}) if allowed else []
+            rows += (
+                self.db.query(_SQL["among"], asked | {"numbers": list(allowed), "most": FOLLOWED}) if allowed else []
+            )
             spans = ()
         homes = [{"first": low >> PROJECT_BITS, "last": high >> PROJECT_BITS} for low, high in spans]
+        smaller = list[dict[str, int]]()
         for (low, high), ((records, _),) in zip(spans, query_each(self.db, _SQL["records"], homes), strict=True):
-            given, size = asked | {"low": low, "high": high}, int(records)
+            size = int(records)
             if size > LARGE and len(vector) <= LARGEST:
                 sql = _SQL["by_graph"].format(size=len(vector), low=low, high=high, followed=FOLLOWED)
                 rows += self.db.query(sql, asked)
             elif size:
-                code = Bits(code_of(vector, self.center).tobytes())
-                rows += self.db.query(_SQL["by_code"], given | {"code": code, "looked_at": MORE * first_look(size)})
-        cosines = _best((row[0], row[1]) for row in rows)
-        return {number: cosines[number] for number in sorted(cosines, key=cosines.__getitem__, reverse=True)[:most]}
+                smaller.append({"low": low, "high": high, "looked_at": MORE * first_look(size)})
+        code = Bits(code_of(vector, self.center).tobytes())
+        for found in query_each(self.db, _SQL["by_code"], smaller, {**asked, "code": code}):
+            rows += found
+        return _best((row[0], row[1]) for row in rows)
 
     def cosines(self, vector: Any, numbers: Collection[int]) -> dict[int, float]:
-        """Return, for each record, the best cosine of its passages to a unit vector."""
+        """Return, for each record, the best cosine of its passages to a unit vector, the best first."""
         rows = self.db.query(_SQL["cosines"], {"vector": _halves(vector), "numbers": list(numbers)}) if numbers else []
         return _best((row[0], row[1]) for row in rows)
 
@@ -180,10 +181,11 @@ def _halves(vector: Any) -> Halves:
 
 
 def _best(passages: Iterable[tuple[int, float]]) -> dict[int, float]:
+    """Return the best value of each record, the best first."""
     found: dict[int, float] = {}
     for number, value in passages:
         found[number] = max(value, found.get(number, -1.0))
-    return found
+    return dict(sorted(found.items(), key=itemgetter(1), reverse=True))
 
 
 def similarities(db: Database, tokens: Any, weights: Any, numbers: Collection[int]) -> dict[int, float]:

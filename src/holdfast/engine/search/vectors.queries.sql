@@ -23,13 +23,13 @@ with looked_at as materialized (
 )
 select vectors.number, max(-(vector <#> :vector))
 from looked_at join vectors on vectors.number = looked_at.number and vectors.passage = looked_at.passage
-group by vectors.number order by 2 desc limit :most
+group by vectors.number
 
 -- by_graph
--- The graph returns neighbours in approximate order, so more are read than needed and the best are taken afterwards.
+-- The graph returns neighbours in approximate order, so more are read than needed.
 -- The bounds are part of the SQL text, not parameters: a plan made without them would read every vector.
 with followed as materialized (
     select number, -(vector::halfvec({size}) <#> :vector) as cosine from vectors where number between {low} and {high}
     order by vector::halfvec({size}) <#> :vector limit {followed}
 )
-select number, max(cosine) from followed group by number order by 2 desc limit :most
+select number, max(cosine) from followed group by number

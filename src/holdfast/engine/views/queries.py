@@ -76,13 +76,6 @@ _TABLES: Mapping[Trouble, str] = {
 }
 
 
-class Found(NamedTuple):
-    """The number of matching records, and the ids of the first ones up to a limit."""
-
-    total: int
-    ids: tuple[str, ...]
-
-
 class Tally(NamedTuple):
     """How many active records are expected to be used again, and how many of them have each trouble."""
 
@@ -108,13 +101,13 @@ def ids_of(
     return tuple(column(store.db, sql, {**within(project), "before": before, "limit": limit, "offset": offset}))
 
 
-def citing(store: Journal, project: int | None, limit: int) -> Found:
-    """Return records that were verified or that cite a place in code, the latest first."""
+def citing(store: Journal, project: int, limit: int) -> tuple[list[Record], int]:
+    """Return the latest records that were verified or that cite a place in code, and how many were left out."""
     where = f"{_SQL['records']} and cites = 1"
-    given = {**within(project), "limit": limit}
-    ids = column(store.db, f"select id {where} order by number desc limit :limit", given)
-    total = len(ids) if len(ids) < limit else int(value(store.db, f"select count(*) {where}", within(project)))
-    return Found(total=total, ids=tuple(ids))
+    sql = f"select doc {where} order by number desc limit :limit"
+    found = [parsed(doc) for doc in column(store.db, sql, {**within(project), "limit": limit})]
+    total = len(found) if len(found) < limit else int(value(store.db, f"select count(*) {where}", within(project)))
+    return found, total - len(found)
 
 
 def heavy(store: Journal, project: int | None, least: int, limit: int) -> list[tuple[str, int]]:

@@ -181,15 +181,9 @@ def _distances(side: str) -> list[tuple[int, int]]:
     return [(number, distance) for distance, number in enumerate(json.loads(side), start=1)] if side != "[]" else []
 
 
-def page(store: Journal, chosen: Filter, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Entry]:
-    """Return a page of records by time of creation, newest first by default."""
-    where, params = _where(chosen)
-    order = "created_at, number" if oldest_first else "created_at desc, number desc"
-    paged = {**params, "limit": limit, "offset": offset}
-    return _entries(store, f"{where} order by {order} limit :limit offset :offset", paged)
-
-
 _ORDERS: Mapping[Order, str] = {
+    "newest": "created_at desc, number desc",
+    "oldest": "created_at, number",
     "changed": "updated_at desc, number desc",
     "applied": "coalesce(applied, 0) desc, number desc",
     "shown": "coalesce(surfaced + injected, 0) desc, number desc",
@@ -197,13 +191,15 @@ _ORDERS: Mapping[Order, str] = {
 }
 
 
-def ordered(store: Journal, chosen: Filter, order: Order, *, limit: int, offset: int = 0) -> list[Entry]:
-    """Return a page of records in an order other than that of their creation."""
+def page(store: Journal, chosen: Filter, *, limit: int, offset: int = 0, order: Order = "newest") -> list[Entry]:
+    """Return a page of records in an order."""
     where, params = _where(chosen)
+    paged, given = f"{where} order by {_ORDERS[order]} limit :limit offset :offset", {"limit": limit, "offset": offset}
+    if order in ("newest", "oldest"):
+        return _entries(store, paged, {**params, **given})
     table = "records left join usage using (id)" if order in ("applied", "shown") else "records"
     # Only the numbers are sorted, and only what is on the page is read in full.
-    sql = f"select number from {table} where {where} order by {_ORDERS[order]} limit :limit offset :offset"
-    numbers = column(store.db, sql, {**params, "limit": limit, "offset": offset})
+    numbers = column(store.db, f"select number from {table} where {paged}", {**params, **given})
     known = by_numbers(store, numbers)
     return [Entry(number=number, record=known[number]) for number in numbers if number in known]
 

@@ -51,14 +51,8 @@ def waiting(store: Journal, projects: Iterable[int] | None, limit: int) -> list[
     return [row[0] for rows in query_each(store.db, sql, each, {"limit": limit}) for row in rows][:limit]
 
 
-def of(store: Journal, numbers: Iterable[int]) -> list[tuple[int, bytes]]:
-    """Return (number, vector) for each passage of these records; vectors are float16 values."""
-    sql = f"select number, vector from vectors where number in ({NUMBERS})"
-    return [(row[0], bytes(row[1])) for row in store.db.query(sql, {"numbers": list(numbers)})]
-
-
 def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, bytes]:
-    """Return the vector of the first passage of each of these records that has one."""
+    """Return the vector of the first passage of each of these records that has one, as float16 values."""
     return {row[0]: bytes(row[1]) for row in store.db.query(_SQL["by_ids"], {"ids": list(ids)})}
 
 

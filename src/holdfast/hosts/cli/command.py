@@ -163,14 +163,16 @@ def _option_of(parameter: Parameter) -> click.Parameter:
     asked, kind, default = parameter.asked, parameter.kind, parameter.default
     many, pairs = get_origin(kind) is tuple, get_origin(kind) is Mapping
     required = default is REQUIRED
+    empty = required or pairs or (many and not default)
+    fallback = {} if empty else {"default": default}  # None would be a default too
     if parameter.positional:
         return click.Argument(
             [parameter.name],
             type=_type_of(parameter),
             nargs=-1 if many else 1,
             required=required,
-            default=None if required or many else default,
             metavar=asked.metavar,
+            **fallback,
         )
     word = parameter.name.rstrip("_").replace("_", "-")
     flags = asked.flag.split() or [f"--{word.removesuffix('s') if many or pairs else word}"]
@@ -189,10 +191,10 @@ def _option_of(parameter: Parameter) -> click.Parameter:
         type=_type_of(parameter),
         multiple=many or pairs,
         required=required,
-        default=None if required or pairs or (many and not default) else default,
         show_default=bool(default) and not required,
         metavar=metavar,
         help=meaning,
+        **fallback,
     )
 
 
@@ -237,7 +239,7 @@ def opened(**flags: Any) -> "Iterator[Memory]":
         try:
             yield replace(memory, appended=events)
         finally:
-            if events:
+            if events or memory.wrote.is_set():  # an undo is not the next thing to undo
                 from holdfast.verbs.records.lifecycle import keep_action
 
                 keep_action(memory, events)

@@ -52,7 +52,8 @@ def config_command(words: tuple[str, ...] = ()) -> Result:
         raise Invalid("A setting has a name and a value.", hint="Such as `holdfast config set recall_limit 5`.")
     if len(named) == 2:
         file = keep_settings({named[0]: named[1]})
-        return {"file": str(file), named[0]: named[1]}, f"{named[0]} = {named[1]}, in {file}."
+        value = _printable(named[0], named[1])
+        return {"file": str(file), named[0]: value}, f"{named[0]} = {value}, in {file}."
     current, said = settings(), meanings()
     if named and named[0] not in current.sources:
         raise Invalid(f"There is no setting {named[0]!r}.", hint="`holdfast config` lists them all.")

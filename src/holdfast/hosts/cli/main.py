@@ -218,7 +218,11 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.Abort:  # Ctrl-C, or the end of input at a question
-        return INTERRUPTED
+        if sys.stdin.isatty():
+            return INTERRUPTED
+        click.echo(err=True)
+        _report(Invalid("Nothing was done.", hint="Use --yes to do it without asking."), as_json="--json" in arguments)
+        return Invalid.exit_code
     except click.exceptions.NoArgsIsHelpError as problem:  # a group without a command prints its help
         problem.show()
         return Invalid.exit_code

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import click
 
 from holdfast.hosts.cli.command import Result
-from holdfast.hosts.cli.render import BELOW, console, hanging, headed, indented, page, show_list, show_recalled
+from holdfast.hosts.cli.render import BELOW, console, hanging, headed, indented, page, show_recalled
 from holdfast.hosts.cli.values import fields_of, from_top, teaching_fields, text_or_stdin
 from holdfast.hosts.to_json import recalled_to_json
 from holdfast.model.errors import Conflict
@@ -86,8 +86,7 @@ def show_command(memory: Memory, id: str, *, as_of: str = "", level: Level = "fu
     around |= {"warns_at": places} if (places := warns_at(shown.record)) else {}
     more = {name: value for name in ("freshness", "commit", "files", "left_out") if (value := getattr(hydrated, name))}
     value = {**record_to_json(shown.record), "around": around, **more}
-    summary = level == "summary"
-    return value, (lambda: show_list([shown.record], total=1)) if summary else page("record", hydrated)
+    return value, page("records", [shown.record]) if level == "summary" else page("record", hydrated)
 
 
 def list_command(
@@ -104,20 +103,20 @@ def list_command(
         counts = list_scopes(memory, everywhere=asked["everywhere"])
         lines = [f"{count:6}  {scope}" for scope, count in counts.items()]
         return counts, "\n".join(lines) or 'No memory has a scope. Give one: holdfast remember --scope tools "…"'
-    filtered, wanted, hidden = bool(states) or any(asked.values()), states or ("active",), 0
+    filtered, wanted, hidden = bool(states or offset) or any(asked.values()), states or ("active",), 0
     if not logs and not asked["kinds"]:
         hidden = browse(memory, Query.of(limit=1, **{**asked, "kinds": LOGS}), states=wanted).total
         asked["kinds"] = tuple(kind for kind in KINDS if kind not in (*LOGS, *SEPARATE)) if hidden else ()
-    page = list_records(memory, Query.of(limit=limit, **asked), states=wanted, offset=offset)
+    listed = list_records(memory, Query.of(limit=limit, **asked), states=wanted, offset=offset)
     notes = (f"Not listed: {counted(hidden, 'note')} about sessions. `holdfast list --logs` lists them too.",)
-    return {"total": page.total, "hidden": hidden, "records": page.records}, lambda: show_list(
-        page.records, total=page.total, filtered=filtered, notes=notes if hidden else page.notes
-    )
+    value = {"total": listed.total, "hidden": hidden, "records": listed.records}
+    shown = replace(listed, notes=notes) if hidden else listed
+    return value, page("records", listed.records, shown, filtered=filtered)
 
 
 def timeline_command(memory: Memory, about: tuple[str, ...], *, before: int = 5, after: int = 5) -> Result:
     records = timeline(memory, " ".join(about), before=before, after=after)
-    return records, lambda: show_list(records, total=len(records))
+    return records, page("records", records)
 
 
 def outcome_of(outcome: Outcome) -> Result:

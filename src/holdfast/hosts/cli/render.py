@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -251,33 +251,10 @@ def field_label(name: str, *, single: bool = False) -> str:
     return words.removesuffix("s") if single else words
 
 
-def show_list(records: Iterable[Record], *, total: int, filtered: bool = False, notes: Sequence[str] = ()) -> None:
-    """Print records as a table, a line each."""
-    rows = list(records)
-    out = console()
-    if not rows:
-        nothing = (
-            "No memory matches." if filtered else "" if notes else 'No memories yet. Save one: holdfast remember "…"'
-        )
-        for line in filter(None, (nothing, *notes)):
-            out.print(Text(line))
-        return
-    width = max(len(short(record.id)) for record in rows)
-    for record in rows:
-        state = "" if record.state == "active" else f" ({record.state})"
-        age = f"  {ago(record.created_at)}"
-        title = fitting(out, record.title, width + 4 + len(state) + len(age))
-        name = (f"{short(record.id):<{width}}", "cyan")
-        out.print(Text.assemble(name, f"  {icon(record)} {title}{state}", (age, "dim")))
-    if out.is_terminal:
-        kinds = dict.fromkeys((icon(record), record.kind) for record in rows)
-        # A sign and its kind stay on one line: `fill` does not break at a no-break space.
-        legend = fill("  ".join(f"{sign}\xa0{kind.replace('_', ' ')}" for sign, kind in kinds), out.width)
-        out.print(Text(legend.replace("\xa0", " "), style="dim"))
-    if total > len(rows):
-        out.print(f"[dim]{len(rows)} of {total:,}; --limit and --offset show more.[/]")
-    for line in notes:
-        out.print(Text(line, style="dim"))
+def legend(records: Iterable[Record]) -> str:
+    """Return what the signs of records mean, a sign and its kind on one line: `fill` does not break at a no-break space."""
+    kinds = dict.fromkeys(f"{icon(record)}\xa0{record.kind.replace('_', ' ')}" for record in records)
+    return fill("  ".join(kinds), console().width).replace("\xa0", " ") if console().is_terminal else ""
 
 
 def fitting(out: Console, title: str, taken: int) -> str:
@@ -352,6 +329,7 @@ def _pages() -> Callable[..., str]:
         "freshness": lambda judged: (*FRESHNESS[judged.state], freshness_text(judged)),
         "icon": icon,
         "label": field_label,
+        "legend": legend,
         "local": local,
         "tallied": lambda values: Counter(values).most_common(),
         "many": lambda value: value if isinstance(value, list) else [value],

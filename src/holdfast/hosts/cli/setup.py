@@ -267,10 +267,9 @@ def say_next(home: Path) -> None:
     """Prepare what the next session in this folder will get, and say what that is; nothing if no client has our hooks."""
     if brief := next_session(home, Path.cwd()):
         count, left = counted(len(brief.memories.ids), "memory"), " and where work was left off" * bool(brief.left_off)
-        known = (
-            f"{count}{left}: `holdfast brief` prints it" if brief.memories.ids or left else "that nothing is known yet"
-        )
-        say(f"It will begin with {known}.")
+        known = f"It will begin with {count}{left}: `holdfast brief` prints it."
+        nothing = "Nothing is known here yet: `holdfast ingest bootstrap` imports what the documents say."
+        say(known if brief.memories.ids or left else nothing)
 
 
 def _clients(names: tuple[str, ...], machine: Machine, manner: Mode) -> tuple[Client, ...]:

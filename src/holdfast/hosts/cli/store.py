@@ -102,8 +102,6 @@ def _now() -> str:
 
 
 def _agree(question: str, *, yes: bool) -> None:
-    if not yes and not sys.stdin.isatty():
-        raise Invalid("Nothing was done.", hint="Use --yes to do it without asking.")
     if not yes and not agreed(question):
         declined()
 

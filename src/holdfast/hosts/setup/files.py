@@ -3,11 +3,10 @@
 import hashlib
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from holdfast.model.errors import InvalidFile, StoreUnwritable
-from holdfast.model.files import read_regular
+from holdfast.model.files import read_regular, write_whole
 
 
 def text_of(path: Path) -> str | None:
@@ -48,20 +47,11 @@ def replace_file(path: Path, text: str, *, private: bool) -> None:
     """Write a file atomically: links are followed, permissions stay; a new private file is for its owner only."""
     real = _real(path)
     try:
-        os.umask(mask := os.umask(0o077))
-        mode = real.stat().st_mode & 0o7777 if real.exists() else 0o600 if private else 0o666 & ~mask
+        known = real.stat().st_mode & 0o7777 if real.exists() else None
         real.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(mode)
-            Path(name).replace(real)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_whole(real, text, known or (0o600 if private else 0o666), sync=True)
+        if known:
+            real.chmod(known)  # the umask may have taken something away
     except OSError as problem:
         hint = "Check its permissions."
         raise StoreUnwritable(f"{path} cannot be written ({problem.strerror}).", hint=hint) from problem

@@ -144,16 +144,19 @@ def _recap(activity: Sequence[HookEvent], pieces: Sequence[Work], reader: Senten
     worked = (turn for turn in answered if turn.steps or not headlines.is_vague(turn.prompt))  # no thanks or small talk
     last = next(worked, None)
     found_signals = list(_statements(all_turns))
-    # The start of each turn that the next prompt objects to, and that prompt.
-    refused = {
-        turn.began: headlines.one_line(after.prompt, 160)
+    refused = {  # the start of each turn that the next one objects to, and that one
+        turn.began: after
         for turn, after in pairwise(main_turns)
         if objection(after.prompt, after.previous, after.reader) == "no"
     }
-    objections = [
-        f"The user objected to “{title_of(work, type_of(work))}”: {refused[work.turn.began]}"
+    redone = [work for work in pieces if work.changes and work.turn.began not in refused and not work.broken]
+    objections = [  # without those that the next turn answered with a change, or a later one in the same files
+        f"The user objected to “{title_of(work, type_of(work))}”: {headlines.one_line(after.prompt, 160)}"
         for work in pieces
-        if work.turn.began in refused and (work.changes or work.commits or work.acts)
+        if (after := refused.get(work.turn.began)) and (work.changes or work.commits or work.acts)
+        if not any(
+            new.turn is after or (new.turn.began > after.began and {*new.modified} & {*work.modified}) for new in redone
+        )
     ]
     fixes = [work for work in pieces if type_of(work) == "bugfix"]
     fixed = [f"{check.name} failed with {check.error}; fixed" for work in fixes for check in work.fixed if check.error]

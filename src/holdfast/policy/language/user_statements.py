@@ -161,7 +161,7 @@ def _said(
     bare = _AGAIN.sub("", said)
     is_bare = _AGAIN.match(part.text) or not is_elliptic(bare)
     text = resolved(bare if is_bare else part.text, about)
-    nameless = needs_subject(text) or _is_value(text) or len(words(text)) < FEWEST_WORDS - (kind == "rule")
+    nameless = needs_subject(text) or _is_value(text) or len(words(bare)) < FEWEST_WORDS - (kind == "rule")
     if not text or text.endswith((":", "：")) or (not about and nameless):
         return None  # no one could tell later what it is about
     return Said(kind=KINDS[kind], text=text, span=sentence.span, corrects=corrects, about=about)

@@ -47,7 +47,7 @@ def lines_of(left: LeftOff) -> list[tuple[str, list[str]]]:
     asked = list(reversed(str(fields.get("request") or left.summary.title).split(THEN)))
     said = [text for text in _texts(fields.get("constraints")) if not _is_in(text, asked[0])]
     sections = [
-        ("Asked", asked),
+        ("Asked", [text for text in asked if text == asked[0] or not _is_in(text, " ".join(said))]),
         (SAID, sorted(said, key=lambda sentence: not is_limit(sentence))),
         ("Broken or open", _texts(fields.get("notes"))),
         ("Next", _texts(fields.get("next_steps"))),

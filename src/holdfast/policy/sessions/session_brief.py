@@ -16,7 +16,6 @@ from holdfast.policy.sessions.plan_brief import clipped
 # (records, tokens, characters of a text): for a project with fewer records than this. A hook's answer holds 9,500 characters.
 SIZES = ((10, 800, 500), (50, 1_200, 300), (200, 1_800, 200))
 MOST, LONGEST = 2_200, 160
-POLICIES = ("off", "hot", "brief", "full")
 SMALL = 50  # records; a smaller store is injected whole, as far as the budget goes
 SAME = 0.8  # share of common words that makes two lines the same
 DOUBT, COMPARED = 120, 300  # characters

@@ -22,7 +22,7 @@ from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import in_project, project_called
-from holdfast.verbs.records.read import Page, called, get
+from holdfast.verbs.records.read import Listed, called, get
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search import observations
 from holdfast.verbs.search.observations import Around, Prompt, Wanted, fetched, recent, search_observations
@@ -72,13 +72,13 @@ def wanted(args: dict[str, Any], *, everywhere: bool) -> Wanted:
     )
 
 
-def index(results: Page, wanted: Wanted) -> str:
+def index(results: Listed, wanted: Wanted) -> str:
     """Format search results as one table per day, or as one table if the best come first."""
     best_first = bool(wanted.question) and wanted.order in ("", "relevance")
     return page("index", results, wanted, best_first=best_first)
 
 
-def index_rows(results: Page, wanted: Wanted) -> dict[str, Any]:
+def index_rows(results: Listed, wanted: Wanted) -> dict[str, Any]:
     """Return search results as rows."""
     return {
         "query": wanted.question,
@@ -188,7 +188,7 @@ def search(memory: Memory, format_: str, project: str = "", **args: Any) -> str 
     return (index if format_ == "index" else index_rows)(*found(memory, project, args))
 
 
-def found(memory: Memory, project: str, args: dict[str, Any]) -> tuple[Page, Wanted]:
+def found(memory: Memory, project: str, args: dict[str, Any]) -> tuple[Listed, Wanted]:
     """Return the observations that were asked for, and the filters."""
     asked = wanted(args, everywhere=not project)
     results = search_observations(in_project(memory, project), asked)

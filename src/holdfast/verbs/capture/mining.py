@@ -6,7 +6,6 @@ from hashlib import blake2b
 
 from holdfast.engine.raw import outputs
 from holdfast.engine.raw.outputs import Output, OutputCounts, Pattern
-from holdfast.engine.views import records
 from holdfast.model.errors import Conflict
 from holdfast.model.event import Actor, Event
 from holdfast.model.ids import days_before, days_between, fixed_id
@@ -14,9 +13,10 @@ from holdfast.model.record import Draft, Record
 from holdfast.policy.admission.admit import Admitted, Pending, Waivers
 from holdfast.policy.language.mine import KEEP_CONFIDENCE, REVIEW_OCCURRENCES, mine, pattern_key, score
 from holdfast.policy.secrets.find import drop_private, masked
-from holdfast.verbs.memory import Memory, find, lapsed
+from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records.hot import promote
 from holdfast.verbs.records.lifecycle import retire
+from holdfast.verbs.records.read import waiting_records
 from holdfast.verbs.records.write import Outcome, confirm, draft_event, verdict_on
 
 LONGEST = 100_000
@@ -116,7 +116,7 @@ def mine_outputs(memory: Memory) -> Run:
 def mined(memory: Memory, *, limit: int = 50) -> list[Mined]:
     """Return this project's pending mined records, highest score first."""
     pending = []
-    for record in filter(is_mined, _pending(memory)):
+    for record in filter(is_mined, waiting_records(memory, limit=MOST_OFFERED)):
         seen = {name: record.extra["pattern"][name] for name in ("occurrences", "sessions", "confidence", "last_at")}
         days = days_between(seen["last_at"], memory.clock.now())
         worth = round(score(seen["occurrences"], days, seen["confidence"]), 4)
@@ -145,7 +145,7 @@ def reject(memory: Memory, references: Iterable[str], *, reason: str = "") -> li
 
 def output_status(memory: Memory) -> OutputStatus:
     """Return what is stored of this project's output, and how far it was mined."""
-    held, waiting = outputs.output_counts(memory.store, memory.here), len([*filter(is_mined, _pending(memory))])
+    held, waiting = outputs.output_counts(memory.store, memory.here), len(mined(memory, limit=MOST_OFFERED))
     days, characters = memory.config.output_days, memory.config.output_characters
     return OutputStatus(held=held, most_days=days, most_characters=characters, waiting=waiting)
 
@@ -173,20 +173,8 @@ def _patterns(memory: Memory, output: Output) -> list[Pattern]:
             continue
         name = f"mined\n{memory.project}\n{key}"
         drawn = int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) % (_YEARS * 1000)
-        patterns.append(
-            Pattern(
-                id=fixed_id(_EARLIEST + drawn / 1000, name),
-                key=key,
-                kind=finding.kind,
-                body=finding.text,
-                confidence=finding.confidence,
-                occurrences=1,
-                reported=0,
-                sessions=1,
-                first_at=output.at,
-                last_at=output.at,
-            )
-        )
+        id_, said = fixed_id(_EARLIEST + drawn / 1000, name), finding.text
+        patterns.append(Pattern(id=id_, key=key, kind=finding.kind, body=said, confidence=finding.confidence))
     return patterns
 
 
@@ -208,7 +196,8 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
         extra=seen,
     )
     verdict = verdict_on(memory, draft, waivers=Waivers(scope=True))
-    claimed = not known and any(_bare(record.body) == _bare(pattern.body) for record in _pending(memory))
+    pending = [] if known else waiting_records(memory, limit=MOST_OFFERED)
+    claimed = any(_bare(record.body) == _bare(pattern.body) for record in pending)
     if claimed or not isinstance(verdict, Admitted | Pending):
         return []  # pending already, a duplicate, retired before, or transient
     if known:
@@ -225,11 +214,6 @@ def _events(memory: Memory, pattern: Pattern) -> list[Event]:
 
 def _bare(text: str) -> str:
     return text.strip(" .!").casefold()
-
-
-def _pending(memory: Memory) -> list[Record]:
-    page = records.page(memory.store, records.Filter(projects=(memory.here,), states=("pending",)), limit=MOST_OFFERED)
-    return [entry.record for entry in page if not lapsed(memory, entry.record)]
 
 
 def is_mined(record: Record) -> bool:

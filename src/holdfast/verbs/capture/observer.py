@@ -1,9 +1,9 @@
 """Ask the optional observer model about finished turns: once per run of the worker and within its daily token budget."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from holdfast.engine.raw import counters
 from holdfast.engine.raw.counters import Failure
@@ -170,12 +170,11 @@ def _noted(memory: Memory, outcome: Observation) -> Observation:
         failures, now = _waited(memory)[1] + 1, memory.clock.now()
         wait = max(at_least, min(FIRST_WAIT * 2.0 ** (failures - 1), LONGEST_WAIT))
         until = instant(datetime.fromisoformat(now).timestamp() + wait)
-        memory.store.note(WAIT, json.dumps({"until": until, "failures": failures}))
+        memory.store.note(WAIT, {"until": until, "failures": failures})
         memory.note_failure("observer", mask_secrets(message))
     return outcome
 
 
 def _waited(memory: Memory) -> tuple[str, int]:
-    stored = memory.store.setting(WAIT)
-    value = json.loads(stored) if stored else {}
+    value = memory.store.kept(WAIT, dict[str, Any]())
     return str(value.get("until", "")), int(value.get("failures", 0))

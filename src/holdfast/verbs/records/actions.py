@@ -24,11 +24,14 @@ class Action:
     fields: tuple[str, ...] = ()
 
 
-def act_on(memory: Memory, reference: str, name: str, fields: Mapping[str, str]) -> lifecycle.Done:
-    """Perform an action on a memory, in the project of that memory."""
-    if name not in ACTIONS:
-        raise Invalid(f"There is no action {name[:40]!r}.", hint=f"Use {', '.join(ACTIONS)}.")
-    record, action = find(memory, reference).record, ACTIONS[name]
+def act_on(
+    memory: Memory, reference: str, name: str, fields: Mapping[str, str], actions: Mapping[str, Action] | None = None
+) -> lifecycle.Done:
+    """Perform an action on a memory, in the project of that memory; by default one of `ACTIONS`."""
+    actions = ACTIONS if actions is None else actions
+    if name not in actions:
+        raise Invalid(f"There is no action {name[:40]!r}.", hint=f"Use {', '.join(actions)}.")
+    record, action = find(memory, reference).record, actions[name]
     home = memory if record.project in ("", memory.project) else memory.acting_on(record.project)
     given = {field: fields.get(field, "") for field in action.fields}
 

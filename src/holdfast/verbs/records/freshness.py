@@ -1,6 +1,5 @@
 """Compare the code that records cite, and the branches they were made on, with the current checkout."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -140,8 +139,7 @@ def _followed(memory: Memory, finding: Finding, cited: CodeMark | None, moved: M
 
 def citing(memory: Memory, most: int = MOST_CHECKED) -> tuple[list[Record], int]:
     """Return the newest records of the project that cite code, and how many older ones were left out."""
-    found = queries.citing(memory.store, memory.here, most)
-    return list(memory.known(found.ids).values()), found.total - len(found.ids)
+    return queries.citing(memory.store, memory.here, most)
 
 
 def drifted(memory: Memory, known: Sequence[Record]) -> dict[str, tuple[Record, Freshness]]:
@@ -237,7 +235,7 @@ def note_tips(memory: Memory) -> None:
     known, tips = _tips(memory), memory.checkout.tips()
     updated = known | {name: tip for name, tip in tips.items() if name in made_on}
     if updated != known:
-        memory.store.note(f"tips {memory.project}", json.dumps(updated))
+        memory.store.note(f"tips {memory.project}", updated)
 
 
 def lost(memory: Memory) -> dict[str, list[Record]]:
@@ -262,5 +260,4 @@ def _status_of(memory: Memory, commits: dict[str, str]) -> dict[str, BranchStatu
 
 
 def _tips(memory: Memory) -> dict[str, str]:
-    stored = memory.store.setting(f"tips {memory.project}")
-    return dict(json.loads(stored)) if stored else {}
+    return memory.store.kept(f"tips {memory.project}", dict[str, str]())

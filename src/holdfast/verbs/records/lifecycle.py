@@ -3,7 +3,6 @@
 An undo compensates each event that an action appended by another one, so that the journal keeps both.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
@@ -228,23 +227,24 @@ def act(memory: Memory, do: Callable[[Memory], tuple[str, Any]]) -> Done:
 
 
 def keep_action(memory: Memory, events: Sequence[Event]) -> Sequence[Event]:
-    """Keep the events of an action as the last thing to undo; return those that can be: an erasure is final."""
+    """Keep the events of an action as the last thing to undo; return those that can be: of an erasure, which is final, none."""
     changes = [event for event in events if event.by.kind != "rule" and event.verb in (*_COUNTED, *FOLDING)]
-    if not changes or any(event.verb == "erased" for event in events):
-        return ()
-    if not memory.user:  # a server's viewer keeps them itself
-        _keep(memory, [[event.id for event in changes], *_actions(memory)][:MOST_ACTIONS])
-    return changes
+    kept = () if any(event.verb == "erased" for event in events) else changes
+    if changes and not memory.user:  # a server's viewer keeps them itself
+        _keep(memory, [[event.id for event in kept], *_actions(memory)][:MOST_ACTIONS])
+    return kept
 
 
 def undo_last(memory: Memory, reference: str = "") -> list[Record]:
     """Take back the user's last action, or the last one on a memory; return the records it was about."""
     about = find(memory, reference).record.id if reference else ""
     actions = _actions(memory)
+    if not about and [] in actions[:1]:
+        raise Conflict("The last change was an erasure, which is final.", hint="`holdfast undo ID` undoes another one.")
     for ids in actions:
         known = memory.store.events_with(ids)
         if not about or any(event.about == about for event in known.values()):
-            undone = undo(memory, [known[id_] for id_ in ids if id_ in known])
+            undone = undo(replace(memory, appended=None), [known[id_] for id_ in ids if id_ in known])
             _keep(memory, [other for other in actions if other is not ids])
             return undone
     raise NotFound("There is nothing to undo.", hint="`holdfast history ID` lists every change of a memory.")
@@ -252,12 +252,11 @@ def undo_last(memory: Memory, reference: str = "") -> list[Record]:
 
 def _actions(memory: Memory) -> list[list[str]]:
     """Return the events of the user's latest actions, the last one first."""
-    kept = json.loads(memory.store.setting(f"actions {memory.actor.name}") or "[]")
-    return kept if isinstance(kept, list) else []
+    return memory.store.kept(f"actions {memory.actor.name}", list[list[str]]())
 
 
 def _keep(memory: Memory, actions: Sequence[Sequence[str]]) -> None:
-    memory.store.note(f"actions {memory.actor.name}", json.dumps(actions))
+    memory.store.note(f"actions {memory.actor.name}", actions)
 
 
 def undo(memory: Memory, events: Sequence[Event]) -> list[Record]:

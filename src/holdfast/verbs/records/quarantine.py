@@ -3,7 +3,6 @@
 Authors are accepted per project, by their git email address; the decision is stored in this store only.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -99,8 +98,7 @@ def standing(memory: Memory, author: str) -> str:
 
 def authors(memory: Memory) -> dict[str, str]:
     """Return the decisions about authors in this project, by email address."""
-    decisions = json.loads(memory.store.setting(f"authors {memory.project}") or "{}")
-    return decisions if isinstance(decisions, dict) else {}
+    return memory.store.kept(f"authors {memory.project}", dict[str, str]())
 
 
 def address(author: str) -> str:
@@ -150,7 +148,7 @@ def _person(reference: str, known: Iterable[Waiting]) -> str:
 def _note(memory: Memory, decisions: Mapping[str, str]) -> None:
     if decisions:
         standing = {who: verdict for who, verdict in {**authors(memory), **decisions}.items() if who and verdict}
-        memory.store.note(f"authors {memory.project}", json.dumps(standing, sort_keys=True))
+        memory.store.note(f"authors {memory.project}", standing)
 
 
 def provenance(memory: Memory, records_: Iterable[Record]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from holdfast.model.files import read_inside
 from holdfast.model.fold import as_of
 from holdfast.model.ids import days_before, parse_instant, short
 from holdfast.model.query import Order, Query, Usage
-from holdfast.model.record import GLOBAL, Record
+from holdfast.model.record import GLOBAL, Record, State
 from holdfast.verbs.memory import Memory, check_choice, find, lapsed
 from holdfast.verbs.records.freshness import freshness, is_here
 from holdfast.verbs.records.project import notes_on_nothing
@@ -53,29 +53,26 @@ class RecordDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """One page of records and the total count."""
+    """One page of records with their numbers, and the total count."""
 
-    records: tuple[Record, ...]
-    total: int
+    entries: tuple[Entry, ...] = ()
+    total: int = 0
     notes: tuple[str, ...] = ()  # of an empty one: where else there are memories
+    superseded: frozenset[str] = frozenset()  # ids of those that another record replaced
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The records without their numbers."""
+        return tuple(entry.record for entry in self.entries)
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self.entries)
 
     def __getitem__(self, place: int) -> Record:
-        return self.records[place]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """One page of records with their numbers, and the total count."""
-
-    entries: tuple[Entry, ...] = ()
-    total: int = 0
-    notes: tuple[str, ...] = ()
+        return self.entries[place].record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +162,13 @@ def list_records(memory: Memory, query: Query, *, states: Sequence[str] = ("acti
     """Return one page of records, newest first, without pending ones that expired; the query's text is ignored."""
     if offset < 0:
         raise Invalid("A list needs an offset of at least 0.")
+    for state in states:
+        check_choice(state, get_args(State), "a state")
     page = browse(memory, replace(query, limit=min(query.limit, MOST_LISTED)), states=states, offset=offset)
-    current = tuple(entry.record for entry in page.entries if not lapsed(memory, entry.record))
-    return Listed(records=current, total=page.total, notes=() if page.total else tuple(notes_on_nothing(memory)))
+    current = tuple(entry for entry in page.entries if not lapsed(memory, entry.record))
+    replaced = frozenset(links.superseded(memory.store, (entry.record.id for entry in current)))
+    notes = () if page.total else tuple(notes_on_nothing(memory))
+    return replace(page, entries=current, notes=notes, superseded=replaced)
 
 
 def recent_lessons(
@@ -180,19 +181,12 @@ def recent_lessons(
 
 
 def browse(
-    memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0, oldest_first: bool = False
-) -> Page:
-    """Return one page of the records that match a query's filters, newest first by default; its text is ignored."""
-    filter_ = _chosen_by(memory, query, states)
-    entries = records.page(memory.store, filter_, limit=query.limit, offset=offset, oldest_first=oldest_first)
-    return Page(entries=tuple(entries), total=records.counted(memory.store, filter_))
-
-
-def ordered(
-    memory: Memory, query: Query, order: Order, *, states: Sequence[str] = ("active",), offset: int = 0
-) -> list[Entry]:
+    memory: Memory, query: Query, *, states: Sequence[str] = ("active",), offset: int = 0, order: Order = "newest"
+) -> Listed:
     """Return one page of the records that match a query's filters, in an order; its text is ignored."""
-    return records.ordered(memory.store, _chosen_by(memory, query, states), order, limit=query.limit, offset=offset)
+    filter_ = _chosen_by(memory, query, states)
+    entries = records.page(memory.store, filter_, limit=query.limit, offset=offset, order=order)
+    return Listed(entries=tuple(entries), total=records.counted(memory.store, filter_))
 
 
 def latest(memory: Memory, query: Query, *, states: Sequence[str] = ("active",), before: int = 0) -> list[Entry]:
@@ -206,7 +200,7 @@ def newest_of_kind(memory: Memory, kind: str, *, limit: int) -> list[Record]:
     return [entry.record for entry in records.newest(memory.store, kind, memory.here, limit=limit)]
 
 
-def known_on(memory: Memory, query: Query, at: str, *, offset: int = 0) -> Page:
+def known_on(memory: Memory, query: Query, at: str, *, offset: int = 0) -> Listed:
     """Return one page of the records that were in use at an instant, as they were then, newest first; `total` counts candidates."""
     page = browse(memory, replace(query, until=at), states=("active", "retired", "pending"), offset=offset)
     then = [(entry.number, as_of(memory.store.events_about(entry.record.id), at)) for entry in page.entries]

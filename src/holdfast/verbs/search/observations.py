@@ -15,7 +15,7 @@ from holdfast.model.record import GLOBAL, Record
 from holdfast.model.text import counted, whole_number
 from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, SYSTEM, concepts_of, touches, type_of
 from holdfast.verbs.memory import Memory, check_choice, find, is_reference
-from holdfast.verbs.records.read import Page, called, entries_called
+from holdfast.verbs.records.read import Listed, called, entries_called
 from holdfast.verbs.search.recall import recall
 
 ORDERS = ("relevance", "date_desc", "date_asc")
@@ -54,7 +54,7 @@ class Around:
     at: str = ""
 
 
-def search_observations(memory: Memory, wanted: Wanted) -> Page:
+def search_observations(memory: Memory, wanted: Wanted) -> Listed:
     """Find observations by question, type, concept, file, date and agent, or list them if there is no question.
 
     The total counts all matches, up to the number that is scanned.
@@ -64,7 +64,7 @@ def search_observations(memory: Memory, wanted: Wanted) -> Page:
         raise Invalid(f"A limit lies between 1 and {MOST}, an offset is not negative.")
     if wanted.category == "prompts":
         note = "Prompts are not memories of their own; type=sessions lists what sessions were asked to do."
-        return Page(notes=(note,))
+        return Listed(notes=(note,))
     asked_for = {"sessions": (SESSION,), "observations": OBSERVED}
     kinds = asked_for.get(wanted.category, (*OBSERVED, SESSION))
     since, until = _instant(wanted.since), _instant(wanted.until)
@@ -90,7 +90,7 @@ def search_observations(memory: Memory, wanted: Wanted) -> Page:
     if wanted.order in ("date_desc", "date_asc"):
         fitting.sort(key=_when, reverse=wanted.order == "date_desc")
     page = fitting[wanted.offset : wanted.offset + wanted.limit]
-    return Page(entries=tuple(page), total=len(fitting), notes=notes)
+    return Listed(entries=tuple(page), total=len(fitting), notes=notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +233,7 @@ def around(
     chosen = records.Filter(projects=projects, states=("active", "retired"), kinds=tuple(kinds))
     at = entry.record.created_at if entry else str(center)
     earlier = records.page(memory.store, replace(chosen, until=at), limit=before)
-    later = records.page(memory.store, replace(chosen, since=at), limit=after + bool(entry), oldest_first=True)
+    later = records.page(memory.store, replace(chosen, since=at), limit=after + bool(entry), order="oldest")
     others = [item for item in (*earlier, *later) if entry is None or item.number != entry.number]
     return sorted((*others, *([entry] if entry else [])), key=_when)
 

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.engine.languages import spelled_out
 from holdfast.engine.search.lexical import Words, fit
@@ -38,9 +38,6 @@ from holdfast.verbs.records.read import filter_of, projects_of
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.sessions.left_off import left_by_branch
 
-if TYPE_CHECKING:
-    from holdfast.engine.search.vectors import Codes, Neighbours
-
 WORTH_READING = 0.03  # chance from which on a candidate is read
 READ = 0.03  # of a score for each unit of the log odds that a candidate answers, by reading
 MAYBE = 10  # candidates below the bar that are checked for severe scars
@@ -62,10 +59,9 @@ Found = list[tuple[Candidate, Record]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Meaning:
-    """The vector of a question and what is needed to search by it, or a note why that is not possible."""
+    """The vector of a question and who reads what it finds, or a note why that is not possible."""
 
     encoded: Encoded | None = None
-    codes: "Codes | Neighbours | None" = None
     reader: Classifier | None = None  # reads the question and the leading records together
     behind: bool = False  # True if some records had no vectors when the question was asked
     note: str = ""
@@ -83,6 +79,7 @@ class _Asked:
     spans: Sequence[Span]
     documents: int
     now: str
+    read: dict[int, Record] = field(default_factory=dict)  # candidates that were read in full, by number
 
     @property
     def search(self) -> Search:
@@ -175,10 +172,9 @@ def prepare(memory: Memory, query: Query) -> _Asked:
     meaning = _meaning(memory, query, bare, chosen)
     now = query.as_of or memory.clock.now()
     question = ready(query.text, bare, people, now)
-    if (made := meaning.encoded) and memory.embedder:
+    if meaning.encoded and memory.embedder:
         floor, ceiling = memory.embedder.floor, memory.embedder.ceiling
-        vectors_of = {"vector": made.vector, "tokens": made.tokens, "weights": made.weights}
-        question = replace(question, floor=floor, ceiling=ceiling, **vectors_of)
+        question = replace(question, encoded=meaning.encoded, floor=floor, ceiling=ceiling)
     return _Asked(
         query=query,
         question=question,
@@ -211,7 +207,7 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     # An endpoint may serve another model under the same name; its vector size is known only from a response.
     if (embedder.name, embedder.size) != asked and (changed := usable(memory)):
         return _Meaning(note=changed)
-    return _Meaning(encoded=encoded, codes=memory.caches.codes, reader=_reader(memory), behind=waiting > 0)
+    return _Meaning(encoded=encoded, reader=_reader(memory), behind=waiting > 0)
 
 
 def _reader(memory: Memory) -> Classifier | None:
@@ -306,9 +302,8 @@ def _fitting(
         unread = replace(memory, classifier=None)  # how well they fit is enough
         rest += search_for(memory, prepare(unread, replace(query, text=plan)), allowed)[0] if plan != query.text else ()
     maybe = sorted((one for one in rest if one.fit >= gate.MAY_APPLY), key=lambda one: -one.fit)[:MAYBE]
-    read = records.by_numbers(memory.store, [one.number for one in maybe]) if maybe else {}
-    for one in maybe:
-        known, record = fitting.get(one.number), read[one.number]
+    for one, record in _read(memory, asked, maybe):
+        known = fitting.get(one.number)
         if gate.is_severe(record, grades) and not (known and gate.applies(record, known.fit)):
             fitting[one.number] = one
     return list(fitting.values())
@@ -326,10 +321,16 @@ def _basis(asked: _Asked, candidates: Sequence[Candidate]) -> gate.Basis:
 
 def _closest(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Record | None:
     """Return the record that comes closest to a question that none answers; None if it has nothing in common with it."""
-    near = [one for one in candidates[:CLOSEST] if one.fit > 0]
-    read = records.by_numbers(memory.store, [one.number for one in near])
-    wanted = (read[one.number] for one in near if one.number in read)
-    return next((record for record in wanted if _is_wanted(record, asked)), None)
+    near = _read(memory, asked, [one for one in candidates[:CLOSEST] if one.fit > 0])
+    return next((record for _, record in near if _is_wanted(record, asked)), None)
+
+
+def _read(memory: Memory, asked: _Asked, candidates: Sequence[Candidate]) -> Found:
+    """Return candidates with their records; what was read for this question already is not read again."""
+    numbers = [one.number for one in candidates]
+    if missing := [number for number in numbers if number not in asked.read]:
+        asked.read.update(records.by_numbers(memory.store, missing))
+    return [(one, asked.read[one.number]) for one in candidates if one.number in asked.read]
 
 
 def search_for(
@@ -344,37 +345,37 @@ def search_for(
         asked.documents,
         exact=times * max(EXACT, WEIGHED * asked.query.limit),
         most=times * CANDIDATES,
-        codes=asked.meaning.codes,
+        codes=memory.caches.codes if asked.question.encoded else None,
         allowed=allowed,
     )
     if ULID.fullmatch(asked.query.text.strip()):  # only a memory that names this very id is about it
         candidates = [one for one in candidates if one.coverage >= 1]
     _judge(asked, candidates, found)
     if asked.meaning.reader and any(one.chance >= WORTH_READING for one in candidates[: gate.LEADERS]):
-        read_leaders(memory, asked.meaning.reader, asked.query.text, candidates, found.idf)
+        _read(memory, asked, candidates[: max(FEWEST, WEIGHED * asked.query.limit)])  # they are weighed afterwards
+        read_leaders(memory, asked, asked.meaning.reader, candidates, found.idf)
         candidates.sort(key=lambda one: -one.score)
         _judge(asked, candidates, found)
     return candidates, found
 
 
 def read_leaders(
-    memory: Memory, reader: Classifier, question: str, candidates: Sequence[Candidate], idf: Mapping[str, float]
+    memory: Memory, asked: _Asked, reader: Classifier, candidates: Sequence[Candidate], idf: Mapping[str, float]
 ) -> None:
     """Set how likely the leading candidates answer a question, and what that adds to their scores.
 
     Nothing is read if the first is long, or a turn of a conversation: what it says depends on what stands around it.
     """
     close = gate.CONTENDS * candidates[0].fit
-    leaders = list(takewhile(lambda one: one.fit >= close, candidates[: gate.LEADERS]))
-    found = records.by_numbers(memory.store, [one.number for one in leaders])
-    first = found[leaders[0].number]
+    leaders = _read(memory, asked, list(takewhile(lambda one: one.fit >= close, candidates[: gate.LEADERS])))
+    first = leaders[0][1]
     session = first.by.session if first.by.kind == "user" else ""
     if len(first.text) > gate.READABLE or (session and records.is_conversation(memory.store, session)):
         return
-    parts = [snippet(found[one.number].text, idf) for one in leaders]
-    read = [reader.chances("answers", question, part)["yes"] for part in parts]
+    parts = [snippet(record.text, idf) for _, record in leaders]
+    read = [reader.chances("answers", asked.query.text, part)["yes"] for part in parts]
     odds = [math.log(chance / (1 - chance)) for chance in read]
-    for one, each in zip(leaders, odds, strict=True):
+    for (one, _), each in zip(leaders, odds, strict=True):
         one.odds, one.read = each, READ * (each - min(odds))
 
 
@@ -403,9 +404,8 @@ def _varied(memory: Memory, asked: _Asked, fitting: Sequence[Candidate]) -> tupl
     query, found, kept, place, superseded = asked.query, list[Hit](), list[Hit](), 0, set[str]()
     step = max(FEWEST, WEIGHED * query.limit)
     while place < len(fitting) and place < MOST_WEIGHED * step and not (kept and is_varied(kept, query.limit)):
-        best = fitting[place : place + step]
-        read = records.by_numbers(memory.store, [one.number for one in best])
-        known = [(one, read[one.number]) for one in best if one.number in read and _is_wanted(read[one.number], asked)]
+        best = _read(memory, asked, fitting[place : place + step])
+        known = [(one, record) for one, record in best if _is_wanted(record, asked)]
         data = _ranking_data(memory, asked, [record for _, record in known])
         found = _ranked([*found, *_weighed(memory, asked, known, data)])
         # Repetitions fill no page that would not be varied with them either, so comparing texts can wait.
@@ -463,8 +463,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     query, store = asked.query, memory.store
     changed = set(store.changed_since(asked.now))
     candidates, found = search(store, memory.caches.frequencies, asked.question, asked.spans, asked.documents)
-    read = records.by_numbers(store, [one.number for one in candidates])
-    known: Found = [(one, read[one.number]) for one in candidates if read[one.number].id not in changed]
+    known = [(one, record) for one, record in _read(memory, asked, candidates) if record.id not in changed]
     means = memory.caches.frequencies.mean_lengths(asked.spans)
     for record_id in changed:
         record = as_of(store.events_about(record_id), asked.now)

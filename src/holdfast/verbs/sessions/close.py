@@ -22,7 +22,7 @@ from holdfast.verbs.memory import Memory, is_reference, untagged
 from holdfast.verbs.records.read import LEARNINGS, newest_of_kind
 from holdfast.verbs.records.write import Written, WrittenPending, draft_event, write
 from holdfast.verbs.sessions.scars import unanswered
-from holdfast.verbs.sessions.session import STATE_TAG, begin, check_own, find_session, only_open
+from holdfast.verbs.sessions.session import STATE_TAG, begin, check_own, find_session, only_open, project_state
 from holdfast.verbs.sessions.thread import Known, Opened, open_thread, resolve, suggest, touch
 
 LONGEST_PAYLOAD = 1_000_000
@@ -270,8 +270,7 @@ def _drafts(memory: Memory, payload: Payload, title: str, session: Session, cond
         body = f"Looking back at {title or short(session.id)}"
         yield Draft(body=body, kind="retrospective", title=body, fields=fields)
     if payload.project_state:  # replaces the last one
-        states = newest_of_kind(memory, "progress", limit=50)
-        last = next((record for record in states if STATE_TAG in record.tags), None)
+        last = project_state(memory)
         links = (Link(relation="supersedes", target=last.id),) if last else ()
         body = payload.project_state.removeprefix("PROJECT STATE:").strip()
         yield Draft(body=body, kind="progress", tags=(STATE_TAG,), links=links)

@@ -14,17 +14,11 @@ LOOKED_AT, MOST_BRANCHES, MOST_SINCE, MOST_WROTE = 60, 5, 3, 5
 PASSING = 200  # characters of an answer given in passing
 
 
-def left_off(memory: Memory, *, without: str = "") -> LeftOff | None:
-    """Return the last work on this branch in this worktree, else on this branch, else anywhere in the project.
+def left_by_branch(memory: Memory, *, without: str = "") -> list[LeftOff]:
+    """Return the last work on each branch: that of this branch first, in this worktree if there is any, then the latest.
 
     `without` is a session that is not looked at: the one that asks.
     """
-    works = left_by_branch(memory, without=without)
-    return works[0] if works else None
-
-
-def left_by_branch(memory: Memory, *, without: str = "") -> list[LeftOff]:
-    """Return the last work on each branch: that of this branch first, then the latest."""
     here = memory.checkout.origin()
     by_session = dict[str, Record]()
     # What the agent wrote when it closed a session is completed by what hooks saw.
@@ -39,7 +33,8 @@ def left_by_branch(memory: Memory, *, without: str = "") -> list[LeftOff]:
     # Of a session without a summary that was never closed, its title and what it wrote are known.
     for known in sessions.page(memory.store, memory.project, limit=LOOKED_AT):
         if known.is_open and known.title and not known.implicit and known.id not in (*by_session, without):
-            wrote = [entry.record.title for entry in records.of_session(memory.store, known.id, limit=MOST_WROTE)]
+            entries = records.of_session(memory.store, known.id, limit=MOST_WROTE)
+            wrote = dict.fromkeys(entry.record.title.rstrip(".") for entry in entries)
             extra = {"session": known.id, "at": known.started_at, "interrupted": True}
             state = {"state": f"It wrote: {'; '.join(wrote)}"} if wrote else {}
             by_session[known.id] = Record(

@@ -8,7 +8,6 @@ from holdfast.engine.search.similar import holding
 from holdfast.engine.views import links, records, sessions, usage
 from holdfast.model.anchor import parse_anchor
 from holdfast.model.config import preset_of
-from holdfast.model.errors import InvalidConfig
 from holdfast.model.fence import attribute
 from holdfast.model.files import state_of
 from holdfast.model.kinds import KINDS, NOTES, SEPARATE
@@ -28,7 +27,7 @@ from holdfast.verbs.records.hot import hot_set
 from holdfast.verbs.records.project import saved_elsewhere
 from holdfast.verbs.records.quarantine import provenance
 from holdfast.verbs.sessions.left_off import left_by_branch
-from holdfast.verbs.sessions.session import STATE_TAG
+from holdfast.verbs.sessions.session import STATE_TAG, project_state
 from holdfast.verbs.sessions.thread import open_threads
 
 FIRST = """<holdfast-brief project="{project}">
@@ -81,22 +80,19 @@ def brief_of(memory: Memory) -> briefs.Prepared:
 def brief_parts(memory: Memory) -> SessionBrief:
     """Return what a session of this project should know when it begins, as the inject policy allows."""
     policy = memory.config.inject
-    if policy not in briefs.POLICIES:
-        raise InvalidConfig(f"Unknown inject policy {policy!r}.", hint=f"Use one of {', '.join(briefs.POLICIES)}.")
     if policy == "off":
         return SessionBrief(memories=briefs.Prepared(text=""))
-    size = memory.store.size((_number(memory),))
+    size = memory.store.size((memory.here,))
     budget = briefs.budget_for(size, fixed=memory.config.brief_budget)
     if policy == "hot":
         hot = [briefs.Line(record=each.record) for each in hot_set(memory)]
         return SessionBrief(memories=briefs.written(_page(memory, len(hot), budget), hot))
     works = left_by_branch(memory)
     share = min(LEFT_OFF, budget // 2) if works else 0
-    progress = (entry.record for entry in records.newest(memory.store, "progress", _number(memory), limit=50))
-    state = next((f"State: {record.body}" for record in progress if STATE_TAG in record.tags), "")
+    state = f"State: {last.body}" if (last := project_state(memory)) else ""
     moved = " ".join(saved_elsewhere(memory, for_agent=True)) if not size else ""
     kinds = tuple(kind for kind in KINDS if kind not in (*NOTES, *SEPARATE))
-    known = records.counted(memory.store, records.Filter(projects=(_number(memory),), kinds=kinds))
+    known = records.counted(memory.store, records.Filter(projects=(memory.here,), kinds=kinds))
     page = _page(memory, known, budget - share, state=state or moved)
     # The files that the work at hand touches: those changed on this branch, and by the last sessions.
     lists = (work.summary.fields.get("files_modified") for work in works[:LATEST])
@@ -193,7 +189,7 @@ def _candidates(memory: Memory, touched: frozenset[str]) -> list[Record]:
     about = holding(memory.store, memory.project, names, MOST_OF_A_KIND)
     own += [record for record in about if _is_at_hand(memory, record, touched)]
     everywhere = memory.store.project_number(GLOBAL)
-    if everywhere != _number(memory):
+    if everywhere != memory.here:
         for kind in kinds:
             entries = records.newest(memory.store, kind, everywhere, limit=MOST_EVERYWHERE)
             own += [entry.record for entry in entries]
@@ -209,9 +205,9 @@ def _candidates(memory: Memory, touched: frozenset[str]) -> list[Record]:
 
 def newest_records(memory: Memory, kind: str, limit: int) -> tuple[Record, ...]:
     """Return the newest records of a kind, without one source taking all places."""
-    entries = records.newest(memory.store, kind, _number(memory), limit=LOOKED_AT * limit)
+    entries = records.newest(memory.store, kind, memory.here, limit=LOOKED_AT * limit)
     if len(entries) == LOOKED_AT * limit:  # there are more: imported records may hide local ones
-        own = records.newest(memory.store, kind, _number(memory), limit=limit, own=True)
+        own = records.newest(memory.store, kind, memory.here, limit=limit, own=True)
         entries = list({entry.number: entry for entry in (*entries, *own)}.values())
     return tuple(without_crowding(memory, [entry.record for entry in entries], limit))
 
@@ -241,7 +237,3 @@ def _marked(memory: Memory, candidates: Sequence[Record]) -> Iterable[tuple[str,
             is_active = arrow.relation == "contradicts" and other is not None and other.state == "active"
             if is_active and other and in_order(own[record_id], other)[0].id == record_id:
                 yield record_id, briefs.contradicted_by(other)
-
-
-def _number(memory: Memory) -> int:
-    return memory.store.project_number(memory.project or GLOBAL)

@@ -21,7 +21,7 @@ from holdfast.verbs.memory import MOST_CANDIDATES, Memory, candidates
 from holdfast.verbs.records.hot import cool
 from holdfast.verbs.records.project import session_event
 from holdfast.verbs.records.read import newest_of_kind
-from holdfast.verbs.sessions.left_off import left_off
+from holdfast.verbs.sessions.left_off import left_by_branch
 from holdfast.verbs.sessions.scars import effects
 from holdfast.verbs.sessions.thread import Thread, open_threads, suggestions
 
@@ -315,13 +315,18 @@ def orphan(memory: Memory, *, any_name: bool = False) -> Session | None:
     return None
 
 
+def project_state(memory: Memory) -> Record | None:
+    """Return the last report on the state of the project; None if there is none."""
+    progress = newest_of_kind(memory, "progress", limit=50)
+    return next((record for record in progress if STATE_TAG in record.tags), None)
+
+
 def _opening(memory: Memory, session: Session) -> Opening:
     store, host, now = memory.store, memory.host, memory.clock.now()
     others = [other for other in sessions.page(store, memory.project, limit=20) if other.id != session.id]
     last = next((other for other in others if other.close and other.close.get("type") != "superseded"), None)
     named = last.close.get("summary") if last else None
     summary = memory.known([named]).get(named) if isinstance(named, str) else None
-    states = (record for record in newest_of_kind(memory, "progress", limit=50) if STATE_TAG in record.tags)
     rapports = (rapport_of(record.fields) for record in newest_of_kind(memory, "retrospective", limit=5))
     decisions = newest_of_kind(memory, "decision", limit=DECISIONS)
     left_open = (other for other in others if other.is_open and not other.implicit)
@@ -335,12 +340,12 @@ def _opening(memory: Memory, session: Session) -> Opening:
         session=session,
         last=last,
         summary=summary if summary and summary.state == "active" else None,
-        state=next(states, None),
+        state=project_state(memory),
         rapport=next(filter(None, rapports), ""),
         threads=tuple(open_threads(memory)),
         decisions=tuple(record for record in decisions if record.created_at >= days_before(now, DECISION_DAYS)),
         suggestions=tuple(suggestions(memory)),
         left_open=tuple(other for other in left_open if other.host != host.name or not host.is_alive(other.pid)),
-        left_off=left_off(memory, without=session.id),
+        left_off=next(iter(left_by_branch(memory, without=session.id)), None),
         insight=insight,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from holdfast.engine.views import Entry, records, signals, usage, vectors
+from holdfast.engine.views import Entry, records, signals, usage
 from holdfast.engine.views.signals import Touched
 from holdfast.model.errors import Ambiguous, Conflict, EmbedderError, Invalid, NotFound
 from holdfast.model.ids import days_before, short
@@ -278,9 +278,7 @@ def _cosines(memory: Memory, text: str, entries: Sequence[Entry]) -> dict[int, f
     embedder = memory.embedder
     if embedder is None or not entries:
         return {}
-    import numpy as np  # noqa: PLC0415  numpy costs a tenth of a second: only for meaning
-
-    from holdfast.verbs.search.embed import catch_up, usable  # noqa: PLC0415
+    from holdfast.verbs.search.embed import catch_up, usable  # noqa: PLC0415  only for meaning
 
     try:
         if usable(memory):
@@ -289,9 +287,6 @@ def _cosines(memory: Memory, text: str, entries: Sequence[Entry]) -> dict[int, f
         asked = embedder.embed([text])[0].vector
     except EmbedderError:
         return {}  # fall back to shared words
-    found: dict[int, float] = {}
-    for number, raw in vectors.of(memory.store, [entry.number for entry in entries]):
-        cosine = float(np.frombuffer(raw, dtype=np.float16).astype(np.float32) @ asked)
-        scaled = (cosine - embedder.floor) / (embedder.ceiling - embedder.floor)
-        found[number] = max(found.get(number, scaled), scaled)
-    return found
+    cosines = memory.caches.codes.cosines(asked, [entry.number for entry in entries])
+    scale = embedder.ceiling - embedder.floor
+    return {number: (cosine - embedder.floor) / scale for number, cosine in cosines.items()}

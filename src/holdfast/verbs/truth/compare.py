@@ -4,20 +4,19 @@ The worker does it, so no write waits for it. A conflict becomes a `contradicts`
 use. Two that say the same are noted by their ids for the review of duplicates.
 """
 
-import json
 import logging
 import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from holdfast.engine.search.similar import similar
 from holdfast.engine.views import Entry, links, records, vectors
 from holdfast.model.errors import Conflict, EmbedderError, NotFound, StoreError
 from holdfast.model.event import Actor
-from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import days_before
 from holdfast.model.kinds import SEPARATE
 from holdfast.model.ports import Embedder
@@ -73,7 +72,7 @@ def compare(memory: Memory, *, seconds: float = math.inf, team: bool = False) ->
                     same += _noted(here, entry, team=team)
                 done += 1
         progress |= {"seq": max(changed.values()), "same": same[-MOST_PAIRS:]}
-        memory.store.note(PROGRESS, json.dumps(progress))
+        memory.store.note(PROGRESS, progress)
     return done
 
 
@@ -167,23 +166,24 @@ def _overlap(first: str, second: str) -> float:
 
 def nearest(memory: Memory, entry: Entry) -> list[Record]:
     """Return what a memory is compared with: the nearest by words and by vectors, and what it is said to contradict."""
-    record, number = entry.record, entry.number
+    record = entry.record
     homes = dict.fromkeys((record.project, memory.project if record.project == GLOBAL else GLOBAL))
     by_words = (near for home in homes for near in similar(memory.store, replace(record, project=home)))
     close = sorted((one for one in by_words if one[1] >= LEAST_SHARE), key=lambda one: -one[1])[:BY_WORDS]
     found = {other.id: other for other, _ in close}
     marked = {end for arrow in contradicting(memory, record.id) for end in (arrow.source, arrow.target)}
     found |= {id_: other.record for id_, other in records.by_ids(memory.store, marked).items()}
-    if (stored := vectors.of(memory.store, [number]) if memory.embedder else []) and memory.embedder is not None:
+    stored = vectors.by_ids(memory.store, [record.id]) if memory.embedder else {}
+    if stored and memory.embedder is not None:
         import numpy as np  # noqa: PLC0415  importing numpy takes a tenth of a second
 
         from holdfast.verbs.search.embed import usable  # noqa: PLC0415
 
         least = memory.embedder.floor + LEAST_COSINE * (memory.embedder.ceiling - memory.embedder.floor)
-        vector = np.frombuffer(stored[0][1], dtype=np.float16).astype(np.float32)
+        vector = np.frombuffer(stored[record.id], dtype=np.float16).astype(np.float32)
         spans = [records.span(home) for home in map(memory.store.project_number, homes) if home >= 0]
-        close_by = {} if usable(memory) else memory.caches.codes.nearest(vector, spans, most=BY_MEANING)
-        numbers = [other for other, cosine in close_by.items() if cosine >= least]
+        close_by = {} if usable(memory) else memory.caches.codes.nearest(vector, spans)
+        numbers = [other for other, cosine in islice(close_by.items(), BY_MEANING) if cosine >= least]
         found |= {other.id: other for other in records.by_numbers(memory.store, numbers).values()}
     replaced = links.superseded(memory.store, [record.id, *found])
     return [
@@ -228,5 +228,5 @@ def waiting(memory: Memory) -> int:
 def _progress(memory: Memory) -> dict[str, Any]:
     """Return how far memories were compared; with another classifier everything is compared again."""
     name = memory.classifier.name if memory.classifier else ""
-    known: dict[str, Any] = parse_json(memory.store.setting(PROGRESS) or "{}")
+    known = memory.store.kept(PROGRESS, dict[str, Any]())
     return known if known.get("by") == name else {"seq": 0, "by": name, "same": []}

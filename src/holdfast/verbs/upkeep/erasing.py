@@ -90,7 +90,10 @@ def erase(memory: Memory, reference: str) -> Erased:
     if len(exact) == 1 and exact[0].record.state == "erased":
         return finish(memory, {exact[0].record.id: ()})
     record = find(memory, reference).record
-    return commit(memory, [memory.signed(memory.event("erased", record.id, after=record.head))])[1]
+    event = memory.signed(memory.event("erased", record.id, after=record.head))
+    if memory.appended is not None:
+        memory.appended.append(event)
+    return commit(memory, [event])[1]
 
 
 def commit(memory: Memory, events: Sequence[Event]) -> tuple[list[Entry], Erased]:

@@ -21,7 +21,7 @@ from holdfast.model.query import Hit, Mode, Order, Query, Recalled
 from holdfast.model.record import Entry, record_to_json
 from holdfast.verbs.records.freshness import freshness
 from holdfast.verbs.records.hot import vitals_of
-from holdfast.verbs.records.read import Page, browse, facets, known_on, latest, ordered, people
+from holdfast.verbs.records.read import Listed, browse, facets, known_on, latest, people
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.session import list_sessions, session_agents
 
@@ -39,7 +39,13 @@ SORTS = {
     "trust": "Least trusted",
     "title": "Title",
 }
-ORDERS: dict[str, Order] = {"changed": "changed", "used": "applied", "shown": "shown", "title": "title"}
+ORDERS: dict[str, Order] = {
+    "oldest": "oldest",
+    "changed": "changed",
+    "used": "applied",
+    "shown": "shown",
+    "title": "title",
+}
 FILTERS = ("kind", "scope", "tag", "author", "session", "since", "until", "as_of", "mode", "state")
 ONE_VALUE = ("author", "session")  # a filter that another value replaces
 SAVED, MOST_SAVED, LONGEST_NAME, LONGEST_SEARCH = "holdfast-searches", 12, 40, 240
@@ -61,15 +67,13 @@ MEANINGS = {  # what a score is made of; the rest are factors near 1
 @render.answer_at("/memories/export", render.PAGES)
 def export(ask: Ask) -> Response:
     """Return what the list shows as a file, as CSV or JSON, in its order; a list that is too long is refused, never cut."""
-    query, state, sort = query_of(ask), _state(ask), ask.text("sort")
+    query = query_of(ask)
     if query.text:
-        records = [hit.record for hit in recall(ask.memory, query, surface=False).hits]
+        records = tuple(hit.record for hit in recall(ask.memory, query, surface=False).hits)
     else:
-        wanted = replace(query, limit=render.MOST_ROWS)
-        known = _by_date(ask, wanted, state)
+        known = _page(ask, replace(query, limit=render.MOST_ROWS), _state(ask))
         render.check_rows(known.total)
-        entries = ordered(ask.memory, wanted, ORDERS[sort], states=(state,)) if sort in ORDERS else known.entries
-        records = [entry.record for entry in entries]
+        records = known.records
     rows = [{name: getattr(record, name) for name in COLUMNS} for record in records]
     return render.download(ask, "memories", rows, [record_to_json(record) for record in records])
 
@@ -191,17 +195,14 @@ def _facets(recalled: Recalled) -> dict[str, list[tuple[str, int]]]:
 
 
 def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
-    """List memories: latest first in one project by number, else by date or in the chosen order."""
+    """List memories: latest first in one project by number, else in the chosen order."""
     place, wanted, note = ask.number("from", 0, 0, 2**53), replace(query, limit=PAGE), ""
-    if query.as_of or sort == "oldest" or (ask.everywhere and not sort):
-        found = _by_date(ask, wanted, state, place)
+    if sort == "trust" and not query.as_of:
+        entries, after, ended, note = _least_trusted(ask, query, state, place)
+    elif query.as_of or sort or ask.everywhere:
+        found = _page(ask, wanted, state, place)
         entries, after, ended = list(found.entries), place + PAGE, place + PAGE >= found.total
         note = f"As agents knew it on {ask.text('as_of')[:10]}." if query.as_of else ""
-    elif sort == "trust":
-        entries, after, ended, note = _least_trusted(ask, query, state, place)
-    elif sort:
-        entries = ordered(ask.memory, wanted, ORDERS[sort], states=(state,), offset=place)
-        after, ended = place + PAGE, len(entries) < PAGE
     else:
         entries = latest(ask.memory, wanted, states=(state,), before=place)
         after, ended = entries[-1].number if entries else 0, len(entries) < PAGE
@@ -211,11 +212,12 @@ def _listed(ask: Ask, query: Query, state: str, sort: str) -> dict[str, Any]:
     return shown | {"listed": vitals_of(ask.memory, entries), "more": more, "continues": bool(place)}
 
 
-def _by_date(ask: Ask, query: Query, state: str, place: int = 0) -> Page:
-    """Return memories as they are, or as they were at a date."""
+def _page(ask: Ask, query: Query, state: str, place: int = 0) -> Listed:
+    """Return memories in the chosen order, or as they were at a date."""
     if query.as_of:
         return known_on(ask.memory, query, query.as_of, offset=place)
-    return browse(ask.memory, query, states=(state,), offset=place, oldest_first=ask.text("sort") == "oldest")
+    order = ORDERS.get(ask.text("sort"), "newest")
+    return browse(ask.memory, query, states=(state,), offset=place, order=order)
 
 
 def _least_trusted(ask: Ask, query: Query, state: str, place: int) -> tuple[list[Entry], int, bool, str]:

@@ -6,14 +6,13 @@ from typing import Any
 
 from starlette.responses import Response
 
-from holdfast.compose.settings import keep_settings, put_settings_back, user_file
+from holdfast.compose.settings import CHOICES, check_setting, keep_settings, put_settings_back, user_file
 from holdfast.hosts.web import render
 from holdfast.hosts.web.viewer import Ask, Viewer
 from holdfast.model.config import Config, meanings
-from holdfast.model.errors import Invalid
 from holdfast.model.files import read_regular
 from holdfast.policy.ranking.retention import CAPS, DAYS
-from holdfast.policy.sessions.session_brief import POLICIES, budget_for
+from holdfast.policy.sessions.session_brief import budget_for
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.opening_brief import brief_of
 
@@ -48,7 +47,7 @@ def _page(ask: Ask) -> dict[str, Any]:
     return {
         "groups": [(title, [every[name] for name in names]) for title, names in GROUPS],
         "others": [one for name, one in every.items() if name not in CHANGEABLE],
-        "policies": POLICIES,
+        "policies": CHOICES["inject"],
         "file": f"~/{file.relative_to(home)}" if file.is_relative_to(home) else str(file),
         "retention": [(kind, days, CAPS.get(kind)) for kind, days in DAYS.items()],
         **_previewed(ask, ask.memory.config),
@@ -61,7 +60,7 @@ def _preview(ask: Ask) -> dict[str, Any]:
     now = ask.memory.config
     config = replace(
         now,
-        inject=ask.text("inject") or now.inject,
+        inject=check_setting("preview", "inject", ask.text("inject") or now.inject),
         brief_budget=ask.number("brief_budget", now.brief_budget, 0, 100_000),
         hot_capacity=ask.number("hot_capacity", now.hot_capacity, 0, 1_000),
     )
@@ -86,12 +85,6 @@ def save(ask: Ask) -> Response:
     changed = {name: value for name, value in given.items() if str(value).lower() != str(getattr(now, name)).lower()}
     if not changed:
         return render.moved(ask, "/settings", "Nothing changed.")
-    if changed.get("inject", "off") not in POLICIES:  # it would fail only when the next session begins
-        hint = f"Use one of {', '.join(POLICIES)}."
-        raise Invalid(f"There is no inject policy {changed['inject'][:40]!r}.", hint=hint)
-    for name, value in changed.items():
-        if str(value).startswith("-") or (name == "recall_limit" and str(value) == "0"):
-            raise Invalid(f"{name} must be more than that.")
     before = read_regular(user_file()) if user_file().exists() else None
     file = keep_settings(changed)
     after = read_regular(file)

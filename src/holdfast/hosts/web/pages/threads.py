@@ -1,6 +1,5 @@
 """Threads on a board by stage, and their actions."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +8,11 @@ from starlette.responses import Response
 from holdfast.hosts.web import render
 from holdfast.hosts.web.render import MOST_ROWS
 from holdfast.hosts.web.viewer import Ask
-from holdfast.model.errors import Invalid
 from holdfast.policy.admission.admit import explain
-from holdfast.verbs.memory import Memory
+from holdfast.verbs.records.actions import Action, act_on
 from holdfast.verbs.records.lifecycle import act
 from holdfast.verbs.sessions import thread
+from holdfast.verbs.upkeep.inbox import dismissed
 
 LANES = (
     ("emerging", "not a day old"),
@@ -59,21 +58,14 @@ def open_one(ask: Ask) -> Response:
 @render.answer_at("/threads/{id}/{what}", render.ACTS)
 def act_on_one(ask: Ask) -> Response:
     """Run one action on a thread or a suggested thread."""
-    what, id_ = ask.parts["what"], ask.parts["id"]
-    if what not in ACTS:
-        raise Invalid(f"There is no action {what[:40]!r}.", hint=f"Use {', '.join(ACTS)}.")
-    return render.moved(ask, "/threads", act(ask.memory, lambda acting: (ACTS[what](acting, id_, ask), None)))
+    done = act_on(ask.memory, ask.parts["id"], ask.parts["what"], ask.fields, ACTS)
+    return render.moved(ask, "/threads", done)
 
 
-def _dismissed(memory: Memory, id_: str, _: Ask) -> str:
-    record, left = thread.dismiss(memory, id_)
-    return f"Dismissed: {record.title}" + ("" if left > 0 else ". It will not come back.")
-
-
-ACTS: Mapping[str, Callable[[Memory, str, Ask], str]] = {
-    "touch": lambda memory, id_, _: f"Noted as worked on: {thread.touch(memory, id_).record.title}",
-    "resolve": lambda memory, id_, ask: f"Resolved: {thread.resolve(memory, id_, ask.field('note')).record.title}",
-    "reopen": lambda memory, id_, _: f"Reopened: {thread.reopen(memory, id_).record.title}",
-    "promote": lambda memory, id_, _: f"Opened as a thread: {thread.promote(memory, id_).title}",
-    "dismiss": _dismissed,
+ACTS = {
+    "touch": Action("Noted as worked on: {result.record.title}", thread.touch),
+    "resolve": Action("Resolved: {result.record.title}", thread.resolve, ("note",)),
+    "reopen": Action("Reopened: {result.record.title}", thread.reopen),
+    "promote": Action("Opened as a thread: {result.title}", thread.promote),
+    "dismiss": Action("Dismissed: {result}", dismissed),
 }
