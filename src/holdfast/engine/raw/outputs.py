@@ -31,7 +31,6 @@ class Pattern:
     body: str
     confidence: float
     occurrences: int = 1
-    reported: int = 0  # occurrences that the pattern's record already includes
     sessions: int = 1
     first_at: str = ""
     last_at: str = ""

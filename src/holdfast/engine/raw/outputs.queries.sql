@@ -16,7 +16,7 @@ on conflict (id) do update set
     confidence = case when excluded.confidence > patterns.confidence then excluded.confidence else patterns.confidence end
 
 -- due
-select id, key, kind, body, confidence, occurrences, told as reported, first_at, last_at,
+select id, key, kind, body, confidence, occurrences, first_at, last_at,
     (select count(distinct session) from sightings where pattern = patterns.id) as sessions
 from patterns
 where project = :project and occurrences > told and (confidence >= :confidence or occurrences >= :occurrences)

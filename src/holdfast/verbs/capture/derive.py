@@ -296,7 +296,7 @@ def _keep_statement(
     if statement.doubtful:
         return _make_pending(memory, turn, draft, PASTED)
     links = tuple(Link(relation="supersedes", target=record.id) for record in old)
-    return _admit(memory, turn, replace(draft, links=links), by_user=True, insist=bool(old), name=statement.text)
+    return _admit(memory, turn, replace(draft, links=links), by_user=True, insist=bool(old))
 
 
 def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Said, known: Known) -> list[Record]:
@@ -365,13 +365,12 @@ def _is_stored(memory: Memory, turn: Turn, draft: Draft) -> bool:
 
 
 def _admit(
-    memory: Memory, turn: Turn, draft: Draft, *, by_user: bool = False, insist: bool = False, name: str = ""
+    memory: Memory, turn: Turn, draft: Draft, *, by_user: bool, insist: bool = False
 ) -> Written | WrittenPending | None:
     match verdict_on(memory, draft, waivers=Waivers(scope=True, duplicate=insist)):
         case Admitted(related=related):
-            event = derived_event(
-                memory, draft, turn.events[0], name=name or draft.body, by=_actor(memory, turn, by_user=by_user)
-            )
+            by = _actor(memory, turn, by_user=by_user)
+            event = derived_event(memory, draft, turn.events[0], name=draft.body, by=by)
             return Written(record=memory.commit([event])[0].record, related=related)
         case Pending(why=why):
             return _make_pending(memory, turn, draft, why)

@@ -11,7 +11,7 @@ from holdfast.model.errors import Invalid
 from holdfast.model.event import SHARED, Event, event_from_json, event_to_json
 from holdfast.model.foreign_json import TooDeep, parse_json
 from holdfast.model.record import Record, record_to_json
-from holdfast.verbs.exchange.incoming import marks_of
+from holdfast.verbs.exchange.incoming import keep_events, marks_of
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import pages
 
@@ -76,11 +76,10 @@ def import_lines(
                 batch.append(event_from_json(parsed))
             except Invalid as problem:
                 raise Invalid(f"Line {place}: {problem.message}", hint=problem.hint) from problem
-            memory.clock.observe(batch[-1].id)
         if quarantine_as:
             batch = [event for event in batch if event.verb in SHARED]
             batch = [*marks_of(memory, batch, quarantine_as, "import"), *batch]
-        changed.update(entry.record.id for entry in memory.commit(batch))
+        changed.update(record.id for record in keep_events(memory, batch))
         events += len(batch)
         progress(events)
     return ImportCounts(events=events, records=len(changed))

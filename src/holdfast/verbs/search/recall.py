@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.engine.languages import spelled_out
 from holdfast.engine.search.lexical import Words, fit
@@ -38,9 +38,6 @@ from holdfast.verbs.records.read import filter_of, projects_of
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.sessions.left_off import left_by_branch
 
-if TYPE_CHECKING:
-    from holdfast.engine.search.vectors import Codes, Neighbours
-
 WORTH_READING = 0.03  # chance from which on a candidate is read
 READ = 0.03  # of a score for each unit of the log odds that a candidate answers, by reading
 MAYBE = 10  # candidates below the bar that are checked for severe scars
@@ -62,10 +59,9 @@ Found = list[tuple[Candidate, Record]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Meaning:
-    """The vector of a question and what is needed to search by it, or a note why that is not possible."""
+    """The vector of a question and who reads what it finds, or a note why that is not possible."""
 
     encoded: Encoded | None = None
-    codes: "Codes | Neighbours | None" = None
     reader: Classifier | None = None  # reads the question and the leading records together
     behind: bool = False  # True if some records had no vectors when the question was asked
     note: str = ""
@@ -212,7 +208,7 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     # An endpoint may serve another model under the same name; its vector size is known only from a response.
     if (embedder.name, embedder.size) != asked and (changed := usable(memory)):
         return _Meaning(note=changed)
-    return _Meaning(encoded=encoded, codes=memory.caches.codes, reader=_reader(memory), behind=waiting > 0)
+    return _Meaning(encoded=encoded, reader=_reader(memory), behind=waiting > 0)
 
 
 def _reader(memory: Memory) -> Classifier | None:
@@ -350,7 +346,7 @@ def search_for(
         asked.documents,
         exact=times * max(EXACT, WEIGHED * asked.query.limit),
         most=times * CANDIDATES,
-        codes=asked.meaning.codes,
+        codes=memory.caches.codes if asked.question.encoded else None,
         allowed=allowed,
     )
     if ULID.fullmatch(asked.query.text.strip()):  # only a memory that names this very id is about it

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast.engine.views import labels, queries, records
 from holdfast.engine.views.queries import Trouble
@@ -28,6 +28,7 @@ from holdfast.verbs.truth.contradictions import Resolved, open_contradictions, r
 from holdfast.verbs.truth.verify import update_value, verify
 from holdfast.verbs.upkeep.health import Health, typos_in
 
+Name = TypeVar("Name", bound=str)
 DAYS = 30
 MOST, MOST_AT_ONCE = 50, 10_000  # items of each sort
 
@@ -311,23 +312,28 @@ def _troubled(name: str) -> Callable[..., Waiting]:
     """Return a `find` of the records with the troubles of a sort, one trouble after the other."""
 
     def find_range(memory: Memory, start: int, end: int, _: int) -> Waiting:
-        store, before, counts = memory.store, days_before(memory.clock.now(), DAYS), _tally(memory)
-        items, skipped = list[Item](), 0
-        for trouble, why in SORTS[name].troubles.items():
-            low, high = max(0, start - skipped), min(counts[trouble], end - skipped)
-            skipped += counts[trouble]
-            if high <= low:
-                continue
-            ids = queries.ids_of(store, trouble, memory.here, before, high - low, offset=low)
+        before, tally, troubles = days_before(memory.clock.now(), DAYS), _tally(memory), SORTS[name].troubles
+        counts, items = {trouble: tally[trouble] for trouble in troubles}, list[Item]()
+        for trouble, low, high in ranges(counts, start, end):
+            why = troubles[trouble]
+            ids = queries.ids_of(memory.store, trouble, memory.here, before, high - low, offset=low)
             chosen = list(memory.known(ids).values())
             judged = freshness(memory, chosen)
             items += [
                 _judged(name, record, judged.get(record.id), why if isinstance(why, str) else why(memory, record))
                 for record in chosen
             ]
-        return Waiting(total=skipped, items=tuple(items))
+        return Waiting(total=sum(counts.values()), items=tuple(items))
 
     return find_range
+
+
+def ranges(counts: Mapping[Name, int], start: int, end: int) -> Iterator[tuple[Name, int, int]]:
+    """Yield which part of each list is in a range of all of them, one after the other."""
+    for name, count in counts.items():
+        if max(0, start) < min(count, end):
+            yield name, max(0, start), min(count, end)
+        start, end = start - count, end - count
 
 
 def _reported(memory: Memory, record: Record) -> str:

@@ -19,7 +19,7 @@ from holdfast.policy.ranking.health import word_for
 from holdfast.verbs.memory import expires, find
 from holdfast.verbs.records.lifecycle import Done
 from holdfast.verbs.upkeep.health import health
-from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, awaited, decide, urgent, waiting, waiting_counts
+from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, awaited, decide, ranges, urgent, waiting, waiting_counts
 
 PAGE, MOST_MARKED = 20, 200
 BULK = {"approve": "kept or approved", "reject": "retired or rejected"}
@@ -98,14 +98,10 @@ def _counts(ask: Ask) -> dict[str, int | None]:
 
 def _urgent(ask: Ask, counts: Mapping[str, int | None], start: int) -> tuple[Item, ...]:
     """Return a page of everything urgent, sort by sort."""
-    items, before = list[Item](), 0
-    for sort in (name for name, sort in SORTS.items() if sort.urgent):
-        total = counts[sort] or 0
-        low, high = max(0, start - before), min(total, start + PAGE - before)
-        if high > low:
-            items += waiting(ask.memory, sort, limit=high - low, offset=low).items
-        before += total
-    return tuple(items)
+    totals = {name: counts[name] or 0 for name, sort in SORTS.items() if sort.urgent}
+    chosen = ranges(totals, start, start + PAGE)
+    pages = (waiting(ask.memory, sort, limit=high - low, offset=low) for sort, low, high in chosen)
+    return tuple(item for page in pages for item in page.items)
 
 
 def _row(ask: Ask, item: Item) -> Row:
