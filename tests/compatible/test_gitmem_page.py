@@ -7,26 +7,11 @@ import pytest
 
 from tests.compatible.conftest import Place, Tools
 from tests.compatible.scripts import scripts_in
+from tests.rows import rows
 
 promise = pytest.mark.promise
 globals().update(scripts_in(__file__))
-OAUTH = {
-    "learning_type": "scar",
-    "title": "OAuth redirect URI must match exactly",
-    "description": "Google OAuth rejects requests where the redirect URI doesn't match character-for-character.",
-    "severity": "medium",
-    "counter_arguments": [
-        "In development, localhost variations are usually fine",
-        "Some providers support wildcard redirects",
-    ],
-}
-ANSWERS = {
-    "what_broke": "nothing",
-    "what_took_longer": "reading",
-    "do_differently": "less",
-    "what_worked": "pairing",
-    "wrong_assumption": "none",
-}
+OAUTH, ANSWERS = rows("a_learning_and_answers_of_gitmem")
 
 
 def session_of(text: str) -> str:

@@ -35,7 +35,7 @@ from holdfast.verbs.records.write import WrittenPending, draft_event, write
 from holdfast.verbs.truth.compare import compare
 from holdfast.verbs.upkeep.inbox import SORTS, Given, Item, choices, decide, decide_all, decide_by_name, waiting_items
 from tests.conftest import Time, keep, make_memory
-from tests.rows import of_type, refused
+from tests.rows import of_type, refused, rows
 
 OWN = {"revision", "head", "updated_at", "seen"}  # of each version
 
@@ -288,16 +288,7 @@ def test_a_record_goes_back_to_an_earlier_version_and_forward_again(
     refused(NotFound, version_at, memory, record.id, "01ARZ3NDEKTSV4RRFFQ69G5FAV")
 
 
-@pytest.mark.parametrize(
-    ("text", "after"),
-    [
-        ("RETRIES is 3, no more.", "RETRIES is 5, no more."),
-        ("We retry three times.", "We retry five times."),
-        ("RETRIES is 3 because 3 were enough.", ""),
-        ("We retry often.", ""),
-        ("RETRIES is 3, seldom 4.", "RETRIES is 5, seldom 4."),
-    ],
-)
+@pytest.mark.parametrize(("text", "after"), rows("texts_that_follow_a_value"))
 def test_a_memory_follows_a_value_that_changed(memory: Memory, tmp_path: Path, text: str, after: str) -> None:
     code = tmp_path / "app.py"
     code.write_text("RETRIES = 3\n")
