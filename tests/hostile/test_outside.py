@@ -144,7 +144,7 @@ def test_any_nasty_text_in_every_parameter_of_every_surface_is_answered(tmp_path
         assert contents(memory.store) == before
 
 
-ADDRESSES: list[str] = rows("addresses_of_hostile_repositories")
+ADDRESSES: list[str] = rows("addresses_that_lead_to_no_resource")
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True)

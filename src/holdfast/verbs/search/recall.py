@@ -139,8 +139,9 @@ def _with_left_off(memory: Memory, query: Query, found: Recalled) -> Recalled:
         return replace(found, notes=(*found.notes, text))
     first = Hit(record=record, score=1.0, confidence="strong", why={"left off": 1.0}, fit=1.0, snippet=text)
     first = replace(first, tokens=tokens_of(text))
-    others = [hit for hit in found.hits if hit.record.id != record.id]
-    return replace(found, hits=(first, *others[: max(0, query.limit - 1)]))
+    weak = [] if query.weak else [hit for hit in found.hits if hit.confidence == "weak"]  # the question is answered
+    others = [hit for hit in found.hits if hit not in weak and hit.record.id != record.id]
+    return replace(found, hits=(first, *others[: max(0, query.limit - 1)]), gated=found.gated + len(weak))
 
 
 def recall_with_fallback(memory: Memory, query: Query, kinds: Sequence[Sequence[str]], *, least: int = 1) -> Recalled:
