@@ -25,7 +25,7 @@ LONGEST_JUDGED: Mapping[Task, tuple[int, int]] = {  # word pieces of the two tex
     "answers": (64, 100),
 }
 # What scores are divided by, so that probabilities are right as often as they say: printed by `classifier.train --held`.
-TEMPERATURES: Mapping[Task, float] = {"user": 1.0, "agent": 1.1, "pair": 1.15, "answers": 1.8}
+TEMPERATURES: Mapping[Task, float] = {"user": 0.95, "agent": 1.1, "pair": 1.05, "answers": 1.3}
 NUMBERS = {task: number for number, task in enumerate(CLASSES)}
 
 
@@ -88,7 +88,7 @@ class LocalEmbedder:
 class LocalClassifier:
     """Loads at the first use; one thread, so that an agent's own work keeps its cores."""
 
-    name = "holdfast-classifier-5"  # changes with the weights: what was judged by another is judged again
+    name = "holdfast-classifier-6"  # changes with the weights: what was judged by another is judged again
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder

@@ -31,7 +31,7 @@ from holdfast.verbs.records.lifecycle import link, unlink
 log = logging.getLogger(__name__)
 BY = Actor(kind="rule", name="comparison")
 # Measured on pairs of another hand (`python3 dev.py bench classifier`): from here on two memories conflict, or say the same.
-CONFLICT, LIKELY, MAYBE, SAME = 0.6, 0.5, 0.4, 0.25
+CONFLICT, LIKELY, MAYBE, SAME = 0.55, 0.5, 0.4, 0.25
 BY_WORDS, LEAST_SHARE, BY_MEANING, LEAST_COSINE = 5, 0.15, 6, 0.5  # what is compared: the nearest of each sort
 MOST_CONFLICTS = 3  # of one memory: if more seem to conflict, they are numbered alike, and all hold
 MOST_FACED = 3  # pairs of sentences of two memories that are judged: those that share most words
