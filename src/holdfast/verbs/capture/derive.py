@@ -35,6 +35,7 @@ from holdfast.verbs.records.write import (
     record_of,
     verdict_on,
 )
+from holdfast.verbs.truth.compare import against
 
 SAME_TEXT, SAME_TITLE = 0.6, 0.8  # shares of words from which two observations report the same routine
 MOST_COUNTED = 50  # occurrences of a routine that are named; all are counted
@@ -306,7 +307,7 @@ def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Sa
     def is_replaced(record: Record) -> bool:
         claim = claim_of(record)
         about = statement.corrects and statement.about and statement.about in claim
-        return bool(about) or memory.reader.relation(claim, statement.text).get("conflict", 0.0) >= bar
+        return bool(about) or against(memory, record, claim, statement.text).conflict >= bar
 
     candidates = {record.id: record for record in (*known.shown, *near)}
     return [record for record in candidates.values() if is_comparable(new, record) and is_replaced(record)]

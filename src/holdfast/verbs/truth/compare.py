@@ -111,15 +111,19 @@ def judged(memory: Memory, entry: Entry) -> Iterator[Judged]:
     for record in near:
         if settled(entry.record.id, record.id):
             continue
-        older, newer = map(claim_of, in_order(entry.record, record))
-        faced = facing(older, newer, MOST_FACED)
-        chances = [relation(memory.reader, *pair) for pair in faced]
-        clash, shown = max(((each.get("conflict", 0.0), pair) for each, pair in zip(chances, faced, strict=True)))
-        if clash >= LIKELY and (likeness := _likeness(memory.embedder, *shown)) is not None:
-            clash = (clash + likeness) / 2  # of sentences about one thing: most of those nearby are about others
-        alike = len(faced) == 1 or _overlap(older, newer) >= ALIKE
-        same = max(map(_sameness, chances, faced)) if alike else 0.0
-        yield Judged(record=record, conflict=clash, same=same, older=shown[0], newer=shown[1])
+        yield against(memory, record, *map(claim_of, in_order(entry.record, record)))
+
+
+def against(memory: Memory, record: Record, older: str, newer: str) -> Judged:
+    """Return how a text relates to that of a record; both are given, in their order."""
+    faced = facing(older, newer, MOST_FACED)
+    chances = [relation(memory.reader, *pair) for pair in faced]
+    clash, shown = max(((each.get("conflict", 0.0), pair) for each, pair in zip(chances, faced, strict=True)))
+    if clash >= LIKELY and (likeness := _likeness(memory.embedder, *shown)) is not None:
+        clash = (clash + likeness) / 2  # of sentences about one thing: most of those nearby are about others
+    alike = len(faced) == 1 or _overlap(older, newer) >= ALIKE
+    same = max(map(_sameness, chances, faced)) if alike else 0.0
+    return Judged(record=record, conflict=clash, same=same, older=shown[0], newer=shown[1])
 
 
 def _likeness(embedder: Embedder | None, older: str, newer: str) -> float | None:
