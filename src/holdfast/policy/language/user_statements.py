@@ -17,7 +17,7 @@ Objection = Literal["", "doubt", "no"]
 
 KINDS: dict[str, Kind] = {"rule": "preference", "fact": "fact", "decision": "decision", "correction": "fact"}
 NEAR = 3  # sentences of a prompt that answer what was said before
-DOUBTED, LEADS, LEAST, ASKS = 0.6, 0.6, 0.1, 0.65
+DOUBTED, LEADS, LEAST, ASKS, OPPOSED = 0.6, 0.6, 0.1, 0.65, 0.2
 VERY_SHORT, SHORT = 6, 8  # words; in a longer statement a pronoun at its start points at what follows
 FEWEST_WORDS, FEW_WORDS = 2, 4  # content words; with fewer than the second a statement leans on what was said before
 MOST_CLAUSES = 4
@@ -214,7 +214,7 @@ def _corrected(correction: str, answer: str, reader: SentenceReader, shown: Sequ
         return reader.relation(old, correction).get("conflict", 0.0) + 0.1 * shared
 
     best = max(known, key=worth, default="")
-    return best if best and (worth(best) >= LEAST or not _is_value(correction)) else ""
+    return best if best and (worth(best) >= OPPOSED or not _is_value(correction)) else ""
 
 
 def _is_value(text: str) -> bool:

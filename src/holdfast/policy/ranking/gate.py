@@ -23,16 +23,15 @@ Basis = Search | Literal["read"]  # what a chance is based on: what was searched
 WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
     "hybrid": {"always": -4.22, "fit": 4.84, "lead": 4.92, "background": -1.79, "length": 0.27, "full": 0.57},
     "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
-    "read": {"always": -1.41, "fit": 4.95, "lead": 8.81, "background": -3.96, "length": -0.55, "full": 0.04},
+    "read": {"always": -0.67, "fit": 5.37, "lead": 10.03, "background": -4.9, "length": -0.9, "full": -0.16},
 }
-READ = (1.07, 0.61)  # what the log odds of an answer begin with, and the weight of the odds that reading gives
-NO = -4.1  # odds by reading from which down it does not answer, however well it fits
+READ = (1.5, 1.2)  # what the log odds of an answer begin with, and the weight of the odds that reading gives
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.12, "exploratory": 0.05},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
-    "read": {"precision": 0.6, "balanced": 0.09, "exploratory": 0.05},
+    "read": {"precision": 0.6, "balanced": 0.04, "exploratory": 0.02},
 }
-LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.63, 0.91)}
+LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.6, 0.95)}
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
 READABLE = 320  # characters of a text that is read whole
 COMPARED = 20  # of the best candidates make up the background
@@ -66,7 +65,7 @@ def chances(evidence: Evidence) -> list[float]:
     if not odds:
         return near
     odds += [min(odds)] * (len(near) - len(odds))
-    read = [_share(READ[0] + READ[1] * each) if each > NO else 0.0 for each in odds]
+    read = [_share(READ[0] + READ[1] * each) for each in odds]
     return [chance * each for chance, each in zip(near, read, strict=True)]
 
 
