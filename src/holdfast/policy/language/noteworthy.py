@@ -20,7 +20,7 @@ Tier = Literal["auto", "suggest", "skip"]
 LONGEST_TEXT = 100_000  # characters that are read
 SHORTEST, FEW_WORDS = 15, 6  # characters of a sentence, and words of one whose subject is a pronoun
 NOVEL = 0.3
-LIKELIER = 0.4  # the class that a sentence is taken for
+LIKELIER = 0.7  # the class that a sentence is taken for
 SUGGEST = 0.70
 BLOCK, INLINE = 0.99, 0.97
 

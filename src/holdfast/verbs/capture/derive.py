@@ -303,14 +303,13 @@ def _keep_statement(
 def _outdated(memory: Memory, new: Record, near: Sequence[Record], statement: Said, known: Known) -> list[Record]:
     """Return the records that a user's statement makes untrue, among what the session was shown and what is similar."""
     bar = CORRECTED if statement.corrects else CONFLICT
-
-    def is_replaced(record: Record) -> bool:
-        claim = claim_of(record)
-        about = statement.corrects and statement.about and statement.about in claim
-        return bool(about) or against(memory, record, claim, statement.text).conflict >= bar
-
-    candidates = {record.id: record for record in (*known.shown, *near)}
-    return [record for record in candidates.values() if is_comparable(new, record) and is_replaced(record)]
+    candidates = {record.id: record for record in (*known.shown, *near) if is_comparable(new, record)}
+    return [
+        record
+        for record in candidates.values()
+        if (statement.corrects and statement.about and statement.about in claim_of(record))
+        or against(memory, record, claim_of(record), statement.text).conflict >= bar
+    ]
 
 
 def _restated(memory: Memory, new: Record, candidates: Sequence[Record]) -> Record | None:

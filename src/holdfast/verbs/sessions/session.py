@@ -71,7 +71,6 @@ class SessionContents:
 
     session: Session
     records: tuple[Record, ...] = ()
-    shown: int = 0
     recalls: int = 0
     last_at: str = ""
     close: dict[str, Any] = field(default_factory=dict)

@@ -109,9 +109,8 @@ def judged(memory: Memory, entry: Entry) -> Iterator[Judged]:
     near = nearest(memory, entry)
     settled = settled_among(memory, [entry.record.id, *(record.id for record in near)])
     for record in near:
-        if settled(entry.record.id, record.id):
-            continue
-        yield against(memory, record, *map(claim_of, in_order(entry.record, record)))
+        if not settled(entry.record.id, record.id):
+            yield against(memory, record, *map(claim_of, in_order(entry.record, record)))
 
 
 def against(memory: Memory, record: Record, older: str, newer: str) -> Judged:
