@@ -33,7 +33,6 @@ MOST_ENCODED, SHORTEST_ENCODED = 3, 16  # layers of encoding, and characters of 
 Secret = namedtuple("Secret", ("name", "start", "end"))  # noqa: PYI024  importing typing is too slow here
 ASSIGNED, COMMAND, COLUMN = "password or key", "password of a command", "password in a table"
 ENCODED = "encoded credential"
-KINDS = (*dict.fromkeys(rule[0] for rule in RULES), COLUMN, ENCODED, ASSIGNED)
 
 _SIGNS = "_-$./:{="
 # Letters of identifiers and prose, rarest first; what is not among them is rarer still.
