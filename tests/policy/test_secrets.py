@@ -5,7 +5,7 @@ import json
 from bench import planting
 from bench.labelled import SPLITS
 from bench.leaks import LEAST_RECALL, MOST_FALSE, covers, hit, look_alikes, ours, planted, score
-from holdfast.policy.secrets.find import RULES, _hinted, mask_secrets, masked, secrets_in
+from holdfast.policy.secrets.find import _hinted, mask_secrets, masked, secrets_in
 from holdfast.policy.secrets.words import RULES
 from tests.rows import each
 
