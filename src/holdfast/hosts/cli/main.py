@@ -217,8 +217,8 @@ def _run(arguments: list[str]) -> int:
         return refused.exit_code
     except click.exceptions.Exit as leave:
         return leave.exit_code
-    except click.Abort:  # Ctrl-C, or the end of input at a question
-        if sys.stdin.isatty():
+    except click.Abort as problem:  # Ctrl-C, or the end of input at a question
+        if sys.stdin.isatty() or isinstance(problem.__cause__, KeyboardInterrupt):
             return INTERRUPTED
         click.echo(err=True)
         _report(Invalid("Nothing was done.", hint="Use --yes to do it without asking."), as_json="--json" in arguments)
