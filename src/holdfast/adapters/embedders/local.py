@@ -24,7 +24,7 @@ LONGEST_JUDGED: Mapping[Task, tuple[int, int]] = {  # word pieces of the two tex
     "pair": (80, 80),
     "answers": (64, 100),
 }
-# What scores are divided by, so that probabilities are right as often as they say: printed by `classifier.train --held`.
+# What scores are divided by, so that probabilities are right as often as they say: fitted on `classifier/held`, development half.
 TEMPERATURES: Mapping[Task, float] = {"user": 0.95, "agent": 1.1, "pair": 1.05, "answers": 1.3}
 NUMBERS = {task: number for number, task in enumerate(CLASSES)}
 

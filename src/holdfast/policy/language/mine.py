@@ -14,7 +14,7 @@ from holdfast.policy.secrets.find import find_secrets
 SHORTEST, LONGEST = 15, 400
 # A pattern has full weight from this many occurrences on, and loses half of it for each week without one.
 FULL_OCCURRENCES, HALF_LIFE_DAYS = 10, 7.0
-# Occurrences before it is offered for review; confidence to offer it at once; days until an unseen pattern expires.
+# Occurrences before it is offered for review, and confidence to offer it at once.
 REVIEW_OCCURRENCES, KEEP_CONFIDENCE = 3, 0.8
 
 # Kinds that are easily confused share a family: what a thing is made of, what it is set to, why it is so.

@@ -25,7 +25,7 @@ WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
     "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
     "read": {"always": -0.67, "fit": 5.37, "lead": 10.03, "background": -4.9, "length": -0.9, "full": -0.16},
 }
-READ = (1.5, 1.2)  # what the log odds of an answer begin with, and the weight of the odds that reading gives
+READ = (1.5, 1.2)  # start and weight of the odds that reading gives; steeper than `bench fit` prints, to refuse more
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
     "hybrid": {"precision": 0.6, "balanced": 0.12, "exploratory": 0.05},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
