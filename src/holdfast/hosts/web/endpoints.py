@@ -1,6 +1,5 @@
 """The endpoints of the JSON API: the content of the pages for programs, and the paths claude-mem's users script against."""
 
-import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, get_type_hints
@@ -18,6 +17,7 @@ from holdfast.hosts.web.render import table
 from holdfast.hosts.web.viewer import Ask, asked
 from holdfast.model.anchor import Freshness
 from holdfast.model.event import Event, event_to_json
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Mode, Query, Usage
 from holdfast.model.record import Record, record_to_json
@@ -252,7 +252,7 @@ def _add_paths(shared: Mapping[str, Schema], results: Json, paths: Iterable[Json
         API.add(one["path"], schema, results[one["returns"]], answer, method=method, summary=one["summary"])
 
 
-_add_paths(**json.loads(claude_mem.PATHS.read_bytes()))
+_add_paths(**parse_json(claude_mem.PATHS.read_bytes()))
 
 
 async def stream(request: Request) -> Response:
