@@ -134,8 +134,7 @@ class Postgres(Database):
 
     def has_table(self, name: str, /) -> bool:
         """True if the table exists in the current schema."""
-        sql = "select 1 from pg_tables where schemaname = current_schema() and tablename = :name"
-        return bool(self.query(sql, {"name": name}))
+        return bool(self.query(_SQL["has_table"], {"name": name}))
 
     def drop_table(self, name: str, /) -> None:
         """Drop a table if it exists, with the policies of other tables that refer to it.
