@@ -17,6 +17,7 @@ from holdfast.hosts.web.render import table
 from holdfast.hosts.web.viewer import Ask, asked
 from holdfast.model.anchor import Freshness
 from holdfast.model.event import Event, event_to_json
+from holdfast.model.files import read_regular
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Mode, Query, Usage
@@ -252,7 +253,7 @@ def _add_paths(shared: Mapping[str, Schema], results: Json, paths: Iterable[Json
         API.add(one["path"], schema, results[one["returns"]], answer, method=method, summary=one["summary"])
 
 
-_add_paths(**parse_json(claude_mem.PATHS.read_bytes()))
+_add_paths(**parse_json(read_regular(claude_mem.PATHS)))
 
 
 async def stream(request: Request) -> Response:
