@@ -5,7 +5,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -141,6 +140,10 @@ def _fingerprint(item: Falsified) -> str:
     return sha256("\n".join((item.record.id, *anchors)).encode()).hexdigest()
 
 
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
 def _data(text: str) -> str:
     """Escape a text for a workflow command of GitHub."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
@@ -149,7 +152,7 @@ def _data(text: str) -> str:
 def report(form: str, change: CheckedChange, base: str) -> str:
     """Return what a check found in the form that a CI system reads: a template of the folder `reports`."""
     if form == "json":
-        return escaped(json.dumps(plain(change.broken), ensure_ascii=False, indent=2))
+        return escaped(_json(plain(change.broken)))
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -159,7 +162,7 @@ def report(form: str, change: CheckedChange, base: str) -> str:
         "attribute": lambda text: Markup(quoteattr(visible(text))),  # noqa: S704  it is escaped
         "data": _data,
         "fingerprint": _fingerprint,
-        "json": partial(json.dumps, ensure_ascii=False),
+        "json": _json,
         "message": _message,
         "quoted": quote,
         "short": short,
@@ -168,7 +171,7 @@ def report(form: str, change: CheckedChange, base: str) -> str:
     }
     places = [(item, *place_of(item)) for item in change.broken]
     records = {record.id: record for record in (*change.checked, *(item.record for item in change.broken))}
-    return templates.get_template(f"{form}.jinja").render(
+    text = templates.get_template(f"{form}.jinja").render(
         change=change,
         base=base,
         summary=_summary(change, base),
@@ -179,3 +182,4 @@ def report(form: str, change: CheckedChange, base: str) -> str:
         failed={item.record.id: (item, file, line) for item, file, line in places},
         records=list(records.values()),
     )
+    return _json(json.loads(text)) if form in ("sarif", "gitlab") else text
