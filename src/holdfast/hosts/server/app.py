@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.hosts.loopback import with_body
+from holdfast.hosts.loopback import admit
 from holdfast.hosts.mcp.http import PATH, transport
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Site, Visit
@@ -300,11 +300,8 @@ class Door:
             if isinstance(found, Visit):
                 scope[SCOPE] = found
             to = sending if scope["path"] == PATH else protected(sending)
-            heard = found if isinstance(found, Response) else await with_body(scope, receive, self.limits.largest)
-            if isinstance(heard, Response):
-                await heard(scope, receive, to)
-            else:
-                await self.inner(scope, heard, to)
+            refusal = found if isinstance(found, Response) else None
+            await admit(self.inner, scope, receive, to, longest=self.limits.largest, refusal=refusal)
         except Exception:
             # The outermost loop of a host: logged here, and the connection ends.
             log.exception("request failed")

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from holdfast import __version__
-from holdfast.hosts.web.viewer import EVERYWHERE, Ask, asked, is_our_form, viewer_of
+from holdfast.hosts.web.viewer import EVERYWHERE, WORDS, Ask, asked, is_our_form, viewer_of
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.record import Record
@@ -31,19 +31,6 @@ _IN_PATH = re.compile(r"\{(\w+)\}")
 _INTEGER = re.compile(r"-?[0-9]{1,17}")
 _NAMED = {**{name: kind for kind, name in TYPES.items()}, "object": Json}
 _TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
-_REFUSED = {  # before the request is read, as text
-    "401": "The token is missing.",
-    "408": "The body arrives too slowly.",
-    "413": "The body is too large.",
-    "421": "This server is not known by that host name.",
-}
-_PROBLEMS = {
-    "400": "The request is invalid; the message gives the reason.",
-    "403": "Another site sent the request, the form key is wrong, or the user may not do this.",
-    "404": "Not found.",
-    "409": "Its current state does not allow this.",
-    "503": "The store cannot be used; the message gives the reason.",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +183,8 @@ def _operation(endpoint: Endpoint) -> Json:
         "parameters": parameters,
         "responses": {
             "200": {"description": "The result.", "content": {endpoint.media: {"schema": endpoint.result}}},
-            **{status: {"description": words, "content": _TEXT} for status, words in _REFUSED.items()},
-            **{status: {"description": words, "content": problem} for status, words in _PROBLEMS.items()},
+            **{status: {"description": words, "content": _TEXT} for status, words in WORDS["refused"].items()},
+            **{status: {"description": words, "content": problem} for status, words in WORDS["problems"].items()},
         },
     } | ({"requestBody": {"required": False, "content": texts}} if endpoint.method == "POST" else {})
 

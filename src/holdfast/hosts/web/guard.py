@@ -16,7 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.hosts.loopback import is_bearer, names_at, with_body
+from holdfast.hosts.loopback import admit, is_bearer, names_at
 
 SAFE = ("GET", "HEAD")
 OPEN = "/assets/"  # static files contain no stored data
@@ -89,16 +89,8 @@ class Guard:
             return
         if scope["type"] != "http":
             return  # only HTTP is served
-
-        shown = protected(send)
-        if refusal := self._refusal(scope, Headers(scope=scope)):
-            await refusal(scope, receive, shown)
-            return
-        body = await with_body(scope, receive, LONGEST_BODY)
-        if isinstance(body, Response):
-            await body(scope, receive, shown)
-        else:
-            await self._inner(scope, body, shown)
+        refusal = self._refusal(scope, Headers(scope=scope))
+        await admit(self._inner, scope, receive, protected(send), longest=LONGEST_BODY, refusal=refusal)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         if headers.get("host", "") not in self._names:
