@@ -17,27 +17,16 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.hosts.loopback import admit, is_bearer, names_at
+from holdfast.model.patterns import tables
 
 SAFE = ("GET", "HEAD")
 OPEN = "/assets/"  # static files contain no stored data
 FORM_FIELD, FORM_HEADER = "csrf", "x-holdfast-form"
 LONGEST_BODY = 1_000_000
-HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",  # without it, browsers would send no Origin with our own forms
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), microphone=(), geolocation=()",
-}
-LOCKED = """This page needs the link that `holdfast web` printed in the terminal.
-
-Open that link once; this browser then has access until the viewer stops.
-Programs send the token instead: Authorization: Bearer TOKEN.
-"""
-LOCKED_PAGE = (Path(__file__).parent / "templates" / "locked.html").read_text(encoding="utf-8")
+HEADERS = dict(tables(__file__)["headers"])
+LOCKED, LOCKED_PAGE = (
+    (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8") for name in ("locked.txt", "locked.html")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
