@@ -37,7 +37,6 @@ READABLE = 320  # characters of a text that is read whole
 COMPARED = 20  # of the best candidates make up the background
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
 EXPECTED, AS_MANY = 0.05, 3  # the background of a store without candidates, and how many candidates that counts for
-EQUAL = 0.95  # of the best fit: several that fit so equally well and were not read share one chance between them
 # Share of the best score, or of the best fit, down to which a page is filled.
 CLOSE: Mapping[Mode, float] = {"precision": 0.8, "balanced": 0.45, "exploratory": 0.3}
 ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other signals, such as the session they share
@@ -100,9 +99,7 @@ def passing(
     if query.least is not None:
         return [place for place, fit in enumerate(fits) if fit >= query.least]
     best = max(fits[:LEADERS], default=0.0)
-    equals = [place for place, fit in enumerate(fits[:COMPARED]) if fit >= EQUAL * best]
-    chance = likely[0] if basis == "read" and likely else sum(likely[place] for place in equals)
-    if best <= 0 or chance < BARS[basis][query.mode]:
+    if best <= 0 or max(likely[:LEADERS]) < BARS[basis][query.mode]:
         return []
     close = CLOSE[query.mode]
     return [
