@@ -17,7 +17,7 @@ from holdfast.model.anchor import CodeMark, CodeSnapshot, Touch, parse_anchor
 from holdfast.model.files import read_inside, read_regular, state_of, write_whole
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.ids import instant
-from holdfast.model.ports import BranchStatus, Earlier, Evidence
+from holdfast.model.ports import BranchStatus, Checkout, Earlier, Evidence
 from holdfast.model.record import Origin
 from holdfast.model.scope import is_network_address, project_of_remote, without_userinfo
 
@@ -45,7 +45,7 @@ class _Checkout(NamedTuple):
     project: str
 
 
-class GitCheckout:
+class GitCheckout(Checkout):
     """A folder, in git or not; answers are cached. Its identity is the remote, else the path.
 
     `name` is the user's name for this folder; `known` is the file that lists the user's checkouts and their identities.
@@ -65,7 +65,6 @@ class GitCheckout:
         return self._name or self._remote or str(self._root)
 
     def address(self) -> str:
-        """Return the address of the remote it belongs to, else its path, whatever the user calls it."""
         return self._remote_url or str(self._root)
 
     def doubt(self) -> str:
@@ -76,7 +75,6 @@ class GitCheckout:
         return f"The address of the remote ({address!r}) can be read in two ways, so this project is {self._root}."
 
     def note_project(self, project: str) -> None:
-        """Add to the list of checkouts that memories of this one are saved as `project`."""
         if project in self._noted or self._known is None or not self._known.parent.is_dir():
             return
         self._noted.add(project)
@@ -151,7 +149,6 @@ class GitCheckout:
         return self._origin
 
     def in_git(self) -> bool:
-        """True if the folder belongs to a repository."""
         return bool(self._facts)
 
     def top(self) -> Path:
@@ -225,7 +222,6 @@ class GitCheckout:
         return found if not wanted or time.monotonic() - started < seconds else None
 
     def versions(self, anchor: str, blobs: Sequence[str]) -> dict[str, CodeMark]:
-        """Return what was at a place in several versions of its file, by blob."""
         query, place = "\n".join(blobs).encode() + b"\n", parse_anchor(anchor)
         batch = git(self.top(), "cat-file", "--batch", stdin=query, seconds=QUICK_SECONDS) if self._facts else None
         return {blob: look(place, only(place.path, raw)) for blob, raw in objects(batch or b"").items()}
@@ -247,7 +243,6 @@ class GitCheckout:
         return {path: place for path, place in places.items() if place}
 
     def defining(self, name: str, extension: str) -> list[str]:
-        """Return the files in which a name may be defined."""
         return self._files_defining([name], extension)
 
     def _files_defining(self, names: Sequence[str], extension: str = "", seconds: float = QUICK_SECONDS) -> list[str]:
@@ -298,13 +293,11 @@ class GitCheckout:
         return None if listing is None else [path for path in listing.split("\0") if path]
 
     def content(self, what: str) -> bytes | None:
-        """Return the content of a blob or of `commit:path`; None if it does not exist."""
         if not self._facts or what.startswith("-"):
             return None
         return git(self.top(), "cat-file", "blob", what, seconds=QUICK_SECONDS)
 
     def facts_of(self, commit: str) -> tuple[str, str, str] | None:
-        """Return the author, date and subject of a commit; None if it is missing."""
         line = self._ask_git("log", "-1", "--format=%an%x1f%at%x1f%s", commit, "--") if is_object(commit) else None
         if not line or line.count("\x1f") != 2:
             return None
@@ -312,7 +305,6 @@ class GitCheckout:
         return author, instant(int(at)), subject
 
     def files_of(self, commit: str) -> list[str]:
-        """Return the files that a commit changed; none if it is missing."""
         asked = ("diff-tree", "-r", "-z", "--root", "--no-commit-id", "--name-only", commit, "--")
         names = self._ask_git(*asked) if is_object(commit) else ""
         return [name for name in (names or "").split("\0") if name]
@@ -328,11 +320,9 @@ class GitCheckout:
         return commits
 
     def merge_base(self, other: str) -> str:
-        """Return the merge base of HEAD and another commit or branch, or an empty string if there is none."""
         return self._ask("merge-base", "HEAD", other) or self._ask("merge-base", "HEAD", f"origin/{other}")
 
     def commit_of(self, name: str) -> str:
-        """Return the commit of a name, here or at the remote, or an empty string if there is none."""
         asked = ("rev-parse", "--quiet", "--verify")
         return self._ask(*asked, f"{name}^{{commit}}") or self._ask(*asked, f"origin/{name}^{{commit}}")
 
@@ -355,7 +345,6 @@ class GitCheckout:
         return [name for name in (found or "").split("\0") if name]
 
     def branch_status(self, born: Mapping[str, str]) -> dict[str, BranchStatus]:
-        """Return the status of branches, each given with its last known commit."""
         there, here = self.tips(), self.origin().commit
         ends = {name: there.get(name) or commit for name, commit in born.items()}
         # Computed once for each HEAD: comparing patches is slow.

@@ -150,9 +150,8 @@ class Store(journal.Journal):
         """Return which of these records are erased; an erasure that is quarantined or rejected does not count."""
         if not abouts:
             return set()
-        sql = f"select about, id from events where about in ({journal.ABOUTS}) and {journal.FOLDING_ONLY} and verb = 'erased'"
         said: dict[str, set[str]] = {}
-        for row in self.db.query(sql, {"abouts": list(abouts)}):
+        for row in self.db.query(_SQL["erased"], {"abouts": list(abouts)}):
             said.setdefault(row[0], set()).add(row[1])
         return {about for about, ids in said.items() if not set_aside(self.events_about(about)).keys() >= ids}
 
@@ -204,8 +203,7 @@ class Store(journal.Journal):
         folded = self._folded_all(list(abouts))
         if not folded:
             return []
-        sql = "select id, number from entries where id in (select value from json_each(:ids))"
-        numbers = {row[0]: int(row[1]) for row in self.db.query(sql, {"ids": list(folded)})}
+        numbers = {row[0]: int(row[1]) for row in self.db.query(_SQL["entries"], {"ids": list(folded)})}
         known = set(numbers)
         new: dict[str, list[str]] = {}
         for about, record in folded.items():
@@ -236,8 +234,7 @@ class Store(journal.Journal):
     def sizes(self, names: Iterable[str]) -> dict[int, int]:
         """Return how many records each project ever had, by its number; -1 for a project never written to."""
         wanted = list(dict.fromkeys(names))
-        sql = "select name, number, records from projects where name in (select value from json_each(:names))"
-        found = {row[0]: (int(row[1]), int(row[2])) for row in self.db.query(sql, {"names": wanted})}
+        found = {row[0]: (int(row[1]), int(row[2])) for row in self.db.query(_SQL["sizes"], {"names": wanted})}
         return dict(found.get(name, (-1, 0)) for name in wanted)
 
     def homes(self, project: str) -> tuple[int, ...]:
@@ -246,20 +243,16 @@ class Store(journal.Journal):
 
     def everywhere(self) -> list[Span]:
         """Return the spans of the memories of all projects, without the records of separate kinds between them."""
-        sql = "select number from projects where name like :beside order by number"
-        spans = [span(number) for number in column(self.db, sql, _SEPARATE)]
+        spans = [span(number) for number in column(self.db, _SQL["everywhere"], _SEPARATE)]
         return list(zip([0, *(high + 1 for _, high in spans)], [*(low - 1 for low, _ in spans), 2**62], strict=True))
 
     def misplaced(self) -> list[str]:
         """Return the ids of records of separate kinds that an earlier version numbered among their project's memories."""
-        homes = "select number from projects where name like :beside"
-        sql = f"select id from records where not ({MEMORIES}) and number >> {PROJECT_BITS} not in ({homes})"
-        return column(self.db, sql, _SEPARATE)
+        return column(self.db, _SQL["misplaced"], _SEPARATE)
 
     def projects(self) -> dict[str, int]:
         """Return how many memories each project ever had, by name."""
-        sql = "select name, records from projects where name not like :beside order by name"
-        return {row[0]: row[1] for row in self.db.query(sql, _SEPARATE)}
+        return {row[0]: row[1] for row in self.db.query(_SQL["projects"], _SEPARATE)}
 
     def size(self, projects: Iterable[int] | None) -> int:
         """Return how many records these projects ever had together; None means all projects."""
@@ -276,9 +269,8 @@ class Store(journal.Journal):
         """Return the folded records by id, in the order of `abouts`, with one query of the journal."""
         if not abouts:
             return {}
-        sql = f"select {journal.COLUMNS} from events where about in ({journal.ABOUTS}) and {journal.FOLDING_ONLY} order by about, id"
         events: dict[str, list[Event]] = {}
-        for row in self.db.query(sql, {"abouts": abouts}):
+        for row in self.db.query(_SQL["folding"], {"abouts": abouts}):
             events.setdefault(row["about"], []).append(journal.event_of(row))
         return {about: record for about in abouts if (record := fold_all(events.get(about, [])))}
 
@@ -390,4 +382,6 @@ def _home_of(record: Record) -> str:
 
 
 _SEPARATE = {"beside": f"%{BESIDE}%"}
-_SQL = Queries(__file__, folding_only=journal.FOLDING_ONLY)
+_SQL = Queries(
+    __file__, folding_only=journal.FOLDING_ONLY, columns=journal.COLUMNS, memories=MEMORIES, bits=str(PROJECT_BITS)
+)

@@ -15,3 +15,26 @@ update events set data = :data, checksum = :checksum where seq = :seq and id = :
 -- rewrite
 update events set about = :about, name = :name, session = :session, data = :data, checksum = :checksum
 where seq = :seq and id = :id and verb = :verb and at = :at and actor = :actor
+
+-- entries
+select id, number from entries where id in (select value from json_each(:ids))
+
+-- sizes
+select name, number, records from projects where name in (select value from json_each(:names))
+
+-- everywhere
+select number from projects where name like :beside order by number
+
+-- projects
+select name, records from projects where name not like :beside order by name
+
+-- erased
+select about, id from events
+where about in (select value from json_each(:abouts)) and {folding_only} and verb = 'erased'
+
+-- folding
+select {columns} from events where about in (select value from json_each(:abouts)) and {folding_only} order by about, id
+
+-- misplaced
+select id from records
+where not ({memories}) and number >> {bits} not in (select number from projects where name like :beside)

@@ -15,7 +15,7 @@ import h11
 import uvicorn
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from holdfast.compose.settings import keep_out_of_git
@@ -100,6 +100,17 @@ def is_bearer(header: str, token: str) -> bool:
     """True if an Authorization header carries the token."""
     scheme, _, shown = header.partition(" ")
     return hmac.compare_digest(shown.strip().encode("latin-1"), token.encode()) and scheme.lower() == "bearer"
+
+
+async def admit(
+    inner: ASGIApp, scope: Scope, receive: Receive, send: Send, *, longest: int, refusal: Response | None
+) -> None:
+    """Let an application answer a request once its body has arrived, unless the request or its body is refused."""
+    found = refusal or await with_body(scope, receive, longest)
+    if isinstance(found, Response):
+        await found(scope, receive, send)
+    else:
+        await inner(scope, found, send)
 
 
 async def with_body(scope: Scope, receive: Receive, longest: int) -> Receive | Response:

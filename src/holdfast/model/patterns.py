@@ -47,3 +47,23 @@ def tables(module: str) -> dict[str, list[tuple[str, str]]]:
             name, _, rest = line.partition(":")
             rows.append((name, rest.strip()))
     return found
+
+
+def cues_of(module: str) -> dict[str, dict[str, str]]:
+    """Return the rows of the file beside a module, by section and name; rows of the same name are alternatives.
+
+    `<name>` in a row stands for a row of the section `words`.
+    """
+    found: dict[str, dict[str, str]] = {"words": {}}
+    words = found["words"]
+    for section, rows in tables(module).items():
+        cues = found.setdefault(section, {})
+        for name, row in rows:
+            text = re.sub(r"(?<!P)<(\w+)>", lambda match: words[match[1]], row)
+            cues[name] = f"{cues[name]}|{text}" if name in cues else text
+    return found
+
+
+def patterns_of(module: str, section: str) -> dict[str, re.Pattern[str]]:
+    """Return the rows of a section as patterns."""
+    return {name: lazy(text) for name, text in cues_of(module)[section].items()}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.patterns import patterns_of
 
 # Files to read, most telling first.
 MANIFESTS = tuple(
@@ -17,25 +18,7 @@ MANIFESTS = tuple(
 HOW_TO = "Build, run and test"
 MOST_COMMANDS, LONGEST_COMMAND = 20, 200
 LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
-_WORK = re.compile(
-    r"\b(?:test|tests|pytest|unittest|tox|nox|lint\w*|ruff|mypy|pyright|black|flake8|eslint|prettier|jest|vitest|mocha|check|clippy|fmt|"
-    r"build|compile|make|just|install|sync|cargo|go (?:test|build|vet)|mvn|gradlew?|rspec|rake|mix|dotnet|cmake|ctest|tsc|cov(?:erage)?)\b"
-)
-_ELSEWHERE = re.compile(
-    r"\b(?:apt(?:-get)?|brew|choco|curl|wget|echo|upload|publish|twine|deploy|docker push|gh release|git push)\b"
-)
-_TASK_NAMES = re.compile(
-    r"(?:^|[-_:])(?:test|tests|lint|check|build|run|dev|start|serve|format|fmt|typecheck|types?|install|setup|bootstrap|docs?|cov(?:erage)?|ci|all|"
-    r"watch|clean|release|migrate|e2e|unit|bench)(?:$|[-_:])",
-    re.IGNORECASE,
-)
-_MAKE = re.compile(r"^(?P<name>[A-Za-z][\w.-]*)\s*:(?!=)[^#\n]*(?:##\s*(?P<help>.+))?$", re.MULTILINE)
-_JUST = re.compile(r"^(?P<name>@?[A-Za-z][\w-]*)(?:[ \t]+[^:\n]*)?:(?!=)(?P<needs>[^\n]*)$", re.MULTILINE)
-_STEP = re.compile(r"^(?P<indent>\s*)(?:- )?run:\s*(?P<line>[^\n]*)$")
-_INSTALL = re.compile(r"^.*\b(?:install|sync)\b.*$")
-_PUBLISHING = re.compile(r"publish|release|deploy|docker|tmate|scorecard|codeql|pages", re.IGNORECASE)
-_COMMENT = re.compile(r"^\s*(?:#|//)")
-_NOX = re.compile(r"@nox\.session[^\n]*\n(?:@[^\n]*\n)*def (\w+)")
+_RE = patterns_of(__file__, "patterns")
 
 
 def how_to_work(name: str, text: str, *, runner: str = "npm") -> str:
@@ -43,9 +26,9 @@ def how_to_work(name: str, text: str, *, runner: str = "npm") -> str:
     last = name.rpartition("/")[2].lower()
     reader = _READERS.get(last)
     commands = list(dict.fromkeys(reader(text, runner) if reader else ()))
-    if not reader and not _PUBLISHING.search(last):  # a CI workflow that does more than install
-        steps = [step for step in _steps(text) if _WORK.search(step) and not _ELSEWHERE.search(step)]
-        does_more = any(_WORK.search(_INSTALL.sub("", step)) for step in steps)
+    if not reader and not _RE["publishing"].search(last):  # a CI workflow that does more than install
+        steps = [step for step in _steps(text) if _RE["work"].search(step) and not _RE["elsewhere"].search(step)]
+        does_more = any(_RE["work"].search(_RE["install"].sub("", step)) for step in steps)
         commands = list(dict.fromkeys(f"`{step}`" for step in steps if "`" not in step and does_more))
     cut = [f"- … {len(commands) - MOST_COMMANDS} more in {name}"] if len(commands) > MOST_COMMANDS else []
     return "\n".join([*(f"- {line}" for line in commands[:MOST_COMMANDS]), *cut])
@@ -55,7 +38,7 @@ def _just(text: str, _: str) -> Iterator[str]:
     """Yield the recipes of a justfile with their comment, else with what they run."""
     lines = text.splitlines()
     for index, line in enumerate(lines):
-        match = _JUST.match(line)
+        match = _RE["just"].match(line)
         if match is None or line.startswith(("_", " ", "\t", "set ", "alias ", "export ", "import ", "mod ")):
             continue
         comment = lines[index - 1].lstrip("# ").strip() if index and lines[index - 1].startswith("#") else ""
@@ -68,11 +51,11 @@ def _make(text: str, _: str) -> Iterator[str]:
     """Yield the targets of a Makefile with their help, else with what they run."""
     lines = text.splitlines()
     for index, line in enumerate(lines):
-        match = _MAKE.match(line)
+        match = _RE["make"].match(line)
         if match is None:
             continue
         body = _recipe(lines, index)
-        if match["help"] or (body and _TASK_NAMES.search(match["name"])):
+        if match["help"] or (body and _RE["task_names"].search(match["name"])):
             yield f"`make {match['name']}`: {match['help'] or _code(body)}"
 
 
@@ -173,7 +156,7 @@ _READERS: Mapping[str, Callable[[str, str], Iterable[str]]] = {
     "composer.json": lambda text, _: _scripts(text, "composer run"),
     "pyproject.toml": _pyproject,
     "tox.ini": _tox,
-    "noxfile.py": lambda text, _: [f"`nox -s {name}`" for name in _NOX.findall(text)],
+    "noxfile.py": lambda text, _: [f"`nox -s {name}`" for name in _RE["nox"].findall(text)],
     "cargo.toml": lambda *_: ("`cargo build`", "`cargo test`"),
     "go.mod": lambda *_: ("`go build ./...`", "`go test ./...`"),
 }
@@ -182,14 +165,14 @@ _READERS: Mapping[str, Callable[[str, str], Iterable[str]]] = {
 def _steps(text: str) -> Iterator[str]:
     lines = text.replace("\\\n", " ").splitlines()
     for index, line in enumerate(lines):
-        step = _STEP.match(line)
+        step = _RE["step"].match(line)
         if step is None:
             continue
         if step["line"].strip() in ("|", ">", "|-", ">-"):
             depths = [len(each) - len(each.lstrip()) if each.strip() else 1_000 for each in lines]
             inside = range(index + 1, len(lines))
             end = next((place for place in inside if depths[place] <= len(step["indent"])), len(lines))
-            body = [each for each in lines[index + 1 : end] if not _COMMENT.match(each)]
+            body = [each for each in lines[index + 1 : end] if not _RE["comment"].match(each)]
         else:
             body = [step["line"].strip().strip("'\"")]
         for command in body:

@@ -48,18 +48,21 @@ def read_contract(folder: Path) -> Contract:
         own = {name: tool[name] for name in ("name", "title", "description")}
         own |= {"aliases": tuple(tool.get("aliases", ())), "synonyms": tool.get("synonyms", {})}
         hints = {name: tool[name] for name in ("read_only", "destructive", "idempotent") if name in tool}
-        schema: Schema = {"type": "object", "properties": dict(tool.get("parameters", {}))}
-        schema["properties"] |= {
-            name: shared[one] for name, one in schema["properties"].items() if isinstance(one, str)
-        }
-        schema |= {"required": tool["required"]} if tool.get("required") else {}
         hints = {"idempotent": hints.get("read_only", False), **hints}
-        tools[tool["name"]] = Tool(**own, **hints, schema=schema, run=_not_loaded)
+        tools[tool["name"]] = Tool(**own, **hints, schema=schema_in(tool, shared), run=_not_loaded)
     resources = {
         one["uri"]: Resource(**{"mime": "text/plain", **one}, run=_not_loaded) for one in raw.get("resources", ())
     }
     more = {"missing": raw["missing"]} if "missing" in raw else {}
     return Contract(name=raw["name"], instructions=raw["instructions"], tools=tools, resources=resources, **more)
+
+
+def schema_in(one: Mapping[str, Any], shared: Mapping[str, Schema]) -> Schema:
+    """Return the schema of the arguments of a tool or path as its file has it; a parameter may name a shared one."""
+    given = one.get("parameters", {})
+    properties = {name: shared[schema] if isinstance(schema, str) else schema for name, schema in given.items()}
+    required = {"required": one["required"]} if one.get("required") else {}
+    return {"type": "object", "properties": properties} | required
 
 
 def arguments_of(tool: Tool, arguments: Mapping[str, Any], missing: str = MISSING) -> dict[str, Any]:

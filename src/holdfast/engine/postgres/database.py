@@ -107,7 +107,6 @@ class Postgres(Database):
         return str(self.query(_SQL["version"])[0][0])
 
     def execute(self, sql: str, params: Params = _NO_PARAMS, /) -> int:
-        """Run one statement and return the number of rows it changed."""
         with self.transaction(), _translated():
             return self._held.execute(statement(sql), as_params(params)).rowcount
 
@@ -118,13 +117,11 @@ class Postgres(Database):
                 cursor.executemany(statement(sql), parameters)
 
     def query(self, sql: str, params: Params = _NO_PARAMS, /) -> Sequence[Row]:
-        """Return all rows of a select."""
         given = as_params(params)
         with _translated():
             return self._ask(lambda connection: connection.execute(statement(sql), given, binary=True).fetchall())
 
     def script(self, sql: str | Mapping[Dialect, str], /) -> None:
-        """Run several statements of a schema."""
         typed = schema(sql if isinstance(sql, str) else sql[self.dialect])
         with self.transaction(), _translated():
             for part in typed.split(";\n"):
@@ -134,8 +131,7 @@ class Postgres(Database):
 
     def has_table(self, name: str, /) -> bool:
         """True if the table exists in the current schema."""
-        sql = "select 1 from pg_tables where schemaname = current_schema() and tablename = :name"
-        return bool(self.query(sql, {"name": name}))
+        return bool(self.query(_SQL["has_table"], {"name": name}))
 
     def drop_table(self, name: str, /) -> None:
         """Drop a table if it exists, with the policies of other tables that refer to it.
@@ -145,13 +141,11 @@ class Postgres(Database):
         self.script(f"drop table if exists {name} cascade")
 
     def restore_policies(self) -> None:
-        """Create the row policies of recreated tables again, if the database uses row policies."""
         if noted_digest(self):
             protect(self)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run a transaction that holds the write lock; commit at its end, or roll back."""
         if getattr(self._own, "connection", None):
             yield
             return
@@ -171,7 +165,6 @@ class Postgres(Database):
 
     @property
     def size(self) -> int:
-        """Bytes on disk, indexes included."""
         return int(self.query(_SQL["size"])[0][0])
 
     def compact(self) -> bool:

@@ -12,3 +12,6 @@ where relkind = 'r' and relnamespace = cast(current_schema() as regnamespace)
 -- version
 select 'PostgreSQL ' || current_setting('server_version') || ', pgvector ' || extversion from pg_extension
 where extname = 'vector'
+
+-- has_table
+select 1 from pg_tables where schemaname = current_schema() and tablename = :name

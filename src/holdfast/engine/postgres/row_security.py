@@ -66,8 +66,7 @@ def noted_digest(db: Database) -> str:
 
 def owns(db: Database) -> bool:
     """True if the current role owns the tables, or there are none yet, so that it would create them."""
-    sql = "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = to_regclass('events')"
-    return bool(value(db, sql, default=True))
+    return bool(value(db, _SQL["owns"], default=True))
 
 
 def check_protected(db: Database) -> None:

@@ -14,3 +14,6 @@ end $$
 select rolsuper or rolbypassrls or exists (
     select 1 from pg_class where oid = to_regclass('events') and pg_has_role(pg_roles.oid, relowner, 'member')
 ), current_setting('server_version_num') from pg_roles where rolname = :login
+
+-- owns
+select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = to_regclass('events')

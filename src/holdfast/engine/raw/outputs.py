@@ -73,8 +73,7 @@ def prune(store: Journal, *, before: str, characters: int, outputs: int) -> int:
 
 def drop(store: Journal, project: int, session: str = "") -> int:
     """Delete the output of a project, or of one session in it, permanently; return how many rows were deleted."""
-    sql = "delete from outputs where project = :project and (:session = '' or session = :session)"
-    return store.db.execute(sql, {"project": project, "session": session})
+    return store.db.execute(_SQL["drop"], {"project": project, "session": session})
 
 
 def next_unmined(store: Journal, project: int) -> Output | None:
@@ -91,8 +90,7 @@ def watermark(db: Database, project: int) -> int:
 def advance(store: Journal, output: Output, at: str) -> bool:
     """Move the watermark of a project to an output; False if another process already did."""
     insert(store.db, "mining", [{"project": output.project, "watermark": 0, "ran_at": at}], keeping="project")
-    sql = "update mining set watermark = :number, ran_at = :at where project = :project and watermark < :number"
-    return bool(store.db.execute(sql, {"project": output.project, "number": output.number, "at": at}))
+    return bool(store.db.execute(_SQL["advance"], {"project": output.project, "number": output.number, "at": at}))
 
 
 def see(store: Journal, output: Output, pattern: Pattern) -> bool:
@@ -136,8 +134,7 @@ def expire(store: Journal, project: int, *, before: str) -> int:
 
 def counted(store: Journal, project: int, *, session: str = "", since: str = "") -> int:
     """Return how many stored outputs of a project, or of one session in it, were logged since an instant."""
-    sql = "select count(*) from outputs where project = :project and at >= :since and (:session = '' or session = :session)"
-    return int(value(store.db, sql, {"project": project, "session": session, "since": since}))
+    return int(value(store.db, _SQL["counted"], {"project": project, "session": session, "since": since}))
 
 
 def output_counts(store: Journal, project: int) -> OutputCounts:

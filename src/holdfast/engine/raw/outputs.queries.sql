@@ -28,3 +28,12 @@ select count(*) as outputs, coalesce(sum(size), 0) as characters, coalesce(min(a
     (select count(*) from patterns where project = :project) as patterns,
     coalesce((select ran_at from mining where project = :project), '') as ran_at
 from outputs where project = :project
+
+-- drop
+delete from outputs where project = :project and (:session = '' or session = :session)
+
+-- advance
+update mining set watermark = :number, ran_at = :at where project = :project and watermark < :number
+
+-- counted
+select count(*) from outputs where project = :project and at >= :since and (:session = '' or session = :session)

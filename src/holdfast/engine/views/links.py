@@ -32,8 +32,7 @@ def links(db: Database, batch: Batch) -> None:
 
 def around(store: Journal, record_id: str) -> list[Arrow]:
     """Return the outgoing and incoming links of a record."""
-    sql = "select source, relation, target from links where source = :id or target = :id order by source, relation, target"
-    return [Arrow(*row) for row in store.db.query(sql, {"id": record_id})]
+    return [Arrow(*row) for row in store.db.query(_SQL["around"], {"id": record_id})]
 
 
 def others(store: Journal, ids: Iterable[str]) -> dict[str, list[tuple[Arrow, Record | None]]]:
@@ -69,8 +68,7 @@ def linked(store: Journal, project: int) -> int:
 
 def leaving(store: Journal, ids: Iterable[str]) -> list[Arrow]:
     """Return the outgoing links of these records."""
-    sql = "select source, relation, target from links where source in (select value from json_each(:ids))"
-    return [Arrow(*row) for row in store.db.query(sql, {"ids": list(ids)})]
+    return [Arrow(*row) for row in store.db.query(_SQL["leaving"], {"ids": list(ids)})]
 
 
 def superseded(store: Journal, ids: Iterable[str]) -> dict[str, str]:

@@ -27,3 +27,9 @@ and (id in (select source from links) or id in (select target from links))
 select links.target, max(links.source) from links join records on records.id = links.source
 where relation = 'supersedes' and records.state = 'active' and links.target in (select value from json_each(:ids))
 group by links.target
+
+-- around
+select source, relation, target from links where source = :id or target = :id order by source, relation, target
+
+-- leaving
+select source, relation, target from links where source in (select value from json_each(:ids))

@@ -15,10 +15,10 @@ from holdfast.model.kinds import SEPARATE
 from holdfast.model.query import Order
 from holdfast.model.record import Record, record_from_json, record_to_json
 
-SQL = Queries(__file__)
 PROJECT_BITS = 32  # four billion records a project, two million projects within 53 bits
 BESIDE = "\x1f"  # in the name of a project's records of a separate kind; no project's name contains it
 MEMORIES = "kind not in ({})".format(", ".join(f"'{kind}'" for kind in sorted(SEPARATE)))
+SQL = Queries(__file__, memories=MEMORIES, folding_only=FOLDING_ONLY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +144,7 @@ def authors(db: Database) -> list[str]:
 
 def wrote(db: Database, author: str, low: int, high: int) -> bool:
     """True if the author wrote any record in a span of numbers."""
-    sql = "select 1 from records where author = :author and author <> '' and number between :low and :high limit 1"
-    return bool(db.query(sql, {"author": author, "low": low, "high": high}))
+    return bool(db.query(SQL["wrote"], {"author": author, "low": low, "high": high}))
 
 
 def people(store: Journal, project: int | None) -> list[str]:
@@ -165,10 +164,7 @@ def written_in(
 
 def is_conversation(store: Journal, session: str) -> bool:
     """True if several people wrote in a session."""
-    sql = (
-        "select count(*) from (select distinct author from records where session = :session and author <> '') as people"
-    )
-    return int(value(store.db, sql, {"session": session})) > 1
+    return int(value(store.db, SQL["is_conversation"], {"session": session})) > 1
 
 
 def places(db: Database, numbers: Iterable[int], reach: int) -> dict[int, Place]:
@@ -225,11 +221,7 @@ def newest(
     store: Journal, kind: str, project: int, *, state: str = "active", limit: int, own: bool = False
 ) -> list[Entry]:
     """Return the latest records of one kind in one project, latest first; with `own` none with imported events."""
-    arrived = f"select 1 from events where about = records.id and {FOLDING_ONLY} and verb = 'arrived'"
-    also = f"and not exists ({arrived})" if own else ""
-    where = (
-        f"kind = :kind and number between :low and :high and state = :state {also} order by number desc limit :limit"
-    )
+    where = f"{SQL['newest']} {SQL['own'] if own else ''} order by number desc limit :limit"
     return _entries(store, where, {"kind": kind, **within(project), "state": state, "limit": limit})
 
 
@@ -253,9 +245,8 @@ def of_session(store: Journal, session: str, *, limit: int = 1_000) -> list[Entr
 
 def counted_in_sessions(store: Journal, sessions: Iterable[str]) -> dict[str, int]:
     """Count the memories that each session wrote, in any state but erased."""
-    here = "session in (select value from json_each(:sessions)) and session <> '' and state <> 'erased'"
-    sql = f"select session, count(*) from records where {here} and {MEMORIES} group by session"
-    return {row[0]: int(row[1]) for row in store.db.query(sql, {"sessions": set(sessions)})}
+    rows = store.db.query(SQL["counted_in_sessions"], {"sessions": set(sessions)})
+    return {row[0]: int(row[1]) for row in rows}
 
 
 def kinds_since(store: Journal, project: int, since: str, sessions: Iterable[str] | None = None) -> dict[str, int]:
@@ -276,14 +267,12 @@ MINUTE = "substr(created_at, 1, 16)"  # it belongs to one day in every time zone
 
 def starters(store: Journal) -> set[str]:
     """Return the ids of the lessons that ship with Holdfast. They are old and global, so few rows are read."""
-    sql = "select id from records where source = 'starter' and number <= :most"
-    return set(column(store.db, sql, {"most": span(0)[1]}))
+    return set(column(store.db, SQL["starters"], {"most": span(0)[1]}))
 
 
 def last_made(store: Journal, project: int) -> str:
     """Return when the record with the highest number in a project was created; empty if there is none."""
-    sql = "select created_at from records where number between :low and :high order by number desc limit 1"
-    return str(value(store.db, sql, within(project), ""))
+    return str(value(store.db, SQL["last_made"], within(project), ""))
 
 
 def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, Entry]:
@@ -310,9 +299,7 @@ def counted(store: Journal, chosen: Filter) -> int:
 
 def kinds_of(store: Journal, project: int) -> dict[str, int]:
     """Count the records of each kind in a project, in any state. Answered from the index: no row is read."""
-    # The plus sign keeps the database from scanning the rows by number.
-    sql = "select kind, count(*) from records where +number between :low and :high group by kind order by count(*) desc, kind"
-    return {row[0]: int(row[1]) for row in store.db.query(sql, within(project))}
+    return {row[0]: int(row[1]) for row in store.db.query(SQL["kinds_of"], within(project))}
 
 
 def numbers(store: Journal, chosen: Filter) -> set[int]:

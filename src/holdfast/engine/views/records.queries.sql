@@ -33,3 +33,30 @@ and (:all = 1 or session in (select value from json_each(:sessions))) group by k
 select verb, records.id, kind, at, coalesce(nullif(name, ''), actor) as who
 from events join records on records.id = about
 where verb in (select value from json_each(:verbs)) and at >= :start and at < :stop
+
+-- wrote
+select 1 from records where author = :author and author <> '' and number between :low and :high limit 1
+
+-- is_conversation
+select count(*) from (select distinct author from records where session = :session and author <> '') as people
+
+-- starters
+select id from records where source = 'starter' and number <= :most
+
+-- last_made
+select created_at from records where number between :low and :high order by number desc limit 1
+
+-- kinds_of
+-- The plus sign keeps the database from scanning the rows by number.
+select kind, count(*) from records where +number between :low and :high group by kind order by count(*) desc, kind
+
+-- newest
+kind = :kind and number between :low and :high and state = :state
+
+-- own
+and not exists (select 1 from events where about = records.id and {folding_only} and verb = 'arrived')
+
+-- counted_in_sessions
+select session, count(*) from records
+where session in (select value from json_each(:sessions)) and session <> '' and state <> 'erased' and {memories}
+group by session

@@ -66,8 +66,7 @@ def touches(db: Database, batch: Batch) -> None:
 
 def touched(store: Journal, ids: Iterable[str]) -> dict[str, Touched]:
     """Return the touches by record id; a record that was never touched is left out."""
-    sql = "select id, touches, last_at from touches where id in (select value from json_each(:ids))"
-    return {row[0]: Touched(row[1], row[2]) for row in store.db.query(sql, {"ids": list(ids)})}
+    return {row[0]: Touched(row[1], row[2]) for row in store.db.query(_SQL["touched"], {"ids": list(ids)})}
 
 
 @view_of(2)
@@ -84,9 +83,8 @@ def trusts(db: Database, batch: Batch) -> None:
 
 def trust_changes(store: Journal, ids: Iterable[str]) -> dict[str, list[TrustChange]]:
     """Return the changes of trust by record id, in order; a record without changes is left out."""
-    sql = "select event, id, at, reason, delta from trusts where id in (select value from json_each(:ids)) order by id, event"
     changes: dict[str, list[TrustChange]] = {}
-    for row in store.db.query(sql, {"ids": list(ids)}):
+    for row in store.db.query(_SQL["trust_changes"], {"ids": list(ids)}):
         changes.setdefault(row[1], []).append(TrustChange(*row))
     return changes
 
@@ -147,14 +145,13 @@ def steps(db: Database, batch: Batch) -> None:
 
 def steps_after(store: Journal, record_id: str) -> list[Step]:
     """Return the steps from a record, most frequent first."""
-    sql = "select target, times, last_at from steps where source = :id order by times desc, target"
-    return [Step(*row) for row in store.db.query(sql, {"id": record_id})]
+    return [Step(*row) for row in store.db.query(_SQL["steps_after"], {"id": record_id})]
 
 
 def most_steps(store: Journal, least: int, limit: int) -> list[tuple[str, Step]]:
     """Return the steps taken at least `least` times with the record they start from, most frequent first."""
-    sql = "select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit"
-    return [(row[0], Step(row[1], row[2], row[3])) for row in store.db.query(sql, {"least": least, "limit": limit})]
+    rows = store.db.query(_SQL["most_steps"], {"least": least, "limit": limit})
+    return [(source, Step(*step)) for source, *step in rows]
 
 
 def steps_counted(store: Journal) -> tuple[int, int]:

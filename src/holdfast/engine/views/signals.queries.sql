@@ -20,3 +20,15 @@ select last_steps.id, :id, 1, :at from last_steps where session = :session and l
 on conflict (source, target) do update set
     times = steps.times + 1,
     last_at = case when excluded.last_at > steps.last_at then excluded.last_at else steps.last_at end
+
+-- touched
+select id, touches, last_at from touches where id in (select value from json_each(:ids))
+
+-- trust_changes
+select event, id, at, reason, delta from trusts where id in (select value from json_each(:ids)) order by id, event
+
+-- steps_after
+select target, times, last_at from steps where source = :id order by times desc, target
+
+-- most_steps
+select source, target, times, last_at from steps where times >= :least order by times desc, source, target limit :limit

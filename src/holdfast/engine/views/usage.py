@@ -162,17 +162,14 @@ def unanswered_scars(store: Journal, session: str) -> list[Record]:
 
 def costs_since(store: Journal, at: str) -> list[Cost]:
     """Return the cost of recalls per session, for sessions with a recall since an instant."""
-    sql = "select session, at, recalls, empty, tokens from costs where at >= :at order by at, session"
-    return [Cost(*row) for row in store.db.query(sql, {"at": at})]
+    return [Cost(*row) for row in store.db.query(_SQL["costs_since"], {"at": at})]
 
 
 def strangers(store: Journal) -> list[str]:
     """Return the ids that have uses but no record."""
-    sql = "select distinct uses.id from uses left join records on records.id = uses.id where records.id is null"
-    return column(store.db, sql)
+    return column(store.db, _SQL["strangers"])
 
 
 def sessions_shown(store: Journal, record_id: str, limit: int) -> list[str]:
     """Return the latest sessions that a record was returned to or injected into."""
-    sql = "select session from shown where id = :id order by at desc limit :limit"
-    return column(store.db, sql, {"id": record_id, "limit": limit})
+    return column(store.db, _SQL["sessions_shown"], {"id": record_id, "limit": limit})

@@ -18,3 +18,12 @@ select records.doc from shown join records on records.id = shown.id
 where shown.session = :session and shown.variant <> '' and records.kind = 'scar' and records.state = 'active'
 and not exists (select 1 from uses where uses.session = :session and uses.id = shown.id and observed = 0)
 order by shown.at, shown.id
+
+-- costs_since
+select session, at, recalls, empty, tokens from costs where at >= :at order by at, session
+
+-- strangers
+select distinct uses.id from uses left join records on records.id = uses.id where records.id is null
+
+-- sessions_shown
+select session from shown where id = :id order by at desc limit :limit

@@ -46,9 +46,8 @@ def vectors(db: Database, batch: Batch) -> None:
 
 def waiting(store: Journal, projects: Iterable[int] | None, limit: int) -> list[int]:
     """Return the numbers of records without vectors, of these projects or of all if None, newest first per project."""
-    sql = "select number from unembedded where number between :low and :high order by number desc limit :limit"
     each = [within(project) for project in ((None,) if projects is None else projects)]
-    return [row[0] for rows in query_each(store.db, sql, each, {"limit": limit}) for row in rows][:limit]
+    return [row[0] for rows in query_each(store.db, _SQL["waiting"], each, {"limit": limit}) for row in rows][:limit]
 
 
 def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, bytes]:

@@ -23,3 +23,6 @@ select 1 where to_regclass('vectors_graph') is not null
 set local maintenance_work_mem = '2GB';
 create index if not exists vectors_graph on vectors using hnsw ((vector::halfvec({size})) halfvec_ip_ops)
 with (m = 24, ef_construction = 128);
+
+-- waiting
+select number from unembedded where number between :low and :high order by number desc limit :limit

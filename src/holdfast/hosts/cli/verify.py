@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
-from xml.etree import ElementTree as ET
+from xml.sax.saxutils import quoteattr
 
 import click
 
@@ -84,9 +84,9 @@ def check_command(
     if form == "text" or output:
         page("change", change, _summary(change, compared))()
     if form != "text":
-        report = REPORTS[form](change, compared)
+        text = report(form, change, compared)
         try:
-            output.write_text(report + "\n", encoding="utf-8") if output else print(report)
+            output.write_text(text + "\n", encoding="utf-8") if output else print(text)
         except OSError as problem:
             raise Invalid(f"{output} cannot be written: {problem.strerror}.") from problem
     if change.broken:
@@ -140,101 +140,46 @@ def _fingerprint(item: Falsified) -> str:
     return sha256("\n".join((item.record.id, *anchors)).encode()).hexdigest()
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def as_github(change: CheckedChange, base: str) -> str:
-    """Return workflow commands, which GitHub shows as annotations of the changed files."""
-
-    def data(text: str) -> str:
-        return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-    def value(text: str) -> str:
-        return data(text).replace(":", "%3A").replace(",", "%2C")
-
-    title = value("Holdfast: a memory is no longer true")
-    places = [(item, *place_of(item)) for item in change.broken]
-    lines = [
-        f"::error file={value(file)},line={line},title={title}::{data(_message(item))}" for item, file, line in places
-    ]
-    lines += [f"::warning title=Holdfast::{data(visible(note))}" for note in change.notes]
-    return "\n".join([*lines, _summary(change, base)])
+def _data(text: str) -> str:
+    """Escape a text for a workflow command of GitHub."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def as_sarif(change: CheckedChange, base: str) -> str:
-    """Return SARIF 2.1.0, for code scanning."""
+def report(form: str, change: CheckedChange, base: str) -> str:
+    """Return what a check found in the form that a CI system reads: a template of the folder `reports`."""
+    if form == "json":
+        return escaped(_json(plain(change.broken)))
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
-    def result(item: Falsified) -> dict[str, Any]:
-        file, line = place_of(item)
-        physical = {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": line}}
-        return {
-            "ruleId": RULE,
-            "level": "error",
-            "message": {"text": _message(item)},
-            "locations": [{"physicalLocation": physical}],
-            "partialFingerprints": {"memory/v1": _fingerprint(item)},
-            "properties": {"memory": item.record.id, "file": item.file, "quarantined": item.held},
-        }
-
-    rule = {
-        "id": RULE,
-        "name": "MemoryUntrue",
-        "shortDescription": {"text": "A change makes a team memory untrue"},
-        "help": {"text": REMEDY},
-        "defaultConfiguration": {"level": "error"},
+    loader = FileSystemLoader(Path(__file__).parent / "reports")
+    templates = Environment(loader=loader, autoescape=form == "junit", undefined=StrictUndefined, trim_blocks=True)  # noqa: S701  only XML
+    templates.filters |= {
+        "attribute": lambda text: Markup(quoteattr(visible(text))),  # noqa: S704  it is escaped
+        "data": _data,
+        "fingerprint": _fingerprint,
+        "json": _json,
+        "message": _message,
+        "quoted": quote,
+        "short": short,
+        "value": lambda text: _data(text).replace(":", "%3A").replace(",", "%2C"),
+        "visible": visible,
     }
-    warnings = [{"level": "warning", "message": {"text": visible(note)}} for note in change.notes]
-    run = {
-        "tool": {"driver": {"name": "Holdfast", "version": __version__, "rules": [rule]}},
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": warnings}],
-        "results": [result(item) for item in change.broken],
-        "properties": {"base": base},
-    }
-    return _json({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]})
-
-
-def as_junit(change: CheckedChange, base: str) -> str:
-    """Return JUnit XML: a test case for each memory."""
-    failed = {item.record.id: item for item in change.broken}
-    records = {record.id: record for record in (*change.checked, *(item.record for item in change.broken))}.values()
-    counts = {"tests": str(len(records)), "failures": str(len(failed)), "errors": "0"}
-    suites = ET.Element("testsuites", {"name": "holdfast check", **counts})
-    suite = ET.SubElement(suites, "testsuite", {"name": visible(f"team memories since {base}"), **counts})
-    for record in records:
-        name = visible(f"{record.title} ({short(record.id)})")
-        case = ET.SubElement(suite, "testcase", classname=f"holdfast.{record.kind}", name=name)
-        if item := failed.get(record.id):
-            file, line = place_of(item)
-            failure = ET.SubElement(case, "failure", message=visible("; ".join(item.why)), type=RULE)
-            failure.text = f"{file}:{line}: {_message(item)}"
-    if change.notes:
-        ET.SubElement(suite, "system-out").text = visible("\n".join(change.notes))
-    ET.indent(suites)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode")
-
-
-def as_gitlab(change: CheckedChange, _: str) -> str:
-    """Return a code quality report, which GitLab shows in merge requests."""
     places = [(item, *place_of(item)) for item in change.broken]
-    return _json(
-        [
-            {
-                "description": _message(item),
-                "check_name": RULE,
-                "fingerprint": _fingerprint(item),
-                "severity": "major",
-                "location": {"path": file, "lines": {"begin": line}},
-            }
-            for item, file, line in places
-        ]
+    records = {record.id: record for record in (*change.checked, *(item.record for item in change.broken))}
+    text = templates.get_template(f"{form}.jinja").render(
+        change=change,
+        base=base,
+        summary=_summary(change, base),
+        version=__version__,
+        rule=RULE,
+        remedy=REMEDY,
+        places=places,
+        failed={item.record.id: (item, file, line) for item, file, line in places},
+        records=list(records.values()),
     )
-
-
-REPORTS = {
-    "json": lambda change, _: escaped(_json(plain(change.broken))),
-    "github": as_github,
-    "sarif": as_sarif,
-    "junit": as_junit,
-    "gitlab": as_gitlab,
-}
+    return _json(json.loads(text)) if form in ("sarif", "gitlab") else text

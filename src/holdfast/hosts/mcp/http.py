@@ -19,10 +19,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types import RequestParams
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.hosts.loopback import HOST, is_bearer, listening, names_at, port_of, serve, with_body
+from holdfast.hosts.loopback import HOST, admit, is_bearer, listening, names_at, port_of, serve
 from holdfast.hosts.mcp import protocol
 from holdfast.hosts.mcp.serving import Opened
 from holdfast.model.access import NO_ACCESS, Access, asking
@@ -139,17 +139,13 @@ class _Guarded:
         self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            if not is_bearer(Headers(scope=scope).get("authorization", ""), self._token):
-                await _REFUSAL(scope, receive, send)
-                return
-            body = await with_body(scope, receive, protocol.LONGEST_MESSAGE)
-            if isinstance(body, Response):
-                await body(scope, receive, send)
-                return
-            receive = body
         try:
-            await self._inner(scope, receive, send)
+            if scope["type"] != "http":
+                await self._inner(scope, receive, send)
+                return
+            known = is_bearer(Headers(scope=scope).get("authorization", ""), self._token)
+            refusal = None if known else _REFUSAL
+            await admit(self._inner, scope, receive, send, longest=protocol.LONGEST_MESSAGE, refusal=refusal)
         except Exception:
             log.exception("a request failed")
             raise

@@ -8,6 +8,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from time import monotonic as now
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -21,7 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.hosts.loopback import with_body
+from holdfast.hosts.loopback import admit
 from holdfast.hosts.mcp.http import PATH, transport
 from holdfast.hosts.mcp.protocol import Server
 from holdfast.hosts.server.members import REMEMBERED, SCOPE, Members, Site, Visit
@@ -42,11 +43,6 @@ MOST_BUCKETS = 10_000
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
-HELP = {
-    "holdfast_requests_total": "Requests, by path and status.",
-    "holdfast_tools_total": "Tool calls, by tool.",
-    "holdfast_refused_total": "Requests refused before they were looked at, by reason.",
-}
 log = logging.getLogger(__name__)
 
 
@@ -105,26 +101,16 @@ class Metrics:
 
     def text(self, gauges: Mapping[str, float]) -> str:
         """Return every counter and the current gauges as text."""
-        lines: list[str] = []
-        for name, meaning in HELP.items():
-            lines += [f"# HELP {name} {meaning}", f"# TYPE {name} counter"]
-            lines += [
-                f"{one}{{{label_text}}} {value}"
-                for (one, label_text), value in sorted(self.counts.items())
-                if one == name
-            ]
-        lines += [
-            "# HELP holdfast_request_seconds How long requests took.",
-            "# TYPE holdfast_request_seconds histogram",
-        ]
-        total = 0
-        for most, number in zip((*SECONDS, "+Inf"), self.buckets, strict=True):
-            total += number
-            lines.append(f'holdfast_request_seconds_bucket{{le="{most}"}} {total}')
-        lines += [f"holdfast_request_seconds_sum {self.seconds:.6f}", f"holdfast_request_seconds_count {total}"]
-        for name, value in {"holdfast_requests_in_flight": self.in_flight, **gauges}.items():
-            lines += [f"# TYPE {name} gauge", f"{name} {value:g}"]
-        return "\n".join(lines) + "\n"
+        return (
+            render.environment()
+            .get_template("metrics.txt")
+            .render(
+                counts=sorted(self.counts.items()),
+                buckets=list(zip((*SECONDS, "+Inf"), accumulate(self.buckets), strict=True)),
+                seconds=self.seconds,
+                gauges={"holdfast_requests_in_flight": self.in_flight, **gauges},
+            )
+        )
 
 
 def app(server: Server, members: Members, limits: Limits | None = None, *, site: Site | None = None) -> ASGIApp:
@@ -300,11 +286,8 @@ class Door:
             if isinstance(found, Visit):
                 scope[SCOPE] = found
             to = sending if scope["path"] == PATH else protected(sending)
-            heard = found if isinstance(found, Response) else await with_body(scope, receive, self.limits.largest)
-            if isinstance(heard, Response):
-                await heard(scope, receive, to)
-            else:
-                await self.inner(scope, heard, to)
+            refusal = found if isinstance(found, Response) else None
+            await admit(self.inner, scope, receive, to, longest=self.limits.largest, refusal=refusal)
         except Exception:
             # The outermost loop of a host: logged here, and the connection ends.
             log.exception("request failed")

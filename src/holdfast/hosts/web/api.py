@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from holdfast import __version__
-from holdfast.hosts.web.viewer import EVERYWHERE, Ask, asked, is_our_form, viewer_of
+from holdfast.hosts.web.viewer import EVERYWHERE, WORDS, Ask, asked, is_our_form, viewer_of
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.record import Record
@@ -29,20 +29,8 @@ PROJECT: Schema = {
 }
 _IN_PATH = re.compile(r"\{(\w+)\}")
 _INTEGER = re.compile(r"-?[0-9]{1,17}")
+_NAMED = {**{name: kind for kind, name in TYPES.items()}, "object": Json}
 _TEXT: Json = {"text/plain": {"schema": {"type": "string"}}}
-_REFUSED = {  # before the request is read, as text
-    "401": "The token is missing.",
-    "408": "The body arrives too slowly.",
-    "413": "The body is too large.",
-    "421": "This server is not known by that host name.",
-}
-_PROBLEMS = {
-    "400": "The request is invalid; the message gives the reason.",
-    "403": "Another site sent the request, the form key is wrong, or the user may not do this.",
-    "404": "Not found.",
-    "409": "Its current state does not allow this.",
-    "503": "The store cannot be used; the message gives the reason.",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +44,7 @@ class Endpoint:
     result: Schema
     answer: Callable[..., Any]
     media: str
-    selects_project: bool  # `project` selects the memory of the request and is no argument of the function
+    selects_project: bool = False  # `project` selects the memory of the request and is no argument of the function
 
     @property
     def in_path(self) -> tuple[str, ...]:
@@ -98,33 +86,33 @@ class Api:
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Add a function: its signature is the endpoint's parameters, its docstring the summary, its result the media type.
 
-        Every text is bounded, and a part of the path is never empty. `returns` is the shape of the result (`result_schema`).
+        `returns` is the shape of the result (`result_schema`).
         """
 
-        def bounded(name: str, schema: Schema) -> Schema:
-            if schema["type"] != "string" or "enum" in schema:
-                return schema
-            return {**schema, "maxLength": LONGEST} | ({"minLength": 1} if f"{{{name}}}" in path else {})
-
         def add(function: Callable[..., Any]) -> Callable[..., Any]:
-            text = get_type_hints(function)["return"] is str
-            schema = schema_of(function, brief=False)
-            properties = ({"project": PROJECT} if selects_project else {}) | schema["properties"]
-            self.endpoints.append(
-                Endpoint(
-                    path=path,
-                    method=method,
-                    summary=description_of(function),
-                    schema=schema | {"properties": {name: bounded(name, one) for name, one in properties.items()}},
-                    result=result_schema(str if text else returns),
-                    answer=function,
-                    media="text/plain" if text else "application/json",
-                    selects_project=selects_project,
-                )
-            )
+            shape = str if get_type_hints(function)["return"] is str else returns
+            schema, more = schema_of(function, brief=False), {"selects_project": selects_project}
+            schema["properties"] = ({"project": PROJECT} if selects_project else {}) | schema["properties"]
+            self.add(path, schema, shape, function, method=method, summary=description_of(function), **more)
             return function
 
         return add
+
+    def add(
+        self, path: str, schema: Schema, returns: Any, answer: Callable[..., Any], *, method: str = "GET", **more: Any
+    ) -> None:
+        """Add an endpoint. Every text is bounded, and a part of the path is never empty."""
+
+        def bounded(name: str, one: Schema) -> Schema:
+            if one["type"] != "string" or "enum" in one:
+                return one
+            return {**one, "maxLength": LONGEST} | ({"minLength": 1} if f"{{{name}}}" in path else {})
+
+        schema = schema | {"properties": {name: bounded(name, one) for name, one in schema["properties"].items()}}
+        result = result_schema(returns)
+        media = "text/plain" if result == {"type": "string"} else "application/json"
+        endpoint = Endpoint(path=path, method=method, schema=schema, result=result, answer=answer, media=media, **more)
+        self.endpoints.append(endpoint)
 
 
 def routes(endpoints: Sequence[Endpoint], components: Mapping[str, Any]) -> list[Route]:
@@ -195,8 +183,8 @@ def _operation(endpoint: Endpoint) -> Json:
         "parameters": parameters,
         "responses": {
             "200": {"description": "The result.", "content": {endpoint.media: {"schema": endpoint.result}}},
-            **{status: {"description": words, "content": _TEXT} for status, words in _REFUSED.items()},
-            **{status: {"description": words, "content": problem} for status, words in _PROBLEMS.items()},
+            **{status: {"description": words, "content": _TEXT} for status, words in WORDS["refused"].items()},
+            **{status: {"description": words, "content": problem} for status, words in WORDS["problems"].items()},
         },
     } | ({"requestBody": {"required": False, "content": texts}} if endpoint.method == "POST" else {})
 
@@ -204,10 +192,10 @@ def _operation(endpoint: Endpoint) -> Json:
 def result_schema(shape: Any) -> Schema:
     """Return the schema of what `plain` makes of a value: of a type, `{"name": shape}`, `[shape]` or the name of a component.
 
-    A name that ends in `?` may be missing.
+    A type may be named as JSON Schema does. A name that ends in `?` may be missing.
     """
     if isinstance(shape, str):
-        return {"$ref": f"#/components/schemas/{shape}"}
+        return result_schema(_NAMED[shape]) if shape in _NAMED else {"$ref": f"#/components/schemas/{shape}"}
     if isinstance(shape, list):
         return {"type": "array", "items": result_schema(shape[0])}
     if is_dataclass(shape) and shape is not Record:

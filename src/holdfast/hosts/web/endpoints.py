@@ -1,8 +1,8 @@
 """The endpoints of the JSON API: the content of the pages for programs, and the paths claude-mem's users script against."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -16,24 +16,23 @@ from holdfast.hosts.web.pages.activity import wanted_of
 from holdfast.hosts.web.render import table
 from holdfast.hosts.web.viewer import Ask, asked
 from holdfast.model.anchor import Freshness
-from holdfast.model.errors import Invalid
 from holdfast.model.event import Event, event_to_json
+from holdfast.model.files import read_regular
+from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
 from holdfast.model.query import Mode, Query, Usage
-from holdfast.model.record import Entry, Record, record_to_json
+from holdfast.model.record import Record, record_to_json
 from holdfast.model.session import Session
-from holdfast.model.text import whole_number
-from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION
 from holdfast.policy.ranking.health import Measure
 from holdfast.policy.sessions.session_brief import Prepared
 from holdfast.surfaces.claude_mem import tools as claude_mem
+from holdfast.surfaces.contract import parameter_name, schema_in
+from holdfast.surfaces.maps import Row
+from holdfast.surfaces.schema import Schema
 from holdfast.verbs.memory import find
 from holdfast.verbs.records.actions import ACTIONS, act_on
 from holdfast.verbs.records.freshness import freshness
-from holdfast.verbs.records.project import in_project, project_called
-from holdfast.verbs.records.read import browse, called, get, history
-from holdfast.verbs.search.observations import ORDERS, fetched, observation, timeline_of
-from holdfast.verbs.search.observations import prompts as prompts_of
+from holdfast.verbs.records.read import browse, get, history
 from holdfast.verbs.search.recall import recall
 from holdfast.verbs.sessions.opening_brief import brief_of
 from holdfast.verbs.sessions.scars import effects
@@ -50,13 +49,7 @@ Kind = Annotated[str, "Only this kind.", {"enum": list(KINDS)}]
 Limit = Annotated[int, "The most to return.", {"minimum": 1, "maximum": 100}]
 Offset = Annotated[int, "How many to skip.", {"minimum": 0, "maximum": 1_000_000, "default": 0}]
 Days = Annotated[int, "How many days back.", {"minimum": 1, "maximum": 365}]
-OnlyProject = Annotated[str, "Only this project; empty: all."]
-OnlyAgent = Annotated[str, "Only what this agent saved."]
-Before = Annotated[int, "How many before it.", {"minimum": 0, "maximum": 20}]
-After = Annotated[int, "How many after it.", {"minimum": 0, "maximum": 20}]
 _ROWS = [Json]
-_PAGE = {"items": _ROWS, "hasMore": bool, "offset": int, "limit": int, "total": int}
-_FOUND = {"query": str, "totalResults": int, "observations": _ROWS, "sessions": _ROWS, "prompts": _ROWS}
 _TEXTS = "title body project reason verified_at".split()
 _LISTS = "scopes tags anchors triggers".split()
 _ALWAYS = "id kind state visibility confidence source created_at updated_at url".split()
@@ -227,148 +220,10 @@ def every_project(ask: Ask) -> Json:
     return {"projects": plain(projects(ask.memory))}
 
 
-# The paths and rows that claude-mem's users script against, with our links next to their numbers.
-
-
-def _row(entry: Entry) -> Json:
-    return {**claude_mem.row(entry), "url": f"/r/{entry.record.id}"}
-
-
-@API.endpoint("/api/search", _FOUND)
-def search(
-    ask: Ask,
-    query: Annotated[str, "A question or words; empty: everything that passes the filters."] = "",
-    project: OnlyProject = "",
-    limit: Limit = 20,
-    offset: Offset = 0,
-    type: Annotated[str, "observations, sessions or prompts; else a type of observation."] = "",
-    obs_type: Annotated[str, "Types of observation, separated by commas."] = "",
-    concepts: Annotated[str, "Concepts, separated by commas."] = "",
-    files: Annotated[str, "Files or folders, separated by commas."] = "",
-    dateStart: Annotated[str, "Not before this date or time."] = "",
-    dateEnd: Annotated[str, "Not after this date or time."] = "",
-    platformSource: OnlyAgent = "",
-    orderBy: Annotated[str, "Best first, or by date.", {"enum": list(ORDERS)}] = "",
-    format: Annotated[Literal["json", "index"], "json: rows; index: also a table to read."] = "json",
-) -> Json:
-    """Search as claude-mem's users do: observations and session summaries as rows."""
-    page = {"query": query, "limit": limit, "offset": offset, "order_by": orderBy}
-    about = {"type_": type, "obs_type": obs_type, "concepts": concepts, "files": files}
-    when = {"platform_source": platformSource, "date_start": dateStart, "date_end": dateEnd}
-    found = claude_mem.found(ask.viewer.memory, project, page | about | when)
-    content = {"content": [{"type": "text", "text": claude_mem.index(*found)}]} if format == "index" else {}
-    return claude_mem.index_rows(*found) | content
-
-
-@API.endpoint("/api/timeline", {"items": _ROWS, "content": _ROWS})
-def timeline(
-    ask: Ask,
-    anchor: Annotated[str, "A number, an id or a time."] = "",
-    query: Annotated[str, "A question whose best answer is the anchor."] = "",
-    project: OnlyProject = "",
-    depth_before: Before = 3,
-    depth_after: After = 3,
-) -> Json:
-    """Return what was saved around an observation, a moment or the best answer to a question."""
-    if not anchor and not query:
-        raise Invalid("A timeline needs an anchor or a query.")
-    memory, only = ask.viewer.memory, project_called(ask.viewer.memory, project) if project else None
-    depths = {"before": depth_before, "after": depth_after}
-    around = timeline_of(memory, anchor=anchor, question=query, project=only, **depths)
-    text = claude_mem.timeline_text(around)
-    return {**claude_mem.timeline_rows(around), "content": [{"type": "text", "text": text}]}
-
-
-def _listed(ask: Ask, kinds: Sequence[str], project: str, limit: int, offset: int) -> Json:
-    query = Query.of(everywhere=not project, kinds=kinds, limit=limit)
-    page = browse(in_project(ask.viewer.memory, project), query, offset=offset)
-    return _items([_row(entry) for entry in called(ask.viewer.memory, page.entries)], page.total, limit, offset)
-
-
-def _items(rows: list[Json], total: int, limit: int, offset: int) -> Json:
-    more = offset + len(rows) < total
-    return {"items": rows, "hasMore": more, "offset": offset, "limit": limit, "total": total}
-
-
-@API.endpoint("/api/observations", _PAGE)
-def observations(ask: Ask, project: OnlyProject = "", limit: Limit = 20, offset: Offset = 0) -> Json:
-    """List observations, newest first."""
-    return _listed(ask, OBSERVED, project, limit, offset)
-
-
-@API.endpoint("/api/summaries", _PAGE)
-def summaries(ask: Ask, project: OnlyProject = "", limit: Limit = 20, offset: Offset = 0) -> Json:
-    """List summaries of sessions, newest first."""
-    return _listed(ask, (SESSION,), project, limit, offset)
-
-
-@API.endpoint("/api/prompts", _PAGE)
-def prompts(ask: Ask, limit: Limit = 20, offset: Offset = 0) -> Json:
-    """List what users asked, latest first: in sessions with hooks, and in imported ones."""
-    page, total = prompts_of(ask.viewer.memory, limit=limit, offset=offset)
-    return _items([claude_mem.prompt_row(prompt) for prompt in page], total, limit, offset)
-
-
-@API.endpoint("/api/observations/batch", {"observations": _ROWS}, method="POST")
-def several(
-    ask: Ask,
-    ids: Annotated[str, "Numbers of observations, separated by commas, or a list of them."] = "",
-    orderBy: Annotated[str, "By date.", {"enum": list(ORDERS[1:])}] = "",
-    limit: Limit = 100,
-) -> Json:
-    """Return several observations in full."""
-    numbers = [number for part in ids.strip("[] ").split(",") if (number := whole_number(part.strip())) is not None]
-    if not numbers:
-        raise Invalid("ids must name at least one number.", hint='{"ids": [1, 2, 3]}')
-    entries = fetched(ask.viewer.memory, numbers, order=orderBy, limit=limit)
-    return {"observations": [_row(entry) for entry in called(ask.viewer.memory, entries)]}
-
-
-FilePath = Annotated[str, "A file or folder."]
-Type = Annotated[str, "A type of observation."]
-Concept = Annotated[str, "A concept."]
-
-
-@API.endpoint("/api/search/by-file", _FOUND)
-def by_file(ask: Ask, filePath: FilePath = "", project: OnlyProject = "", limit: Limit = 20) -> Any:
-    """List what was observed about a file or a folder."""
-    return search(ask, files=filePath, project=project, limit=limit)
-
-
-@API.endpoint("/api/search/by-type", _FOUND)
-def by_type(ask: Ask, type: Type = "", project: OnlyProject = "", limit: Limit = 20) -> Any:
-    """List observations of a type."""
-    return search(ask, obs_type=type, project=project, limit=limit)
-
-
-@API.endpoint("/api/search/by-concept", _FOUND)
-def by_concept(ask: Ask, concept: Concept = "", project: OnlyProject = "", limit: Limit = 20) -> Any:
-    """List observations of a concept."""
-    return search(ask, concepts=concept, project=project, limit=limit)
-
-
-@API.endpoint("/api/memory/save", method="POST")
-def save_memory(
-    ask: Ask,
-    text: Annotated[str, "What to remember."] = "",
-    title: Annotated[str, "Its title."] = "",
-    project: Annotated[str, "Its project; empty: the current one."] = "",
-) -> Json:
-    """Save one observation manually."""
-    return claude_mem.add(ask.viewer.memory, "", project, content=text, title=title)
-
-
 @API.endpoint("/api/version", {"version": str})
 def version(ask: Ask) -> Json:  # noqa: ARG001
     """Return the version of Holdfast."""
     return {"version": __version__}
-
-
-@API.endpoint("/api/observation/{id}", {"id": int, **dict.fromkeys("type title ref url created_at".split(), str)})
-def one_observation(ask: Ask, id: Id) -> Json:
-    """Return one observation by its number or id: the stable citation."""
-    memory = ask.viewer.memory
-    return _row(called(memory, [observation(memory, id)])[0])
 
 
 @API.endpoint("/api/stats", {"database": Json})
@@ -379,15 +234,26 @@ def stats(ask: Ask) -> Json:
     return {"worker": {"version": "holdfast", "running": True}, "database": database, "holdfast": plain(counts)}
 
 
-@API.endpoint("/api/context/inject")
-def context(
-    ask: Ask,
-    project: Annotated[str, "The project."] = "",
-    projects: Annotated[str, "Several, separated by commas."] = "",
-    platformSource: OnlyAgent = "",
-) -> str:
-    """Return the index a session begins with, as text."""
-    return claude_mem.context(ask.viewer.memory, False, project, projects, platformSource)
+def _answer(row: Row, schema: Schema) -> Callable[..., Any]:
+    """Return the function that answers by a row; what a request leaves out has its default, or is empty."""
+    defaults = {name: one.get("default", "") for name, one in schema["properties"].items()}
+
+    def answer(ask: Ask, **given: Any) -> Any:
+        named = {parameter_name(name): value for name, value in (defaults | given).items()}
+        return row.run(ask.viewer.memory, named, claude_mem.TERMS)
+
+    return answer
+
+
+def _add_paths(shared: Mapping[str, Schema], results: Json, paths: Iterable[Json]) -> None:
+    """Add the paths that claude-mem's users script against."""
+    for one in paths:
+        schema, method = schema_in(one, shared), one.get("method", "GET")
+        answer = _answer(claude_mem.ROWS[one["path"]], schema)
+        API.add(one["path"], schema, results[one["returns"]], answer, method=method, summary=one["summary"])
+
+
+_add_paths(**parse_json(read_regular(claude_mem.PATHS)))
 
 
 async def stream(request: Request) -> Response:

@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 from markupsafe import Markup
 
 from holdfast.hosts.web import render
+from holdfast.hosts.web.viewer import WORDS
 from holdfast.model.anchor import CodeMark, Finding, Freshness, parse_anchor
 from holdfast.model.files import read_inside
 from holdfast.model.record import Record
@@ -16,14 +17,6 @@ from holdfast.verbs.records.freshness import freshness
 
 MOST_LINES, MOST_READ, MOST_BYTES = 40, 3_000, 200_000
 NEAR, MOST_GROUPS = 2, 5  # lines around what changed, and places in a file that are shown
-_WORDS = {
-    "fresh": "The cited code is unchanged.",
-    "exists": "The named places exist; their content was not compared.",
-    "changed": "The cited code changed.",
-    "missing": "The cited code is gone.",
-    "unverified": "Never verified.",
-    "unknown": "There is nothing to check it against.",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +45,7 @@ def badge(judged: Freshness | None) -> Badge | None:
     if judged is None:
         return None
     age = "" if judged.days is None else f" Checked {judged.days:.0f} days ago."
-    why = "; ".join(details(judged)) or _WORDS[judged.state]
+    why = "; ".join(details(judged)) or WORDS["freshness"][judged.state]
     return Badge(state=judged.state, why=why + age)
 
 

@@ -16,28 +16,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from holdfast.hosts.loopback import is_bearer, names_at, with_body
+from holdfast.hosts.loopback import admit, is_bearer, names_at
+from holdfast.model.patterns import tables
 
 SAFE = ("GET", "HEAD")
 OPEN = "/assets/"  # static files contain no stored data
 FORM_FIELD, FORM_HEADER = "csrf", "x-holdfast-form"
 LONGEST_BODY = 1_000_000
-HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",  # without it, browsers would send no Origin with our own forms
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), microphone=(), geolocation=()",
-}
-LOCKED = """This page needs the link that `holdfast web` printed in the terminal.
-
-Open that link once; this browser then has access until the viewer stops.
-Programs send the token instead: Authorization: Bearer TOKEN.
-"""
-LOCKED_PAGE = (Path(__file__).parent / "templates" / "locked.html").read_text(encoding="utf-8")
+HEADERS = dict(tables(__file__)["headers"])
+LOCKED, LOCKED_PAGE = (
+    (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8") for name in ("locked.txt", "locked.html")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,16 +78,8 @@ class Guard:
             return
         if scope["type"] != "http":
             return  # only HTTP is served
-
-        shown = protected(send)
-        if refusal := self._refusal(scope, Headers(scope=scope)):
-            await refusal(scope, receive, shown)
-            return
-        body = await with_body(scope, receive, LONGEST_BODY)
-        if isinstance(body, Response):
-            await body(scope, receive, shown)
-        else:
-            await self._inner(scope, body, shown)
+        refusal = self._refusal(scope, Headers(scope=scope))
+        await admit(self._inner, scope, receive, protected(send), longest=LONGEST_BODY, refusal=refusal)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         if headers.get("host", "") not in self._names:

@@ -19,6 +19,7 @@ from holdfast.hosts.web.guard import FORM_FIELD, FORM_HEADER, Keys
 from holdfast.hosts.web.live import Watcher
 from holdfast.model.errors import Conflict, Invalid, NotFound
 from holdfast.model.foreign_json import parse_json
+from holdfast.model.patterns import tables
 from holdfast.model.text import check_keepable
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.lifecycle import Done, undo
@@ -36,6 +37,7 @@ FLASH = "holdfast-said"  # the cookie with the message for the next page
 FLASH_SECONDS = 120  # for which it waits for that page
 LONGEST_FLASH = 600
 MOST_UNDOS = 200
+WORDS = {section: dict(rows) for section, rows in tables(__file__).items()}
 Undo = Callable[[Memory], str]
 Found = TypeVar("Found")
 

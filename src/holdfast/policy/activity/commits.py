@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from holdfast.model.ids import days_between
+from holdfast.model.patterns import patterns_of
 from holdfast.model.ports import Commit
 from holdfast.model.record import Draft
 from holdfast.model.text import counted, shorten
-from holdfast.policy.language.cues import patterns_of
 from holdfast.policy.language.documents import releases
 from holdfast.policy.language.headlines import joined, sentences_of, subject_of
 from holdfast.policy.language.overlap import overlap, words

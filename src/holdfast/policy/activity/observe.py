@@ -3,13 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import cues_of, lazy
 from holdfast.model.record import Draft
 from holdfast.model.text import shorten
 from holdfast.model.trail import HookEvent
 from holdfast.policy.activity.digest import Work, digest, pieces
 from holdfast.policy.activity.turns import Turn, turns
-from holdfast.policy.language.cues import CUES, cues_of
+from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.headlines import TITLE, answer_of, finding_of, joined, one_line, subject_of
 from holdfast.policy.language.reading import SentenceReader
 

@@ -8,14 +8,13 @@ from itertools import pairwise
 from typing import Literal
 
 from holdfast.model.foreign_json import json_or_none, texts_in
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import lazy, patterns_of
 from holdfast.model.text import shorten, tokens_of
 from holdfast.model.trail import OBSERVER_FOLDER, HookEvent
 from holdfast.policy.activity import tools
 from holdfast.policy.activity.programs import INTERPRETERS, PACKAGE_COMMANDS
 from holdfast.policy.activity.shell import Call, parse, program_of
 from holdfast.policy.activity.written_files import patched, writes_of
-from holdfast.policy.language.cues import patterns_of
 from holdfast.policy.language.foreign import own_part
 from holdfast.policy.language.reading import SentenceReader, blanked, tagged
 from holdfast.policy.secrets.find import drop_private

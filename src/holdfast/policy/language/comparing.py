@@ -3,32 +3,19 @@
 Whether two statements conflict or say the same, the classifier judges (`reading.SentenceReader.relation`).
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import product
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import patterns_of
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import sentences
 from holdfast.policy.language.user_statements import needs_subject
 
-NEGATION = lazy(
-    r"\b(?:not?|never|none|nor|without|cannot|\w+n['’]?t|nicht|nie(?:mals)?|kein\w*|ohne|ne|pas|jamais|sans|nunca|sin|não|sem|non|mai"
-    r"|senza|niet|geen|nooit|zonder|не|нет|нельзя|никогда|без)\b|ない|ません|禁止|不|没|沒|别|无|안 |않|없|못|금지"
-)
-_NUMBER = lazy(r"\b\w*\d(?:[\w.:,]*\w)?")  # 02:30 and 1.5 are one
-_ORDER = lazy(
-    r"\b(?:before|after|than|from|vor|nach|als|avant|après|antes|después|depois|prima|dopo|до|после)\b(?! *\d)"
-)
-# Where a statement ends and its reason or a remark begins; a condition ("for admins", "if …") is part of the statement.
-_REMARK = lazy(
-    r"\s*(?:[;—–]|,? (?:since|because|which|so that|weil|denn|da|parce que|car|porque|ya que|pois|perché|poiché|omdat|want"
-    r"|потому что|поскольку|так как)\b)(?=\s).*$",
-    re.DOTALL | re.IGNORECASE,
-)
+_RE = patterns_of(__file__, "patterns")
+NEGATION = _RE["negation"]
 SHORTEST = 3  # words of a statement without its remark
 MOST_SENTENCES, MOST_WORDS = 12, 40  # of each text, and of a sentence about “it”
 COVERED = 0.75  # share of a sentence's words from which it adds nothing
@@ -54,18 +41,19 @@ def says_otherwise(first: str, second: str) -> bool:
 
 def other_numbers(first: str, second: str) -> int:
     """Return how many numbers each of two texts has that the other lacks."""
-    own, others = (Counter(_NUMBER.findall(text.lower())) for text in (first, second))
+    own, others = (Counter(_RE["number"].findall(text.lower())) for text in (first, second))
     return min((own - others).total(), (others - own).total())
 
 
 def same_words(first: str, second: str) -> bool:
     """True if two sentences have the same words in any order, and none of them is about an order."""
-    return words(first) == words(second) and not says_otherwise(first, second) and not _ORDER.search(first.lower())
+    is_ordered = _RE["order"].search(first.lower())
+    return words(first) == words(second) and not says_otherwise(first, second) and not is_ordered
 
 
 def statement_of(sentence: str) -> str:
     """Return a sentence without the reason or remark at its end, if a statement is left."""
-    statement = _REMARK.sub(".", sentence)
+    statement = _RE["remark"].sub(".", sentence)
     return statement if len(statement.split()) >= SHORTEST else sentence
 
 
@@ -124,5 +112,5 @@ def merge(versions: Sequence[tuple[str, str]]) -> tuple[str, str, list[Part]]:
 def _covers(known: str, sentence: str) -> bool:
     """True if a sentence adds no word, number or negation of weight to a known one."""
     own = words(sentence)
-    has_numbers = set(_NUMBER.findall(sentence)) <= set(_NUMBER.findall(known))
+    has_numbers = set(_RE["number"].findall(sentence)) <= set(_RE["number"].findall(known))
     return len(own & words(known)) >= COVERED * len(own) and has_numbers and denials(known) == denials(sentence)

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from holdfast.model.patterns import patterns_of
+
 # Documents that describe a project, most important first. A later pattern adds what earlier ones did not match.
 FILES = tuple(
     """
@@ -17,31 +19,7 @@ MARKDOWN, RST, PROSE = (".md", ".markdown", ".mdx"), (".rst",), (".txt", "")
 SHORTEST, SHORTEST_PAIR, LONGEST = 10, 5, 4_000
 LEAST_PROSE = 8  # letters outside of links that a section must have, unless it has code
 CONTROL_SHARE = 0.3  # share of control bytes above which a file is binary
-_HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*")
-_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*")
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
-_ITEM = re.compile(r"\s{0,3}(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?=\S)")
-_CODE = re.compile(r"\s{0,3}(?:`{3,}|~{3,})|`[^`\n]{3,}`")
-_PAIR = re.compile(r"[^:\s][^:]{0,40}:\s+\S")
-# What a reader skips: comments, tags, images, rules, link definitions, and directives of documentation tools.
-_DECORATION = re.compile(
-    r"<!--[\s\S]*?-->|<[^<>]*>|\[?!\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])(?:\](?:\([^()]*\)|\[[^\[\]]*\]))?|"
-    r"^\[[^\[\]]+\]:\s+\S+.*$|^(?:\.\. (?!code|note|warning|tip|important|caution)[\w|_]|:::).*(?:\n+[ \t]+.*)*|"
-    r"^(`{3,})\{(?!code)[\s\S]*?\1$|&nbsp;",
-    re.MULTILINE,
-)
-_LINK = re.compile(r"!?\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])|<https?://[^<>]*>|https?://\S+|`[^`<>]*<[^<>]*>`_+")
-_QUESTION = re.compile(r"(?:[*_]*)[A-Z][^.!?\n]{5,120}\?[*_]*(?:\s[^\n]{0,200})?")
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-# Headings of sections that help no one at work.
-_ASIDE = re.compile(
-    r"(?:(?:our|the|financial|thanks to|special)\s+)*(?:licen[sc]e|copyright|sponsors?\w*|backers?|contributors|donat\w+|funding|"
-    r"support(?:ing)? (?:us|the project)|acknowledge?ments?|thanks|credits|authors?|(?:current )?(?:project )?(?:team(?: members)?|maintainers)|stargazers?.*|star history|badges|"
-    r"code[ _-]of[ _-]conduct|(?:table of )?contents|toc|change ?log|release notes|news|what['’]s new|social|follow us|citation|indices and tables)\W*",
-    re.IGNORECASE,
-)
-_CHANGELOG = re.compile(r"(?:change(?:s|log)|history|news|releases?(?:[-_]notes)?)\b", re.IGNORECASE)
-_RELEASE = re.compile(r"(?:version\s+|release\s+)?[\[(]?v?\d+\.\d+\S*.*|unreleased.*", re.IGNORECASE)
+_RE = patterns_of(__file__, "patterns")
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\b\x1b")
 
 
@@ -57,7 +35,7 @@ class Piece:
         place = " > ".join((name, *self.path)) if name else " > ".join(self.path)
         if "\n" in self.text:
             return f"[{place}]\n{self.text}" if place else self.text
-        marker = _ITEM.match(self.text)
+        marker = _RE["item"].match(self.text)
         return f"[{place}] {self.text[marker.end() if marker else 0 :]}" if place else self.text
 
 
@@ -75,12 +53,12 @@ def is_document(name: str) -> bool:
 
 def is_changelog(name: str) -> bool:
     """True if a file lists releases, by its name."""
-    return bool(_CHANGELOG.match(name.rpartition("/")[2]))
+    return bool(_RE["changelog"].match(name.rpartition("/")[2]))
 
 
 def is_aside(name: str) -> bool:
     """True if a file says nothing about working on the project, by its name: a licence, a code of conduct."""
-    return bool(_ASIDE.fullmatch(name.rpartition("/")[2].partition(".")[0]))
+    return bool(_RE["aside"].fullmatch(name.rpartition("/")[2].partition(".")[0]))
 
 
 def sections(text: str, *, markdown: bool = True) -> list[Piece]:
@@ -91,7 +69,7 @@ def sections(text: str, *, markdown: bool = True) -> list[Piece]:
     parts = (
         Piece(path=path, text=part)
         for path, lines in _sections(text, markdown=markdown)
-        if not any(_ASIDE.fullmatch(_bare(name)) for name in path)
+        if not any(_RE["aside"].fullmatch(_bare(name)) for name in path)
         for part in _packed(block for block in _blocks(lines, markdown=markdown) if not _is_noise(block))
     )
     return list(dict.fromkeys(parts))
@@ -101,7 +79,7 @@ def releases(text: str, *, markdown: bool = True) -> list[Piece]:
     """Return the releases of a changelog in its order, each whole; empty if no heading is a version."""
     found: dict[str, list[str]] = {}
     for path, lines in _sections(text, markdown=markdown):
-        if version := next((name for name in path if _RELEASE.fullmatch(_bare(name))), ""):
+        if version := next((name for name in path if _RE["release"].fullmatch(_bare(name))), ""):
             own = path[path.index(version) + 1 :]
             found.setdefault(version, []).append("\n".join([*own[-1:], *lines]).strip("\n"))
     return [Piece(path=(version,), text="\n\n".join(filter(None, texts))) for version, texts in found.items()]
@@ -112,11 +90,11 @@ def pieces(text: str) -> list[Piece]:
     found = dict[Piece, None]()
     for path, lines in _sections(text, markdown=True):
         for item in (item for block in _blocks(lines) for item in _items(block)):
-            marker = _ITEM.match(item)
+            marker = _RE["item"].match(item)
             content = item[marker.end() if marker else 0 :].strip()
-            shortest = SHORTEST_PAIR if _PAIR.match(content) else SHORTEST + 1
+            shortest = SHORTEST_PAIR if _RE["pair"].match(content) else SHORTEST + 1
             # One that is too short means nothing, nor does decoration.
-            if shortest <= len(content) <= LONGEST and _has_words(_DECORATION.sub("", content)):
+            if shortest <= len(content) <= LONGEST and _has_words(_RE["decoration"].sub("", content)):
                 found[Piece(path=path, text=content)] = None
     return list(found)
 
@@ -131,9 +109,9 @@ def _sections(text: str, *, markdown: bool) -> Iterator[tuple[tuple[str, ...], l
     path: list[tuple[int, str]] = []
     levels: list[str] = []
     own: list[str] = []
-    fence, lines = "", _FRONT_MATTER.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
+    fence, lines = "", _RE["front_matter"].sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
     for index, line in enumerate(lines):
-        fence_mark = _FENCE.match(line) if markdown else None
+        fence_mark = _RE["fence"].match(line) if markdown else None
         if fence or fence_mark:
             own.append(line)
             fence = _fence(fence, fence_mark, line)
@@ -146,20 +124,20 @@ def _sections(text: str, *, markdown: bool) -> Iterator[tuple[tuple[str, ...], l
         else:
             # A line of `=` or the like may belong to a heading above or below it.
             around = [text.strip() for text in (*lines[max(0, index - 1) : index], *lines[index + 1 : index + 2])]
-            rules = _UNDERLINE.fullmatch(line) and any(text and len(text) <= len(line.strip()) + 2 for text in around)
-            own += [] if rules else [line]
+            rules = any(text and len(text) <= len(line.strip()) + 2 for text in around)
+            own += [] if rules and _RE["underline"].fullmatch(line) else [line]
     yield tuple(name for _, name in path), own
 
 
 def _heading(lines: list[str], index: int, levels: list[str], *, markdown: bool) -> tuple[int, str] | None:
     """Return the level and name of the heading on a line: behind `#`, or with a line of `=` or the like below it."""
     line = lines[index]
-    if markdown and (match := _HEADING.fullmatch(line)):
+    if markdown and (match := _RE["heading"].fullmatch(line)):
         return len(match[1]), match[2]
     before = lines[index - 1].strip() if index else ""
     rule = lines[index + 1].strip() if index + 1 < len(lines) else ""
     over = not markdown and bool(rule) and before == rule
-    if not _UNDERLINE.fullmatch(rule) or not line.strip() or len(rule) < len(line.rstrip()) - 2:
+    if not _RE["underline"].fullmatch(rule) or not line.strip() or len(rule) < len(line.rstrip()) - 2:
         return None
     if line[0] in "-*|" or (line[0].isspace() and not over):
         return None
@@ -187,7 +165,7 @@ def _blocks(lines: Iterable[str], *, markdown: bool = True) -> Iterator[str]:
     block: list[str] = []
     fence, gap, comment = "", False, False
     for line in lines:
-        mark = _FENCE.match(line) if markdown and not comment else None
+        mark = _RE["fence"].match(line) if markdown and not comment else None
         inside = bool(fence) or comment
         if gap and not inside and line.strip() and not line.startswith((" ", "\t")):
             yield "\n".join(block).strip("\n")
@@ -201,12 +179,12 @@ def _blocks(lines: Iterable[str], *, markdown: bool = True) -> Iterator[str]:
 
 def _is_noise(block: str) -> bool:
     """True for badges, tables and lists of links, and questions that advertise something."""
-    if not _has_words(_LINK.sub("", _DECORATION.sub("", block))):
+    if not _has_words(_RE["link"].sub("", _RE["decoration"].sub("", block))):
         return True
     if block.lstrip().startswith("|"):
         rows = [row for row in block.splitlines() if _has_words(row)]
-        return sum(bool(_LINK.search(row)) for row in rows) * 2 >= len(rows)
-    return bool(_QUESTION.fullmatch(block.strip()))
+        return sum(bool(_RE["link"].search(row)) for row in rows) * 2 >= len(rows)
+    return bool(_RE["question"].fullmatch(block.strip()))
 
 
 def _has_words(text: str) -> bool:
@@ -224,8 +202,8 @@ def _packed(blocks: Iterable[str]) -> Iterator[str]:
             kept = []
         kept.append(block)
     text = "\n\n".join(kept)
-    letters = sum(character.isalpha() for character in _LINK.sub("", _DECORATION.sub("", text)))
-    if letters >= LEAST_PROSE or _PAIR.match(text) or _CODE.search(text):
+    letters = sum(character.isalpha() for character in _RE["link"].sub("", _RE["decoration"].sub("", text)))
+    if letters >= LEAST_PROSE or _RE["pair"].match(text) or _RE["code"].search(text):
         yield text
 
 
@@ -234,8 +212,8 @@ def _items(block: str) -> Iterator[str]:
     item: list[str] = []
     fence = ""
     for line in block.split("\n"):
-        mark = _FENCE.match(line)
-        if not fence and not mark and item and (_ITEM.match(line) or (_ITEM.match(item[0]) and not line[:1].isspace())):
+        mark, begins = _RE["fence"].match(line), _RE["item"].match
+        if not fence and not mark and item and (begins(line) or (begins(item[0]) and not line[:1].isspace())):
             yield "\n".join(item)
             item = []
         item.append(line)

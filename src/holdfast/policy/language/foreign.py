@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import lazy, patterns_of
 from holdfast.policy.language.cues import CUES
 from holdfast.policy.language.reading import DIFF, FENCED, TRACEBACK, blanked, lines_of
 
@@ -26,29 +26,9 @@ _PARTS = CUES["parts"]
 _SOURCE = rf"(?:{_TEXTS}|{_PARTS})"
 _CJK_SOURCE = f"(?:{CUES['cjk']})"
 _SAYS = rf"(?:{CUES['says']})\b"
-_MARKS = lazy(
-    r"\"(?:[^\"\n]|\n(?!\s*\n)){2,1000}\"|“[^“”]{2,1000}+”|„[^„“”]{2,1000}+[“”]|«[^«»]{2,1000}+»|「[^「」]{2,1000}+」|『[^『』]{2,1000}+』"
-    r"|‘(?=[^\n]{8})(?:[^‘’\n]++|’(?=\w)){1,40}+’(?!\w)|(?<!\w)'(?=\w[^\n]{8})(?:[^'\n]++|'(?=\w)){1,40}+'(?!\w)"
-)
-_GAP = lazy(r"\n[ \t]*\n\s*")
-_PARAGRAPH = lazy(r"\S(?:[^\n]|\n(?![ \t]*\n))*")
-_ITEM = lazy(r"\s*(?:[-*•]|\d{1,2}[.)])\s+")
-_CODE = lazy(r"`[^`\n]*`")
-_INDENTED = lazy(
-    r"(?:\A|\n)((?:(?: {4}|\t)(?![ \t]*(?:[-*•]|\d{1,2}[.)])[ \t])[^\n]*(?:\n|\Z)){2,})|(?:\A|\n[ \t]*\n)((?: {4}|\t)(?![ \t]*(?:[-*•]|\d{1,2}[.)])[ \t])[^\n]*)"
-)
-_TAG = lazy(r"(?<![\w`])<(?P<name>(?!command-args)[a-z][\w:.-]{0,60})(?:\s[^<>]{0,500})?>", re.IGNORECASE)
-# Tags that may be left open: of pasted and of injected texts.
-_HOLDS_TEXT = lazy(
-    r"past|doc|file|context|selec|quot|text|content|attach|source|log|output|issue|mail|page|memor|recall|remind|holdfast|claude-mem|system",
-    re.IGNORECASE,
-)
-_ALONE = lazy(r"[ \t]*\n")
-_MARKED = lazy(r"\s*(?:>|```|~~~|<\w|[\"“„«「『])")  # what follows shows where it ends
-_PASTED = lazy(r"\[Pasted text[^\]\n]{0,80}\]|\[Image #?\d+\]", re.IGNORECASE)
+_RE = patterns_of(__file__, "patterns")
 # A line that a program printed, or of code.
 _PRINTED = lazy(rf"^\s*(?:{CUES['printed']})", re.VERBOSE)
-_SHELL = lazy(r"^\s*(?:[$❯%]\s(?=[\w./~])|\w[\w-]*@[\w.-]+[:\s]\S*[$#]\s|>>>\s|PS\s\w:.*>\s)")
 # "the issue says:", "hier das Log:", and what follows it. Agents use the names of parts for their own.
 _COLON = r"[^.;!?\n:：]{0,60}[:：](?=[ \t]*\n|[ \t]+\S|[^\x00-\x7f])"
 _INTRODUCED = lazy(
@@ -75,11 +55,11 @@ class Own:
 def own_part(text: str, *, by_agent: bool = False) -> Own:
     """Return what the sender of a text wrote. Agents use names such as “Summary:” for their own words; people paste them."""
     following = [match.end() for match in (_CITED if by_agent else _INTRODUCED).finditer(text)]
-    signs = [sign for sign in following if not _MARKED.match(text, sign)]
+    signs = [sign for sign in following if not _RE["marked"].match(text, sign)]
     own = blanked(text, [*_delimited(text), *_printed(text), *_following(text, signs), (LONGEST, len(text))])
     written, left = (sum(map(len, each.split())) for each in (text, own))
-    opening = _PARAGRAPH.search(text)
-    lines = [line for line in opening[0].split("\n") if not _ITEM.match(line)] if opening else []
+    opening = _RE["paragraph"].search(text)
+    lines = [line for line in opening[0].split("\n") if not _RE["item"].match(line)] if opening else []
     is_plain = len(lines) <= OPENING and left >= (1 - MOSTLY) * written
     end = opening.end() if opening and is_plain else 0
     return Own(text=own, certain=own if by_agent else own[:end] + blanked(own[end:], [(0, len(text))]))
@@ -87,12 +67,12 @@ def own_part(text: str, *, by_agent: bool = False) -> Own:
 
 def _delimited(text: str) -> Iterator[Span]:
     """Yield blocks that show where they end: code, tags, quotations, block quotes, diffs and traces."""
-    for pattern in (FENCED, DIFF, TRACEBACK, _PASTED):
+    for pattern in (FENCED, DIFF, TRACEBACK, _RE["pasted"]):
         yield from (match.span() for match in pattern.finditer(text))
-    yield from (match.span(match.lastindex or 0) for match in _INDENTED.finditer(text))
+    yield from (match.span(match.lastindex or 0) for match in _RE["indented"].finditer(text))
     yield from ((start, start + len(line)) for start, line in lines_of(text) if line.lstrip().startswith((">", "＞")))
-    masked = _CODE.sub(lambda match: "x" * len(match[0]), text)
-    for match in _MARKS.finditer(masked):
+    masked = _RE["code"].sub(lambda match: "x" * len(match[0]), text)
+    for match in _RE["marks"].finditer(masked):
         words = len(match[0].split())
         if words >= FEWEST_QUOTED or (not match[0].isascii() and words < 3 and len(match[0]) > 3 * FEWEST_QUOTED):
             yield match.span()
@@ -100,7 +80,7 @@ def _delimited(text: str) -> Iterator[Span]:
         yield match.span("quoted" if match["quoted"] else "after")
     closed = dict[str, bool]()
     until = 0
-    for match in _TAG.finditer(masked):
+    for match in _RE["tag"].finditer(masked):
         name = match["name"].lower()
         if match.start() < until or closed.get(name) is False:
             continue
@@ -109,7 +89,7 @@ def _delimited(text: str) -> Iterator[Span]:
         if end >= 0:
             until = masked.find(">", end) + 1 or len(text)
             yield (match.start(), until)
-        elif _HOLDS_TEXT.search(name) or _ALONE.match(masked, match.end()):
+        elif _RE["holds_text"].search(name) or _RE["alone"].match(masked, match.end()):
             yield (match.start(), len(text))
 
 
@@ -121,7 +101,7 @@ def _printed(text: str) -> Iterator[Span]:
             paragraph.append((start, line))
             continue
         hits = [place for place, (_, each) in enumerate(paragraph) if _PRINTED.match(each)]
-        is_output = any(_SHELL.match(each) for _, each in paragraph)
+        is_output = any(_RE["shell"].match(each) for _, each in paragraph)
         if hits and (len(hits) > 1 or is_output or len(paragraph) == 1 or " " in paragraph[hits[0]][1].strip()):
             last = len(paragraph) - 1 if is_output else hits[-1]
             begin, (tail, ending) = paragraph[hits[0]][0], paragraph[last]
@@ -132,7 +112,7 @@ def _printed(text: str) -> Iterator[Span]:
 def _following(text: str, signs: list[int]) -> Iterator[Span]:
     """Yield the rest of the paragraph after each sign; the next one if nothing but a label is left of it."""
     for sign in signs:
-        gap = _GAP.search(text, sign)
+        gap = _RE["gap"].search(text, sign)
         if gap and len(text[sign : gap.start()].split()) < 2 and text[gap.end() :].strip():
-            gap = _GAP.search(text, gap.end())
+            gap = _RE["gap"].search(text, gap.end())
         yield (sign, gap.start() if gap else len(text))

@@ -5,8 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from holdfast.model.patterns import lazy
-from holdfast.policy.language.cues import cues_of
+from holdfast.model.patterns import cues_of, lazy
 from holdfast.policy.language.overlap import words
 from holdfast.policy.language.reading import passages
 from holdfast.policy.secrets.find import find_secrets

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
 
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import lazy, patterns_of
 from holdfast.model.ports import CLASSES, Classifier, Task
 from holdfast.policy.language.cues import CUES
 
@@ -23,47 +23,10 @@ KEPT = ("rule", "fact", "decision", "correction")
 STATES, CLAIMS = 0.6, 0.75
 REFUSED, CORRECTS = 0.35, 0.4  # a correction is one from the first on, and worth keeping with the second
 
-_END = lazy(r"(?<=[\w)\]\"'`%“”’»][.!?;])[\"')\]»”`*]*\s+(?=\S)|(?<=[。！？；])|\n+")
-_ABBREVIATED = lazy(
-    r"\b(?:e\.g|i\.e|etc|vs|approx|incl|cf|z\.B|d\.h|bzw|ca|p\.ej|no|nr|[A-Z]|(?i:am|vom|zum|bis|ab|der|den|dem|seit|jeden) \d{1,2})\.$"
-)
-BULLET = lazy(r"[ \t]*(?:(?:[-*•+]|\d{1,3}[.)]|#{1,6}|>)[ \t]+(?:\[[ xX]\][ \t]+)?)?(?:\*\*|__)?")
-_HAS_WORDS = lazy(r"\w{2}|\d[.,]\d|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-# Injected memory must not be read again, whether its tag is closed or not.
-_INJECTED = lazy(
-    r"<(?P<open>[\w-]*(?:memor|recall|remind|holdfast|claude-mem)[\w-]*)\b[^>]{0,500}>|"
-    r"<(?P<closed>[\w-]*(?:context|system|private|instruction|example|thinking)[\w-]*)\b[^>]{0,500}>",
-    re.IGNORECASE,
-)
-FENCED = lazy(
-    r"^[ \t]*(?P<sign>```|~~~)[ \t]*(?P<language>\w*)[^\n]*(?:\n(?P<code>.*?)(?:^[ \t]*(?P=sign)[`~]*[ \t]*$|\Z)|\Z)",
-    re.MULTILINE | re.DOTALL,
-)
+_RE = patterns_of(__file__, "patterns")
+BULLET, FENCED, DIFF, TRACEBACK = (_RE[name] for name in ("bullet", "fenced", "diff", "traceback"))
 _SHELL = frozenset({"bash", "sh", "shell", "zsh", "console", "fish"})
-DIFF = lazy(
-    r"^(?:diff --git |--- [^\n]+\n\+\+\+ |@@ |Index: |commit [0-9a-f]{7,40}\b)(?:[^\n]*\n?)"
-    r"(?:^(?:[-+ @\\]|index |new file|deleted file|similarity|rename |Author:|Date:|Merge:|$)[^\n]*(?:\n|\Z))*",
-    re.MULTILINE,
-)
-TRACEBACK = lazy(
-    r"^[ \t]*Traceback \(most recent call last\):.*?(?:^[\w.]+(?:Error|Exception|Interrupt|Exit)\b[^\n]*$|\Z)",
-    re.MULTILINE | re.DOTALL,
-)
-_ASKED = lazy(
-    r"^(?:user|human|system|prompt)\s*:.*?(?=^(?:assistant|agent)\s*:|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL
-)
-_SPEAKER = lazy(r"^(?:assistant|agent)\s*:\s*", re.IGNORECASE | re.MULTILINE)
-_INSTRUCTION = lazy(
-    r"^(?:you are an? |your (?:task|job|role) is|please (?:answer|respond|reply)|respond (?:only )?with|answer (?:only )?with)",
-    re.IGNORECASE,
-)
 _OUTPUT = lazy(rf"^\s*(?:{CUES['output']})", re.VERBOSE)  # and source code
-_PROMPT = lazy(r"^\s*(?:\$|>|❯|%|\w+@[\w.-]+:\S*[$#])\s+(?=[\w./])")
-_ROUTE = lazy(r"^\s*@?\w+(?:\.\w+)?\.(?:get|post|put|patch|delete|route)\(\s*[\"']/", re.IGNORECASE)
-_NAMED = lazy(
-    r"\W*(?:(?P<lesson>lessons?(?: learned)?|learned|takeaway|til)|(?P<decision>decisions?))\s*:", re.IGNORECASE
-)
-_CONTINUED = lazy(r"\s*[a-z(`]")
 
 Form = Literal["sentence", "command", "route"]
 
@@ -128,11 +91,11 @@ class SentenceReader:
     def _judged(self, task: Literal["user", "agent"], spans: list[tuple[str, int, int]], answer: str) -> list[Sentence]:
         found, before = list[Sentence](), ""
         for text, start, end in spans:
-            if len(text) <= LONGEST_SENTENCE and _HAS_WORDS.search(text):
+            if len(text) <= LONGEST_SENTENCE and _RE["has_words"].search(text):
                 context = BETWEEN.join(part for part in (answer, before) if part)
                 if chances := self.judge(task, text, context):
                     shares = dict(zip(CLASSES[task], chances, strict=True))
-                    if task == "agent" and (named := _NAMED.match(text)):
+                    if task == "agent" and (named := _RE["named"].match(text)):
                         shares = {name: float(name == named.lastgroup) for name in shares}
                     found.append(Sentence(text=text, span=(start, end), chances=shares))
             before = text
@@ -156,9 +119,9 @@ def sentences(text: str, *, clauses: bool = True) -> Iterator[tuple[str, int, in
     In a prompt a semicolon ends one too, and a single word belongs to what follows; not so without `clauses`.
     """
     begin = 0
-    cuts = [match.span() for match in _END.finditer(text)]
+    cuts = [match.span() for match in _RE["end"].finditer(text)]
     for end, after in (*cuts, (len(text), len(text))):
-        if _ABBREVIATED.search(text[max(begin, end - 12) : end]) or (
+        if _RE["abbreviated"].search(text[max(begin, end - 12) : end]) or (
             not clauses and text[end - 1 : end] in (";", "；") and after < len(text)
         ):
             continue
@@ -176,8 +139,8 @@ def sentences(text: str, *, clauses: bool = True) -> Iterator[tuple[str, int, in
 def passages(log: str) -> Iterator[Passage]:
     """Yield the sentences, commands and routes of a log, in order; everything else is skipped."""
     # Everything but the session's own words is blanked out; positions stay.
-    text = blanked(log, tagged(log, _INJECTED))
-    for pattern in (_ASKED, TRACEBACK, _SPEAKER):
+    text = blanked(log, tagged(log, _RE["injected"]))
+    for pattern in (_RE["asked"], TRACEBACK, _RE["speaker"]):
         text = blanked(text, (match.span() for match in pattern.finditer(text)))
     fences = list(FENCED.finditer(text))
     shell = [match.span("code") for match in fences if match["language"].lower() in _SHELL]
@@ -188,7 +151,7 @@ def passages(log: str) -> Iterator[Passage]:
     for start, line in (*lines_of(text), (len(text), "")):
         form = _form(line, inside=any(first <= start < last for first, last in shell))
         muted = form == "instruction" or (muted and form != "nothing")
-        is_continued = block and _CONTINUED.match(line) and not block[-1][1].rstrip().endswith((".", "!", "?", ":"))
+        is_continued = block and _RE["lower"].match(line) and not block[-1][1].rstrip().endswith((".", "!", "?", ":"))
         if form == "prose" and is_continued:
             block.append((start, line))
             continue
@@ -199,7 +162,7 @@ def passages(log: str) -> Iterator[Passage]:
                 yield Passage(form="sentence", text=sentence, start=offset + begin, end=offset + end)
         block = [(start, line)] if form == "prose" and not muted else []
         if (form == "command" or form == "route") and not muted:  # noqa: PLR1714  so that the type is known
-            prompt = _PROMPT.match(line)
+            prompt = _RE["prompt"].match(line)
             first = start + (prompt.end() if prompt else len(line) - len(line.lstrip()))
             end = start + len(line.rstrip())
             yield Passage(form=form, text=text[first:end].strip(), start=first, end=end)
@@ -249,11 +212,11 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
 def _form(line: str, *, inside: bool) -> Literal["nothing", "command", "route", "instruction", "output", "prose"]:
     if not line.strip() or line.lstrip().startswith("```"):
         return "nothing"
-    if _PROMPT.match(line) or (inside and not line.lstrip().startswith("#")):
+    if _RE["prompt"].match(line) or (inside and not line.lstrip().startswith("#")):
         return "command"
-    if _ROUTE.match(line):
+    if _RE["route"].match(line):
         return "route"
     bullet = BULLET.match(line)
-    if _INSTRUCTION.match(line[bullet.end() if bullet else 0 :]):
+    if _RE["instruction"].match(line[bullet.end() if bullet else 0 :]):
         return "instruction"
     return "output" if _OUTPUT.match(line) else "prose"

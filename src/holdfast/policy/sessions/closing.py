@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
+from holdfast.model.patterns import tables
 from holdfast.model.text import counted, filled, shorten
 
 CloseType = Literal["quick", "standard", "autonomous", "retroactive"]
@@ -26,22 +27,11 @@ class Question:
     required: bool = False
 
 
-_ROWS = """
-what_broke       | What broke that you did not expect?         | q1_broke broke unexpected q1
-what_took_longer | What took longer than it should have?       | q2_slow took_longer slow q2
-do_differently   | What would you do differently next time?    | q3_differently differently next_time q3
-what_worked      | What worked well?                           | q4_worked worked pattern_worked q4
-wrong_assumption | Which assumption was wrong?                 | q5_wrong_assumption assumption wrong q5
-scars_applied    | Which scars did you apply?                  | q6_scars_applied scars q6
-capture          | What should be kept as memory?              | institutional_memory_items q7_capture capture_as_memory memory_items institutional_memory q7
-collaboration    | How did the human prefer to work?           | collaborative_dynamic q8_human_style q8
-rapport          | What dynamic between you worked, or did not? | rapport_notes q9_dynamic q9
-"""
 _REQUIRED = 5  # the first of them
 QUESTIONS = tuple(
     Question(key=key, text=text, aliases=tuple(aliases.split()), required=place < _REQUIRED)
-    for place, row in enumerate(_ROWS.strip().splitlines())
-    for key, text, aliases in [map(str.strip, row.split("|"))]
+    for place, (key, row) in enumerate(tables(__file__)["questions"])
+    for text, aliases in [row.split(" | ")]
 )
 _KEYS = {name: question.key for question in QUESTIONS for name in (question.key, *question.aliases)}
 SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from holdfast.model.fence import inline
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import cues_of, lazy
 from holdfast.model.record import Record
 from holdfast.model.text import filled, tokens_of
-from holdfast.policy.language.cues import cues_of
 from holdfast.policy.language.headlines import is_limit
 from holdfast.policy.language.overlap import words
 from holdfast.policy.sessions.plan_brief import SMALLEST, clipped

@@ -7,12 +7,11 @@ from typing import Literal
 
 from holdfast.model.fence import inline
 from holdfast.model.ids import short
-from holdfast.model.patterns import lazy
+from holdfast.model.patterns import cues_of, lazy
 from holdfast.model.record import Record
 from holdfast.model.text import filled, shorten
 from holdfast.policy.activity.patterns import compiled, narrowed
 from holdfast.policy.activity.programs import INTERPRETERS, KNOWN, SHELLS, SQL_CLIENTS, SQL_VERBS, WRAPPERS
-from holdfast.policy.language.cues import cues_of
 
 _BARE = frozenset({*SHELLS, *INTERPRETERS, *WRAPPERS})  # alone they name no action
 Role = Literal["site", "remedy", "condition", ""]

@@ -1,6 +1,6 @@
 """claude-mem's tools, as rows.txt maps them to verbs: index tables with integer ids and reading costs, JSON rows, session context.
 
-The rows are also those of its HTTP interface: /api/search, /api/timeline and /api/observation/:id.
+The rows are also those of its HTTP interface, whose paths and parameters paths.json has.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,11 +10,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from holdfast.model.errors import Invalid
 from holdfast.model.ids import epoch_ms
+from holdfast.model.query import Query
 from holdfast.model.record import Draft, Entry, Record
-from holdfast.model.text import shorten, tokens_of
+from holdfast.model.text import shorten, tokens_of, whole_number
 from holdfast.policy.activity import claude_mem_types as types
-from holdfast.policy.activity.claude_mem_types import SESSION, TYPES
+from holdfast.policy.activity.claude_mem_types import OBSERVED, SESSION, TYPES
 from holdfast.policy.admission.admit import Duplicate, Waivers
 from holdfast.surfaces.contract import read_contract
 from holdfast.surfaces.maps import Terms, mapped, problem_text, read_rows, shapes_in, surface_of
@@ -22,13 +24,14 @@ from holdfast.surfaces.pages import pages_of
 from holdfast.surfaces.phrases import refusal
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.project import in_project, project_called
-from holdfast.verbs.records.read import Listed, called, get
+from holdfast.verbs.records.read import Listed, browse, called, get
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
 from holdfast.verbs.search import observations
-from holdfast.verbs.search.observations import Around, Prompt, Wanted, fetched, recent, search_observations
+from holdfast.verbs.search.observations import Around, Wanted, fetched, recent, search_observations
 from holdfast.verbs.sessions.session import find_session
 
 HERE = Path(__file__).parent
+PATHS = HERE / "paths.json"
 CONTRACT, SHAPES = read_contract(HERE), shapes_in(HERE)
 SUMMARIZED = ("investigated", "learned", "completed", "next_steps")
 TERMS = Terms(
@@ -112,9 +115,9 @@ def row(entry: Entry) -> dict[str, Any]:
     return mapped(SHAPES["SUMMARY" if entry.record.kind == SESSION else "OBSERVATION"], entry, None, TERMS)
 
 
-def prompt_row(prompt: Prompt) -> dict[str, Any]:
-    """Return a prompt as a row."""
-    return mapped(SHAPES["PROMPT"], prompt, None, TERMS)
+def cited(entry: Entry) -> dict[str, Any]:
+    """Return a row with our permanent link next to its number."""
+    return {**row(entry), "url": f"/r/{entry.record.id}"}
 
 
 def context_text(project: str, entries: Sequence[Entry], now: str) -> str:
@@ -195,10 +198,64 @@ def found(memory: Memory, project: str, args: dict[str, Any]) -> tuple[Listed, W
     return replace(results, entries=called(memory, results.entries)), asked
 
 
+def _moment(memory: Memory, project: str, asked: dict[str, Any]) -> Around:
+    return observations.timeline_of(memory, project=project_called(memory, project) if project else None, **asked)
+
+
 def timeline(memory: Memory, format_: str, project: str = "", **around: Any) -> str | dict[str, Any]:
     """Return what happened around a record or time."""
-    moment = observations.timeline_of(memory, project=project_called(memory, project) if project else None, **around)
+    moment = _moment(memory, project, around)
     return timeline_text(moment) if format_ == "index" else timeline_rows(moment)
+
+
+def searched(memory: Memory, project: str, format_: str = "json", **args: Any) -> dict[str, Any]:
+    """Return observations and session summaries as rows, on request also as a table to read."""
+    listed = found(memory, project, args)
+    return index_rows(*listed) | (_content(index(*listed)) if format_ == "index" else {})
+
+
+def around(memory: Memory, project: str, **asked: Any) -> dict[str, Any]:
+    """Return what happened around a record or time as rows and as text."""
+    if not asked["anchor"] and not asked["question"]:
+        raise Invalid("A timeline needs an anchor or a query.")
+    moment = _moment(memory, project, asked)
+    return timeline_rows(moment) | _content(timeline_text(moment))
+
+
+def listed(memory: Memory, project: str, limit: int, offset: int, *, sessions: bool) -> dict[str, Any]:
+    """Return a page of observations or of session summaries, newest first."""
+    query = Query.of(everywhere=not project, kinds=(SESSION,) if sessions else OBSERVED, limit=limit)
+    page = browse(in_project(memory, project), query, offset=offset)
+    return _items([cited(entry) for entry in called(memory, page.entries)], page.total, limit, offset)
+
+
+def prompts(memory: Memory, limit: int, offset: int) -> dict[str, Any]:
+    """Return a page of what users asked, latest first."""
+    page, total = observations.prompts(memory, limit=limit, offset=offset)
+    return _items([mapped(SHAPES["PROMPT"], prompt, None, TERMS) for prompt in page], total, limit, offset)
+
+
+def several(memory: Memory, ids: str, order_by: str, limit: int) -> dict[str, Any]:
+    """Return the observations that a list in a text names."""
+    numbers = [number for part in ids.strip("[] ").split(",") if (number := whole_number(part.strip())) is not None]
+    if not numbers:
+        raise Invalid("ids must name at least one number.", hint='{"ids": [1, 2, 3]}')
+    entries = fetched(memory, numbers, order=order_by, limit=limit)
+    return {"observations": [cited(entry) for entry in called(memory, entries)]}
+
+
+def observation(memory: Memory, id_: str) -> dict[str, Any]:
+    """Return one observation by its number or id."""
+    return cited(called(memory, [observations.observation(memory, id_)])[0])
+
+
+def _content(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def _items(rows: list[dict[str, Any]], total: int, limit: int, offset: int) -> dict[str, Any]:
+    more = offset + len(rows) < total
+    return {"items": rows, "hasMore": more, "offset": offset, "limit": limit, "total": total}
 
 
 def get_observations(

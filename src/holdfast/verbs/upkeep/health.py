@@ -10,6 +10,7 @@ from holdfast.engine.raw import counters, outputs, trail
 from holdfast.engine.raw.counters import Failure
 from holdfast.engine.views import labels, links, queries, records, sessions, signals, usage
 from holdfast.model.ids import days_before, short
+from holdfast.model.patterns import tables
 from holdfast.model.record import GLOBAL, Record
 from holdfast.policy.ranking.health import Measure, measures, score
 from holdfast.verbs.memory import Memory
@@ -77,18 +78,7 @@ class Health:
     queue: tuple[Chore, ...] = ()
 
 
-# What to do about each sort of problem, why, and the command for it; the most pressing first.
-_ADVICE = {
-    "overwritten": ("compare", "{1}", "holdfast history {0}"),
-    "contradicted": ("fix or retire", "it was reported wrong", "holdfast revise {0} --text …"),
-    "conflicts": ("decide", "these two contradict each other", "holdfast review resolve {0} {1}"),
-    "waiting": ("approve or reject", "it is pending", "holdfast review approve {0}"),
-    "drifted": ("check", "the code it cites has changed", "holdfast show {0}"),
-    "stale": ("check", "it was checked long ago", "holdfast verify {0}"),
-    "unverified": ("check", "it was never checked", "holdfast verify {0}"),
-    "typos": ("rename", "it looks like {1}", "holdfast store rename-scope {0} {1}"),
-    "dead": ("reword or retire", "returned, and never helped", "holdfast forget {0} --reason …"),
-}
+_ADVICE = {name: row.split(" | ") for name, row in tables(__file__)["advice"]}
 
 
 def health(memory: Memory, *, days: int = 30) -> Health:

@@ -1,8 +1,9 @@
 """What needs a decision in a project, and what can be decided about it: one table for every surface."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar, cast, get_args
 
 from holdfast.engine.views import labels, queries, records
 from holdfast.engine.views.queries import Trouble
@@ -10,6 +11,7 @@ from holdfast.model.anchor import Freshness
 from holdfast.model.errors import Conflict, HoldfastError, Invalid, NotFound
 from holdfast.model.fold import REJECTED
 from holdfast.model.ids import days_before
+from holdfast.model.patterns import tables
 from holdfast.model.record import Record
 from holdfast.model.text import counted, shorten
 from holdfast.policy.admission.admit import Waivers, explain
@@ -77,7 +79,7 @@ class Choice:
     words: str
     message: str
     do: Callable[[Memory, Item, Given], Any]
-    offered: Callable[[Item], object] = lambda _: True
+    offered: Callable[[Item], object]
 
     def words_for(self, item: Item) -> str:
         """Return the words, with what the item fills in."""
@@ -97,19 +99,20 @@ class Waiting:
 class Sort:
     """A reason to wait: its title and sentence, how its items are found, and what can be decided.
 
-    `find` takes the range of items, and how many of the newest records may be looked at. What is `later` may wait, and is shown only on request; what is `rare` has no
-    place on the page unless something waits.
+    `find` takes the range of items, and how many of the newest records may be looked at. What is `later` may wait, and
+    is shown only on request; what is `rare` has no place on the page unless something waits.
     """
 
     title: str
     about: str
     find: Callable[[Memory, int, int, int], Waiting]
     choices: tuple[Choice, ...]
-    troubles: Mapping[Trouble, str | Callable[[Memory, Record], str]] = field(default_factory=dict)
-    urgent: bool = True
-    later: bool = False
-    rare: bool = False
-    bulk: bool = False  # can be approved and rejected all at once, and by id
+    troubles: Mapping[Trouble, str]
+    reason: str  # to retire one of its records, unless the user gives another
+    urgent: bool
+    later: bool
+    rare: bool
+    bulk: bool  # can be approved and rejected all at once, and by id
 
 
 def waiting(memory: Memory, sort: str, *, limit: int = 20, offset: int = 0, checked: int = MOST_CHECKED) -> Waiting:
@@ -224,15 +227,6 @@ def _quarantined(memory: Memory) -> Iterator[Item]:
         yield Item(sort="quarantined", record=change.record, why=why, author=change.author)
 
 
-_SOURCES = {
-    "inferred": "an agent concluded it",
-    "observed": "it was observed, not stated",
-    "mined": "it was found in the git history",
-    "imported": "it was imported",
-    "explicit": "every memory needs approval here (setting `confirm_writes`)",
-}
-
-
 def _pending(memory: Memory) -> Iterator[Item]:
     for record in waiting_records(memory, limit=MOST_AT_ONCE):
         if not mining.is_mined(record):
@@ -315,12 +309,12 @@ def _troubled(name: str) -> Callable[..., Waiting]:
         before, tally, troubles = days_before(memory.clock.now(), DAYS), _tally(memory), SORTS[name].troubles
         counts, items = {trouble: tally[trouble] for trouble in troubles}, list[Item]()
         for trouble, low, high in ranges(counts, start, end):
-            why = troubles[trouble]
+            more = _report if trouble == "contradicted" else lambda *_: ""
             ids = queries.ids_of(memory.store, trouble, memory.here, before, high - low, offset=low)
             chosen = list(memory.known(ids).values())
             judged = freshness(memory, chosen)
             items += [
-                _judged(name, record, judged.get(record.id), why if isinstance(why, str) else why(memory, record))
+                _judged(name, record, judged.get(record.id), troubles[trouble] + more(memory, record))
                 for record in chosen
             ]
         return Waiting(total=sum(counts.values()), items=tuple(items))
@@ -336,10 +330,10 @@ def ranges(counts: Mapping[Name, int], start: int, end: int) -> Iterator[tuple[N
         start, end = start - count, end - count
 
 
-def _reported(memory: Memory, record: Record) -> str:
+def _report(memory: Memory, record: Record) -> str:
+    """Return who reported a record wrong, and what they said."""
     report = next((use for use in uses_of(memory, record.id, limit=20) if use.outcome == "contradicted"), None)
-    by, said = (f" by {report.by}", f": {report.said}" if report.said else "") if report else ("", "")
-    return f"it was reported wrong{by}{said}"
+    return f" by {report.by}{f': {report.said}' if report.said else ''}" if report else ""
 
 
 def _tally(memory: Memory) -> Mapping[Trouble, int]:
@@ -394,155 +388,79 @@ def _keep_apart(memory: Memory, item: Item, given: Given) -> None:
         link(memory, item.record.id, "relates_to", other.id, note=given.reason)
 
 
-def _resolving(name: str, key: str, words: str, how: str, *, older: bool = False) -> Choice:
-    """Return a choice that resolves a contradiction in favour of the newer memory, or of the older one."""
-
-    def do(memory: Memory, item: Item, given: Given) -> Resolved:
-        newer, other = item.record.id, item.others[0].id
-        return resolve(memory, newer, other, how, keep=other if older else newer, note=given.reason)
-
-    return Choice(name, key, words, f"“{{result.kept.title}}” {RESOLVED[how]} “{{result.other.title}}”.", do)
+def _resolve(how: str, kept: int, memory: Memory, item: Item, given: Given) -> Resolved:
+    """Resolve a contradiction in favour of the newer memory, or of the older one."""
+    newer, older, *_ = item.ids
+    return resolve(memory, newer, older, how, keep=item.ids[kept], note=given.reason)
 
 
-RESOLVED = {
-    "supersede": "now replaces",
-    "weaken": "now weighs more than",
-    "remove": "replaces the retired",
-    "both": "is true, and so is",
+def _judge(decided: Callable[..., quarantine.Decided], author: bool, memory: Memory, item: Item, _: Given) -> str:
+    """Accept or reject a quarantined change, or its author."""
+    sender = quarantine.address(item.author) or item.author
+    done = decided(memory, [sender if author else item.record.id])
+    named = ", ".join(done.authors) or find(memory, done.records[0]).record.title
+    return f"{done.verdict.capitalize()}: {named}"
+
+
+_FOUND: Mapping[str, Callable[[Memory, int, int, int], Waiting]] = {
+    "stale": _stale,
+    "contradiction": _listed(_disputed),
+    "pending": _listed(_pending),
+    "quarantined": _listed(_quarantined),
+    "mined": _listed(_mined),
+    "suggestion": _listed(_suggested),
+    "overwritten": _listed(_overwritten),
+    "scope": _scopes,
+    "duplicate": _duplicates,
+}
+_DO: Mapping[str, Callable[[Memory, Item, Given], Any]] = {
+    "approve": _approve,
+    "reject": _reject,
+    "edit": _edit,
+    "still true": _still_true,
+    "keep": _still_true,
+    "update": lambda memory, item, _: update_value(memory, item.record.id),
+    "retire": lambda memory, item, given: retire(memory, item.record.id, given.reason or SORTS[item.sort].reason),
+    "newer": partial(_resolve, "supersede", 0),
+    "older": partial(_resolve, "supersede", 1),
+    "both": partial(_resolve, "both", 0),
+    "weaken": partial(_resolve, "weaken", 0),
+    "accept": partial(_judge, quarantine.accept, False),
+    "accept author": partial(_judge, quarantine.accept, True),
+    "refuse": partial(_judge, quarantine.reject, False),
+    "refuse author": partial(_judge, quarantine.reject, True),
+    "promote": lambda memory, item, _: promote(memory, item.record.id),
+    "dismiss": lambda memory, item, _: dismissed(memory, item.record.id),
+    "bring back": lambda memory, item, _: _edit(memory, item, Given(text=item.text)),
+    "rename": lambda memory, item, _: counted(len(rename_scope(memory, item.author, item.text)), "memory"),
+    "merge": lambda memory, item, _: consolidate(memory, proposal_of(memory, item.ids), text=item.text),
+    "keep apart": _keep_apart,
+}
+_OFFERED: Mapping[str, Callable[[Item], object]] = {
+    "update": lambda item: item.update,
+    "still true": lambda item: not item.update,
+    "accept author": lambda item: item.author,
+    "refuse author": lambda item: item.author,
 }
 
 
-def _deciding(name: str, key: str, words: str, decided: Callable[..., quarantine.Decided]) -> Choice:
-    """Return a choice about a quarantined change, or about its author, who is named in the words then."""
-    about_author = "author" in name
-
-    def do(memory: Memory, item: Item, _: Given) -> str:
-        author = quarantine.address(item.author) or item.author
-        done = decided(memory, [author if about_author else item.record.id])
-        named = ", ".join(done.authors) or find(memory, done.records[0]).record.title
-        return f"{done.verdict.capitalize()}: {named}"
-
-    return Choice(name, key, words, "{result}", do, lambda item: item.author or not about_author)
+def _choice(does: str, row: str) -> Choice:
+    named, words, message = row.split(" | ")
+    name, key = named.rsplit(" ", 1)
+    return Choice(name, key, words, message, _DO[does], _OFFERED.get(does, lambda _: True))
 
 
-EDIT = Choice("edit", "e", "edit", "{result}", _edit)
-APPROVE = Choice("approve", "y", "approve", "{result}", _approve)
-REJECT = Choice("reject", "x", "reject", "{result}: {item.record.title}", _reject)
-STILL_TRUE = Choice(
-    "approve", "y", "still true", "Still true: {result.title}", _still_true, lambda item: not item.update
-)
-UPDATE = Choice(
-    *("update", "n", "update to {item.update.new}", "Updated: {result.title}"),
-    lambda memory, item, _: update_value(memory, item.record.id),
-    lambda item: item.update,
-)
-
-
-def _or_retire(why: str) -> tuple[Choice, ...]:
-    """Return what can be decided about a record that may no longer be true; `why` is the default reason to retire it."""
-    retiring = Choice(
-        *("reject", "x", "retire", "Retired: {result.title}"),
-        lambda memory, item, given: retire(memory, item.record.id, given.reason or why),
+def _sort(name: str, row: Mapping[str, str]) -> Sort:
+    return Sort(
+        *(row["title"], row["about"], _FOUND.get(name) or _troubled(name)),
+        tuple(_CHOICES[choice] for choice in row["choices"].split(", ")),
+        {cast("Trouble", name): why for name, why in row.items() if name in get_args(Trouble)},
+        row.get("reason", ""),
+        *(word in row.get("shown", "").split() for word in ("urgent", "later", "rare", "bulk")),
     )
-    return (UPDATE, STILL_TRUE, retiring, EDIT)
 
 
-SORTS: Mapping[str, Sort] = {
-    "stale": Sort("Stale", "Cited code changed or is gone.", _stale, _or_retire("the code it cites has changed")),
-    "doubted": Sort(
-        *("Reported wrong", "An agent or a person reported it wrong."),
-        *(_troubled("doubted"), _or_retire("it was reported wrong")),
-        troubles={"contradicted": _reported},
-    ),
-    "contradiction": Sort(
-        *("Contradictions", "Two memories that cannot both be true.", _listed(_disputed)),
-        (
-            _resolving("approve", "y", "keep the newer", "supersede"),
-            _resolving("reject", "x", "keep the older", "supersede", older=True),
-            _resolving("both", "b", "both are true", "both"),
-            _resolving("weaken", "w", "weaken the older", "weaken"),
-            EDIT,
-        ),
-    ),
-    "pending": Sort(
-        *("Needs approval", "It is used once you approve it.", _listed(_pending), (APPROVE, REJECT, EDIT)), bulk=True
-    ),
-    "quarantined": Sort(
-        *("From others", "From an author you have not accepted yet; not used until you do."),
-        _listed(_quarantined),
-        (
-            _deciding("approve", "y", "accept", quarantine.accept),
-            _deciding("author", "a", "accept the author, now and in future", quarantine.accept),
-            _deciding("reject", "x", "reject", quarantine.reject),
-            _deciding("reject author", "r", "reject the author, now and in future", quarantine.reject),
-        ),
-        bulk=True,
-    ),
-    "mined": Sort(
-        *("Suggested memories", "Found by rules in what sessions wrote.", _listed(_mined), (APPROVE, REJECT, EDIT)),
-        rare=True,
-        bulk=True,
-    ),
-    "suggestion": Sort(
-        *("Suggested threads", "Sessions keep coming back to it.", _listed(_suggested)),
-        (
-            Choice(
-                *("approve", "y", "make it a thread", "Opened as a thread: {result.title}"),
-                lambda memory, item, _: promote(memory, item.record.id),
-            ),
-            Choice(
-                *("reject", "x", "dismiss", "Dismissed: {result}"),
-                lambda memory, item, _: dismissed(memory, item.record.id),
-            ),
-        ),
-        rare=True,
-        bulk=True,
-    ),
-    "overwritten": Sort(
-        *("Edited twice", "Edited in two places at once; one text replaced the other.", _listed(_overwritten)),
-        (
-            Choice("approve", "y", "keep the text as it is", "Still true: {result.title}", _still_true),
-            Choice(
-                *("reject", "x", "bring back the replaced text", "{result}"),
-                lambda memory, item, _: _edit(memory, item, Given(text=item.text)),
-            ),
-            EDIT,
-        ),
-        rare=True,
-    ),
-    "scope": Sort(
-        *("Misspelled scopes", "A scope that looks like another one.", _scopes),
-        (
-            Choice(
-                *("approve", "y", "rename it to {item.text}", "Renamed in {result}: {item.text}"),
-                lambda memory, item, _: counted(len(rename_scope(memory, item.author, item.text)), "memory"),
-            ),
-        ),
-        rare=True,
-    ),
-    "duplicate": Sort(
-        *("Near-duplicates", "Memories that say the same.", _duplicates),
-        (
-            Choice(
-                *("approve", "y", "merge them", "Merged: {result.title}"),
-                lambda memory, item, _: consolidate(memory, proposal_of(memory, item.ids), text=item.text),
-            ),
-            Choice("reject", "x", "keep them apart", "Kept apart: {item.record.title}", _keep_apart),
-        ),
-        urgent=False,
-    ),
-    "unchecked": Sort(
-        *("Not verified", "Never verified, or more than a month ago."),
-        *(_troubled("unchecked"), _or_retire("not verified for long")),
-        troubles={"stale": "verified more than a month ago", "unverified": "never verified"},
-        urgent=False,
-        later=True,
-    ),
-    "unused": Sort(
-        *("Never helped", "Shown without effect, or never shown, for a month."),
-        *(_troubled("unused"), _or_retire("it never helped")),
-        troubles={"dead": "shown, but it never helped", "cold": "no recall returned it for a month"},
-        urgent=False,
-        later=True,
-    ),
-}
+_TABLES = {name: dict(rows) for name, rows in tables(__file__).items()}
+_SOURCES = _TABLES.pop("why pending")
+_CHOICES = {name: _choice(name, row) for name, row in _TABLES.pop("choices").items()}
+SORTS: Mapping[str, Sort] = {name: _sort(name, row) for name, row in _TABLES.items()}

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.live import look
-from holdfast.hosts.web.viewer import Ask, cached_until_event
+from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.errors import Ambiguous, Invalid, NotFound
 from holdfast.model.ids import moment_of, short
 from holdfast.model.session import Session
@@ -31,13 +31,7 @@ LIMIT, CHANGES, SESSIONS = 40, 60, 50
 FOLDED = 3  # so many tools, or memories that were not needed, in a row are one line
 COLUMNS = ("at", "what", "text", "detail", "outcome", "project", "session", "client")
 SESSION_COLUMNS = "id project agent title issue started_at closed_at"
-LANES = {
-    "Prompts": ("prompt", "answer"),
-    "Tools": ("tool",),
-    "Injected": ("receipt", "warning", "asked"),
-    "Saved": ("record", "observation", "change"),
-    "Outcomes": ("use",),
-}
+LANES = {name: whats.split() for name, whats in WORDS["lanes"].items()}
 LANE = 24.0  # pixels
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from holdfast.hosts.web import render
-from holdfast.hosts.web.viewer import Ask, cached_until_event
+from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.anchor import parse_anchor
 from holdfast.model.errors import NotFound
 from holdfast.model.files import read_inside
@@ -26,15 +26,7 @@ WIDTH, HEIGHT, HEAD = 1000.0, 560.0, 20.0
 LEAST_LABEL = (44.0, 16.0)  # a smaller tile has no text
 MOST_LISTED, MOST_OPEN = 100, 15
 SIZES = ("files", "memories")
-LEGEND = {  # states of what is known, the best first
-    "fresh": "fresh",
-    "exists": "only known to exist",
-    "unverified": "never verified",
-    "unknown": "cannot be checked here",
-    "changed": "changed",
-    "missing": "missing",
-    "uncited": "nothing known",
-}
+LEGEND = WORDS["legend"]
 MOST_LINES, MOST_BYTES, WIDEST = 3_000, 400_000, 400
 MOST_NEAR = 12  # neighbours of a sort
 NEAR, SHORT = 8, 60  # lines shown around what is cited; a file shorter than that is shown whole

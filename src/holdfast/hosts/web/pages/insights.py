@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.hosts.simulator import OCCASIONS, simulate
 from holdfast.hosts.web import render
-from holdfast.hosts.web.viewer import Ask, cached_until_event
+from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.ids import days_before
 from holdfast.verbs.records.freshness import is_here
 from holdfast.verbs.records.hot import vitals_by_id
@@ -23,14 +23,7 @@ from holdfast.verbs.upkeep.health import Days, day_by_day
 CHOICES = (30, 90, 365)
 LABELS = 7  # dates below a plot, an odd number: a phone leaves out every second
 MOST_SCARS, MOST_LISTED = 100, 500
-FAMILIES = {
-    "facts": ("fact", "reference", "preference"),
-    "lessons": ("scar", "learning", "pattern", "anti_pattern", "win"),
-    "decisions": ("decision", "inception", "elicitation"),
-    "work": ("thread", "progress", "blocker", "review"),
-    "sessions": ("summary", "retrospective"),
-    "observations": ("observation",),
-}
+FAMILIES = {name: kinds.split() for name, kinds in WORDS["families"].items()}
 RECALLS, BOUGHT = ("used", "answered", "empty"), ("used", "not used")
 OUTCOMES = ("applied", "succeeded", "acknowledged", "ignored", "contradicted", "refuted")
 EFFECTS = ("applied", "succeeded", "failed", "refuted", "ignored")

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from holdfast.hosts.web import render
 from holdfast.hosts.web.freshness import badge
 from holdfast.hosts.web.pages.code import anchors, tracked
-from holdfast.hosts.web.viewer import Ask, cached_until_event
+from holdfast.hosts.web.viewer import WORDS, Ask, cached_until_event
 from holdfast.model.errors import Invalid
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.kinds import KINDS
@@ -30,15 +30,7 @@ MOST_PLACES, MOST_SESSIONS = 5, 500  # of a sort in the palette, and sessions wh
 MOST_SORTED = 500
 COLUMNS = "id kind title body scopes tags anchors state confidence created_at updated_at".split()
 STATES = ("active", "pending", "held", "retired")
-SORTS = {
-    "": "Newest",
-    "oldest": "Oldest",
-    "changed": "Last changed",
-    "used": "Most applied",
-    "shown": "Most shown",
-    "trust": "Least trusted",
-    "title": "Title",
-}
+SORTS = WORDS["orders"]
 ORDERS: dict[str, Order] = {
     "oldest": "oldest",
     "changed": "changed",
@@ -50,18 +42,7 @@ FILTERS = ("kind", "scope", "tag", "author", "session", "since", "until", "as_of
 ONE_VALUE = ("author", "session")  # a filter that another value replaces
 SAVED, MOST_SAVED, LONGEST_NAME, LONGEST_SEARCH = "holdfast-searches", 12, 40, 240
 PUSH = 0.10  # how far one factor may push
-MEANINGS = {  # what a score is made of; the rest are factors near 1
-    "words": "how well its words match",
-    "meaning": "how close its meaning is",
-    "tokens": "how close it is word by word",
-    "session": "its session matches",
-    "person": "the person named wrote it, or it is about them",
-    "date": "its date matches",
-    "exact": "it has the exact words",
-    "read": "read together with the question, it answers it",
-    "listed": "the question asks for this time or kind",
-    "left off": "work was left off here",
-}
+MEANINGS = WORDS["score"]
 
 
 @render.answer_at("/memories/export", render.PAGES)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from holdfast.compose.settings import CHOICES, check_setting, keep_settings, put_settings_back, user_file
 from holdfast.hosts.web import render
-from holdfast.hosts.web.viewer import Ask, Viewer
+from holdfast.hosts.web.viewer import WORDS, Ask, Viewer
 from holdfast.model.config import Config, meanings
 from holdfast.model.files import read_regular
 from holdfast.policy.ranking.retention import CAPS, DAYS
@@ -17,13 +17,7 @@ from holdfast.verbs.memory import Memory
 from holdfast.verbs.sessions.opening_brief import brief_of
 
 # What may be changed here: how much is injected and saved. Where memories are stored or sent is not.
-GROUPS = (
-    ("What sessions get", ("inject", "brief_budget", "block_actions", "starters", "hot_capacity")),
-    ("What recall answers", ("recall_limit", "recall_budget")),
-    ("What may be saved", ("confirm_writes", "pending_days", "mined_days", "mined_confidence", "mined_occurrences")),
-    ("What is kept for a while", ("output_days", "output_characters")),
-    ("What an observer looks for", ("mode", "observer_daily_tokens")),
-)
+GROUPS = [(title, names.split()) for title, names in WORDS["settings"].items()]
 CHANGEABLE = frozenset(name for _, names in GROUPS for name in names)
 HIDDEN = ("embedder_key", "observer_key", "http_token", "database")
 

@@ -7,20 +7,14 @@ from starlette.responses import Response
 
 from holdfast.hosts.web import render
 from holdfast.hosts.web.render import MOST_ROWS
-from holdfast.hosts.web.viewer import Ask
+from holdfast.hosts.web.viewer import WORDS, Ask
 from holdfast.policy.admission.admit import explain
 from holdfast.verbs.records.actions import Action, act_on
 from holdfast.verbs.records.lifecycle import act
 from holdfast.verbs.sessions import thread
 from holdfast.verbs.upkeep.inbox import dismissed
 
-LANES = (
-    ("emerging", "not a day old"),
-    ("active", "worked on recently"),
-    ("cooling", "worked on less and less"),
-    ("dormant", "no recent work"),
-    ("archived", "dormant for a month"),
-)
+LANES = tuple(WORDS["stages"].items())
 MOST_SHOWN = 6  # in a lane; the others are folded
 
 
