@@ -56,6 +56,9 @@ def test_the_mode_says_how_likely_right_an_answer_must_be(mode: Mode, expected: 
 
 
 def test_several_that_fit_equally_well_share_one_chance() -> None:
+    one, two = likely([0.5, 0.2, 0.1]), likely([0.5, 0.49, 0.2, 0.1])
+    assert two[0] == pytest.approx(one[0] / 2, rel=0.2)
+    assert sum(likely([0.13, 0.129, 0.128, 0.12, 0.119])[:3]) < 0.1  # many that hardly fit do not add up to an answer
     assert passing(ASKED, "hybrid", [0.5, 0.49], [0.5, 0.49], [0.08, 0.08]) == [0, 1]
     assert passing(ASKED, "hybrid", [0.5, 0.3], [0.5, 0.3], [0.08, 0.08]) == []
 

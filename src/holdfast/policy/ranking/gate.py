@@ -35,9 +35,9 @@ LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
 READABLE = 320  # characters of a text that is read whole
 COMPARED = 20  # of the best candidates make up the background
+EQUAL = 0.95  # of the best fit: several that fit so equally well and were not read share one chance between them
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
 EXPECTED, AS_MANY = 0.05, 3  # the background of a store without candidates, and how many candidates that counts for
-EQUAL = 0.95  # of the best fit: several that fit so equally well and were not read share one chance between them
 # Share of the best score, or of the best fit, down to which a page is filled.
 CLOSE: Mapping[Mode, float] = {"precision": 0.8, "balanced": 0.45, "exploratory": 0.3}
 ON_ITS_OWN = 0.12  # the fit of a record that comes close to the best by other signals, such as the session they share
@@ -63,7 +63,8 @@ def chances(evidence: Evidence) -> list[float]:
     weights, odds = WEIGHTS[evidence.basis], list(evidence.odds)
     near = [_share(sum(weights[name] * value for name, value in each.items())) for each in features(evidence)]
     if not odds:
-        return near
+        alike = _alike(evidence.fits)
+        return [chance / (len(alike) if place in alike else 1) for place, chance in enumerate(near)]
     odds += [min(odds)] * (len(near) - len(odds))
     read = [_share(READ[0] + READ[1] * each) for each in odds]
     return [chance * each for chance, each in zip(near, read, strict=True)]
@@ -76,19 +77,27 @@ def _share(odds: float) -> float:
 def features(evidence: Evidence) -> list[dict[str, float]]:
     """Return the evidence for each candidate as numbers, the same in a store of any size."""
     best = list(evidence.fits[:COMPARED])
-    first, second = (*sorted(best, reverse=True)[:2], EXPECTED, EXPECTED)[:2]
+    alike = {best.index(max(best))} if evidence.odds else _alike(best)
+    first = max(best, default=EXPECTED)
+    second = max((fit for place, fit in enumerate(best) if place not in alike), default=EXPECTED)
     total, count = sum(best) + AS_MANY * EXPECTED, len(best) + AS_MANY
     common = {"always": 1.0, "length": math.log(1 + evidence.words)}
     return [
         {
             **common,
             "fit": fit,
-            "lead": fit - (second if fit == first else first),
+            "lead": fit - (second if place in alike else first),
             "background": (total - fit) / (count - 1),
             "full": float(coverage > WHOLE and evidence.words >= FEWEST_WORDS),
         }
-        for fit, coverage in zip(evidence.fits, evidence.coverages, strict=True)
+        for place, (fit, coverage) in enumerate(zip(evidence.fits, evidence.coverages, strict=True))
     ]
+
+
+def _alike(fits: Sequence[float]) -> set[int]:
+    """Return the places of the best candidate and of those that fit as well."""
+    best = max(fits[:COMPARED], default=0.0)
+    return {place for place, fit in enumerate(fits[:COMPARED]) if fit >= EQUAL * best}
 
 
 def passing(
@@ -100,8 +109,7 @@ def passing(
     if query.least is not None:
         return [place for place, fit in enumerate(fits) if fit >= query.least]
     best = max(fits[:LEADERS], default=0.0)
-    equals = [place for place, fit in enumerate(fits[:COMPARED]) if fit >= EQUAL * best]
-    chance = likely[0] if basis == "read" and likely else sum(likely[place] for place in equals)
+    chance = likely[0] if basis == "read" and likely else sum(likely[place] for place in _alike(fits))
     if best <= 0 or chance < BARS[basis][query.mode]:
         return []
     close = CLOSE[query.mode]

@@ -38,7 +38,7 @@ from holdfast.verbs.records.read import filter_of, projects_of
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.sessions.left_off import left_by_branch
 
-WORTH_READING = 0.03  # chance from which on a candidate is read
+WORTH_READING = 0.08  # chance that one of the leading candidates answers, from which on they are read
 READ = 0.03  # of a score for each unit of the log odds that a candidate answers, by reading
 MAYBE = 10  # candidates below the bar that are checked for severe scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
@@ -352,7 +352,7 @@ def search_for(
     if ULID.fullmatch(asked.query.text.strip()):  # only a memory that names this very id is about it
         candidates = [one for one in candidates if one.coverage >= 1]
     _judge(asked, candidates, found)
-    if asked.meaning.reader and any(one.chance >= WORTH_READING for one in candidates[: gate.LEADERS]):
+    if asked.meaning.reader and sum(one.chance for one in candidates[: gate.LEADERS]) >= WORTH_READING:
         _read(memory, asked, candidates[: max(FEWEST, WEIGHED * asked.query.limit)])  # they are weighed afterwards
         read_leaders(memory, asked, asked.meaning.reader, candidates, found.idf)
         candidates.sort(key=lambda one: -one.score)
