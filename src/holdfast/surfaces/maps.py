@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 from holdfast.model.errors import HoldfastError
 from holdfast.model.foreign_json import parse_json
 from holdfast.model.text import counted, shorten
-from holdfast.surfaces.contract import Contract, arguments_of, parameter_name
 from holdfast.surfaces.phrases import RELEVANCE, content, kind_of
-from holdfast.surfaces.tool import Call, Surface
 
 if TYPE_CHECKING:
+    from holdfast.surfaces.contract import Contract
+    from holdfast.surfaces.tool import Call, Surface
     from holdfast.verbs.memory import Memory
 
 Getter = Callable[["Scope"], Any]
@@ -37,6 +37,7 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "date": lambda at: at[:10],
     "fixed": lambda value: f"{value:.2f}",
     "if": lambda value, words: words.split(":")[not value],
+    "ids": lambda records: [record.id for record in records],
     "kind": kind_of,
     "len": len,
     "list": list,
@@ -70,7 +71,7 @@ class Row:
     result: str = ""
     page: Callable[..., str] | None = None  # shows the mapped result as text
 
-    def run(self, memory: "Memory", arguments: Mapping[str, Any], terms: Terms, call: Call | None = None) -> Any:
+    def run(self, memory: "Memory", arguments: Mapping[str, Any], terms: Terms, call: "Call | None" = None) -> Any:
         """Call the verb with the mapped arguments, without those that are None, and return its result as mapped."""
         scope = scope_of(memory, terms, arguments, {"call": call})
         given = arguments if self.arguments is None else getter(self.arguments)(scope)
@@ -118,21 +119,23 @@ def problem_text(problem: HoldfastError) -> str:
 
 
 def surface_of(
-    contract: Contract,
+    contract: "Contract",
     rows: Mapping[str, Row],
     *,
     terms: Terms | None = None,
-    memory_for: Callable[[Call, dict[str, Any]], "Memory"] = lambda call, _: call.memory,
+    memory_for: "Callable[[Call, dict[str, Any]], Memory]" = lambda call, _: call.memory,
     present: Callable[[Any], str] = text_or_json,
     present_error: Callable[[HoldfastError], str] = problem_text,
-) -> Surface:
+) -> "Surface":
     """Return the surface that implements a contract with these rows; `memory_for` may take arguments out."""
+    from holdfast.surfaces.contract import arguments_of, parameter_name  # noqa: PLC0415  the command line maps without tools
+    from holdfast.surfaces.tool import Surface  # noqa: PLC0415
 
     def runs(name: str) -> Callable[..., Any]:
         given = contract.tools[name].schema["properties"] if name in contract.tools else ()
         promised = tuple(map(parameter_name, given))
 
-        def run(call: Call, **arguments: Any) -> Any:
+        def run(call: "Call", **arguments: Any) -> Any:
             known = dict.fromkeys(promised) | arguments
             return rows[name].run(memory_for(call, known), known, terms or Terms(), call)
 

@@ -3,10 +3,10 @@
 Parameters before `*` are arguments, the others options; commands.txt has the help of a command and what its parameters mean. One
 that takes `memory` gets it opened; a `session` that may be None is the one that the memory acts in. It returns the value for
 --json and the text for people (or a function that prints it), and an exit code if that is not 0. If the table names a page, it
-returns the value alone, and that page shows it.
+returns the value alone, and that page shows it. So does a command that only calls a verb.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -41,7 +41,7 @@ class Command:
     json: bool
     page: str = ""
     working: str = ""  # labels a spinner while it runs
-    shape: Sequence[str] = ()
+    shape: str = ""  # what --json prints, as a map of the result
 
     def run(self, given: dict[str, Any]) -> Any:
         """Call the function with what was typed, and return its result: the value, what prints it, and an exit code."""
@@ -60,8 +60,13 @@ class Command:
         from holdfast.hosts.cli.render import page
 
         name, *words = self.page.split()
-        named = {key: text if sign else result for key, sign, text in (part.partition("=") for part in self.shape)}
-        return named or result, page(name, *words, result)
+        typed = {key: given[what] for key, sign, what in (word.partition("=") for word in words) if sign}
+        shown = page(name, *(word for word in words if "=" not in word), result, **typed)
+        if not self.shape or not click.get_current_context().meta[AS_JSON]:
+            return result, shown
+        from holdfast.surfaces.maps import Terms, mapped
+
+        return mapped(self.shape, result, None, Terms()), shown
 
 
 def command(*, json: bool) -> Callable[[Callable[..., Any]], Command]:
@@ -80,9 +85,12 @@ def built(entry: Entry, **settings: Any) -> click.Command:
         defined.help, defined.epilog = settings["help"], settings["epilog"]
         return defined
     taken = {one.name: one for one in parameters_of(defined.function) if one.name != "memory"}
-    assert entry.parameters.keys() <= taken.keys(), f"{entry.path} has no such parameter"
+    shown = {word.partition("=")[2] for part in entry.page[:1] for word in part.split() if "=" in word}
+    assert shown | entry.parameters.keys() <= taken.keys(), f"{entry.path} has no such parameter"
     if entry.module.startswith("="):
         taken = {name: taken[name] for name in entry.parameters}
+    asked = {name: _explained(one, entry) for name, one in taken.items()}
+    joined = [name for name, one in taken.items() if one.type is str and asked[name].type is not str]
 
     def run(**given: Any) -> None:
         context = click.get_current_context()
@@ -90,10 +98,11 @@ def built(entry: Entry, **settings: Any) -> click.Command:
         if context.invoked_subcommand:
             return
         given |= {"as_json": as_json} if "as_json" in taken else {}
+        given |= {name: " ".join(given[name]) for name in joined}
         if (result := defined.run(given)) is not None:
             present(result, as_json=as_json)
 
-    options = [_option_of(_explained(one, entry)) for one in taken.values() if one.name != "as_json"]
+    options = [_option_of(one) for one in asked.values() if one.name != "as_json"]
     return click.Command(entry.path.split()[-1], callback=run, params=options + [_JSON] * defined.json, **settings)
 
 
@@ -113,7 +122,7 @@ def _defined(entry: Entry) -> Command | click.Command:
         types = found.__annotations__
         found = Command(function=found, json="as_json" in types or types.get("return") is not None)
     page, working = (*entry.page, "", "")[:2]
-    return replace(found, page=page, working=working, shape=entry.shape)
+    return replace(found, page=page, working=working, shape=" ".join(entry.shape))
 
 
 def _explained(parameter: Parameter, entry: Entry) -> Parameter:
@@ -131,6 +140,8 @@ def _explained(parameter: Parameter, entry: Entry) -> Parameter:
                 changed["default"] = int(word[1:]) if word[1:].isdecimal() else word[1:]
             case "i":
                 changed["type"] = int
+            case "*":
+                changed["type"] = tuple[str, ...]
             case "{":
                 explained["choices"] = tuple(word[1:-1].split("|"))
             case "@":

@@ -15,7 +15,7 @@ class Entry:
     line: str  # for the overview
     module: str  # + makes it a group, = a verb
     page: list[str] = field(default_factory=list)  # the page that shows its result, and a label while it runs
-    shape: list[str] = field(default_factory=list)  # what --json prints: fixed values, and the name of the result
+    shape: list[str] = field(default_factory=list)  # what --json prints, as a map of the result
     help: list[str] = field(default_factory=list)  # paragraphs
     parameters: dict[str, str] = field(default_factory=dict)
     synonyms: list[str] = field(default_factory=list)

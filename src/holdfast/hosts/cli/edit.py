@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 from holdfast.hosts.cli.command import Result, declined
 from holdfast.hosts.cli.memories import done, refusal_of
-from holdfast.hosts.cli.render import PERSON, agreed, page, say, steps_of
+from holdfast.hosts.cli.render import PERSON, agreed, page, say
 from holdfast.hosts.cli.values import fields_of, from_top, stdin_text, teaching_fields
 from holdfast.model.errors import Conflict, Invalid
-from holdfast.model.event import event_to_json
 from holdfast.model.ids import short
 from holdfast.model.record import Record
 from holdfast.model.request import Asked, Fields
@@ -22,7 +21,6 @@ from holdfast.verbs.memory import Memory, find
 from holdfast.verbs.records import hot
 from holdfast.verbs.records.hot import Trust, change_trust, trust_of
 from holdfast.verbs.records.lifecycle import Revision, restore, retire, revise
-from holdfast.verbs.records.read import history
 from holdfast.verbs.sessions.scars import VERDICTS, Answer, judge, unanswered
 
 REVISED = "body title kind fields anchors triggers scopes tags confidence visibility"
@@ -101,11 +99,6 @@ def restore_command(memory: Memory, id: str) -> Result:
     if Path(id).suffix or Path(id).is_file():
         raise Invalid(f"{id} is a file.", hint=f"To replace the store by a backup: holdfast store restore {id}")
     return done("restored", restore(memory, id))
-
-
-def history_command(memory: Memory, id: str) -> Result:
-    events = history(memory, id)
-    return [event_to_json(event) for event in events], page("history", steps_of(events))
 
 
 def judge_command(

@@ -24,7 +24,6 @@ from holdfast.verbs.exchange.replicas import unsent
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.read import Hydrated, Level, browse, get, hydrate, list_records, list_scopes
 from holdfast.verbs.records.write import Outcome, Written, WrittenPending, write
-from holdfast.verbs.search.observations import timeline
 from holdfast.verbs.search.recall import recall
 
 LABELS = "project everywhere kinds scopes tags session starters since until"
@@ -112,11 +111,6 @@ def list_command(
     value = {"total": listed.total, "hidden": hidden, "records": listed.records}
     shown = replace(listed, notes=notes) if hidden else listed
     return value, page("records", listed.records, shown, filtered=filtered)
-
-
-def timeline_command(memory: Memory, about: tuple[str, ...], *, before: int = 5, after: int = 5) -> Result:
-    records = timeline(memory, " ".join(about), before=before, after=after)
-    return records, page("records", records)
 
 
 def outcome_of(outcome: Outcome) -> Result:

@@ -331,6 +331,7 @@ def _pages() -> Callable[..., str]:
         "label": field_label,
         "legend": legend,
         "local": local,
+        "steps": steps_of,
         "tallied": lambda values: Counter(values).most_common(),
         "many": lambda value: value if isinstance(value, list) else [value],
         "warns_at": warns_at,

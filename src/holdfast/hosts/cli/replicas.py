@@ -9,10 +9,9 @@ from holdfast.compose.adapters import open_notes, open_replica
 from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.render import agreed, page, say, working
 from holdfast.model.errors import HoldfastError, Invalid
-from holdfast.model.record import Record
 from holdfast.model.request import Asked
 from holdfast.model.text import counted
-from holdfast.verbs.exchange.replicas import REPLICAS, check_place, is_on, share, turn, unshare
+from holdfast.verbs.exchange.replicas import REPLICAS, check_place, is_on, turn
 from holdfast.verbs.exchange.sync import Agree, Synced, sync, sync_afar
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.records.quarantine import address
@@ -100,18 +99,6 @@ def on_command(memory: Memory, name: Name, *, remote: str = "", git_config: bool
 def off_command(memory: Memory, name: Name) -> Result:
     turn(memory, name, on=False)
     return {"replica": name, "on": False}, f"{name} is off; its content stays where it is."
-
-
-def share_command(memory: Memory, ids: tuple[str, ...]) -> Result:
-    return _changed("shared", share(memory, ids))
-
-
-def unshare_command(memory: Memory, ids: tuple[str, ...]) -> Result:
-    return _changed("private", unshare(memory, ids))
-
-
-def _changed(what: str, records: list[Record]) -> Result:
-    return {what: [record.id for record in records]}, page("done", what, records)
 
 
 def _rewrite(memory: Memory, remote: str, *, yes: bool) -> None:

@@ -1,7 +1,7 @@
 """Commands for sessions, their transcripts and briefs, and threads."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.memories import refusal_of
@@ -83,12 +83,6 @@ def save_command(
 def transcript_show_command(memory: Memory, id: str) -> Result:
     transcript = transcripts.get_transcript(memory, id)
     return transcript, transcript.body
-
-
-def transcript_search_command(
-    memory: Memory, text: tuple[str, ...], *, limit: int = 10, everywhere: bool = False
-) -> Any:
-    return transcripts.search_transcripts(memory, " ".join(text), limit=limit, everywhere=everywhere)
 
 
 def brief_command(

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from holdfast.hosts.cli.command import Result
 from holdfast.hosts.cli.render import page
-from holdfast.model.event import event_to_json
 from holdfast.model.query import Query
 from holdfast.model.request import Fields
 from holdfast.surfaces.core.actions import analytics
@@ -15,19 +14,13 @@ from holdfast.verbs.search.graph import Traversal, traverse
 from holdfast.verbs.search.predict import Prediction, predict, warm
 from holdfast.verbs.sessions.analyze import blind_spots, reflections, wordings
 from holdfast.verbs.sessions.scars import effects
-from holdfast.verbs.upkeep.doctor import audit
-from holdfast.verbs.upkeep.health import health, quality
+from holdfast.verbs.upkeep.health import health
 
 
 def health_command(memory: Memory, *, days: int = 30, limit: int = 10) -> Result:
     report = health(memory, days=days)
     first = replace(report, queue=report.queue[:limit])
     return report, page("health", first, left=max(0, len(report.queue) - limit))
-
-
-def quality_command(memory: Memory, *, days: int = 30) -> Result:
-    report = quality(memory, days=days)
-    return report, page("quality", report, days)
 
 
 def analyze_command(
@@ -66,11 +59,6 @@ def learnings_command(
 ) -> Result:
     own = recent_lessons(memory, kinds=asked["kinds"], severity=severity, days=days or 0, limit=limit)
     return own, page("records", own, nothing="No learnings or decisions yet.")
-
-
-def audit_command(memory: Memory, *, days: int = 90, verb: str = "", limit: int = 50) -> Result:
-    events = audit(memory, days=days, verb=verb, limit=limit)
-    return [event_to_json(event) for event in events], page("audit", events)
 
 
 def graph_command(

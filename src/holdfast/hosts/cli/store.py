@@ -31,8 +31,7 @@ from holdfast.verbs.exchange.import_foreign import Report, import_items
 from holdfast.verbs.exchange.jsonl import export, export_records, import_lines, records_of
 from holdfast.verbs.exchange.sync import take_from
 from holdfast.verbs.memory import Memory
-from holdfast.verbs.records.lifecycle import rename_scope
-from holdfast.verbs.records.project import identity_of, move
+from holdfast.verbs.records.project import identity_of
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.upkeep import doctor
 from holdfast.verbs.upkeep.doctor import rebuild_vectors, rebuild_views, status
@@ -175,24 +174,9 @@ def _filled(memory: Memory, folder: Path) -> Result:
     return {"records": done.came, "left_alone": done.remarks}, page("filled", done, folder, most=SHOWN)
 
 
-def rename_scope_command(memory: Memory, old: str, new: str) -> Result:
-    renamed = [record.id for record in rename_scope(memory, old, new)]
-    return {"renamed": renamed}, f"{counted(len(renamed), 'memory')} moved from {old} to {new}."
-
-
 def project_command(memory: Memory) -> Result:
     known = projects(memory)
     return known, page("projects", known, here=memory.project)
-
-
-def move_command(memory: Memory, source: str, target: str, *, scope: str = "", dry_run: bool = False) -> Result:
-    moved = move(memory, source, target, scope=scope, dry_run=dry_run)
-    what = f"{counted(len(moved.records), 'memory')} and {counted(moved.sessions, 'session')}"
-    ids = [record.id for record in moved.records]
-    return (
-        {"from": moved.source, "to": moved.target, "records": ids, "sessions": moved.sessions},
-        f"{what} {'would move' if dry_run else 'moved'} from {moved.source or 'every project'} to {moved.target or 'every project'}.",
-    )
 
 
 def separate_command(folder: Path = Path(), *, at: Path | None = None) -> Result:

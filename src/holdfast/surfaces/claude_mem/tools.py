@@ -3,7 +3,7 @@
 The rows are also those of its HTTP interface, whose paths and parameters paths.json has.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
@@ -92,11 +92,6 @@ def index_rows(results: Listed, wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def timeline_text(around: Around) -> str:
-    """Format what happened around a record or time, with its row marked."""
-    return page("timeline", around)
-
-
 def timeline_rows(around: Around) -> dict[str, Any]:
     """Return what happened around a record or time as rows, oldest first."""
     items = [
@@ -120,13 +115,6 @@ def cited(entry: Entry) -> dict[str, Any]:
     return {**row(entry), "url": f"/r/{entry.record.id}"}
 
 
-def context_text(project: str, entries: Sequence[Entry], now: str) -> str:
-    """Format the context a session receives when it starts; with the last summary if nothing was observed after it."""
-    last = entries[-1].record.fields if entries and entries[-1].record.kind == SESSION else {}
-    summary = {name: str(last[name]) for name in SUMMARIZED if last.get(name)}
-    return page("context", project, entries, now, types=TYPES, summary=summary)
-
-
 def draft(args: dict[str, Any], kind: str) -> Draft:
     """Return the draft of a manual observation: with a known type an observation, otherwise a fact."""
     observed = kind.lower() in TYPES
@@ -147,13 +135,6 @@ def kept(outcome: Outcome) -> Record:
         case Duplicate(matches=matches):
             return matches[0].record
     raise refusal(outcome, "claude-mem")
-
-
-def added(shown: Entry, outcome: Outcome) -> dict[str, Any]:
-    """Return a manual observation, with the number it is fetched by."""
-    record, known = shown.record, isinstance(outcome, Duplicate)
-    result = {"success": True, "id": shown.number, "title": record.title, "project": record.project, "ref": record.id}
-    return result | ({"deduplicated": True} if known else {})
 
 
 def _by_day(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
@@ -205,7 +186,7 @@ def _moment(memory: Memory, project: str, asked: dict[str, Any]) -> Around:
 def timeline(memory: Memory, format_: str, project: str = "", **around: Any) -> str | dict[str, Any]:
     """Return what happened around a record or time."""
     moment = _moment(memory, project, around)
-    return timeline_text(moment) if format_ == "index" else timeline_rows(moment)
+    return page("timeline", moment) if format_ == "index" else timeline_rows(moment)
 
 
 def searched(memory: Memory, project: str, format_: str = "json", **args: Any) -> dict[str, Any]:
@@ -219,7 +200,7 @@ def around(memory: Memory, project: str, **asked: Any) -> dict[str, Any]:
     if not asked["anchor"] and not asked["question"]:
         raise Invalid("A timeline needs an anchor or a query.")
     moment = _moment(memory, project, asked)
-    return timeline_rows(moment) | _content(timeline_text(moment))
+    return timeline_rows(moment) | _content(page("timeline", moment))
 
 
 def listed(memory: Memory, project: str, limit: int, offset: int, *, sessions: bool) -> dict[str, Any]:
@@ -268,21 +249,26 @@ def get_observations(
 
 
 def context(memory: Memory, full: bool, project: str = "", projects: str = "", platform_source: str = "") -> str:
-    """Return the index a session starts with."""
+    """Return the index a session starts with; with the last summary if nothing was observed after it."""
     named = [name for name in projects.split(",") if name.strip()]
     targets = [project_called(memory, name) for name in named or [project]]
-    entries = recent(memory, targets, agent=platform_source, times=FURTHER if full else 1)
-    return context_text(targets[-1], called(memory, entries), memory.clock.now())
+    entries = called(memory, recent(memory, targets, agent=platform_source, times=FURTHER if full else 1))
+    last = entries[-1].record.fields if entries and entries[-1].record.kind == SESSION else {}
+    summary = {name: str(last[name]) for name in SUMMARIZED if last.get(name)}
+    return page("context", targets[-1], entries, memory.clock.now(), types=TYPES, summary=summary)
 
 
 def add(memory: Memory, kind: str, project_id: str = "", server_session_id: str = "", **args: Any) -> dict[str, Any]:
-    """Save one observation manually."""
+    """Save one observation manually; return it with the number it is fetched by."""
     there = in_project(memory, project_id)
     if server_session_id:
         there = there.acting_in(find_session(there, server_session_id).id)
     outcome = write(there, draft(args, kind), waivers=Waivers(transient=True, scope=True))
-    shown = get(there, kept(outcome).id)
-    return added(called(memory, [Entry(number=shown.number, record=shown.record)])[0], outcome)
+    stored = get(there, kept(outcome).id)
+    shown = called(memory, [Entry(number=stored.number, record=stored.record)])[0]
+    return mapped(SHAPES["ADDED"], shown, None, TERMS) | (
+        {"deduplicated": True} if isinstance(outcome, Duplicate) else {}
+    )
 
 
 ROWS = read_rows(HERE, globals())

@@ -9,8 +9,9 @@ from hashlib import sha256
 from typing import get_args
 
 from holdfast.engine.raw import keys
+from holdfast.engine.store import Store
 from holdfast.model.access import EVERYWHERE, Access, Key, Role
-from holdfast.model.errors import Conflict, Invalid, NotFound
+from holdfast.model.errors import Conflict, Invalid, NotFound, Unreachable
 from holdfast.model.ids import days_before, days_between
 from holdfast.verbs.memory import Memory, check_choice
 
@@ -26,30 +27,38 @@ PASS_DAYS = 0.5  # how long a login lasts
 _AGO = 1 / 1440  # days: resolution of a key's last use
 
 
+def _store(memory: Memory) -> Store:
+    """Return the team's store itself: access is never decided on a local copy."""
+    if memory.apart:
+        raise Unreachable
+    return memory.store
+
+
 def add_user(memory: Memory, name: str) -> None:
     """Add a user; their writes are signed with this name."""
+    store = _store(memory)
     if not _NAME.fullmatch(name):
         raise Invalid(f"A name is 1 to {LONGEST_NAME} letters, digits or . _ @ + -.")
-    if not keys.add_user(memory.store, name, memory.clock.now()):
+    if not keys.add_user(store, name, memory.clock.now()):
         raise Conflict(f"The user {name} exists already.")
 
 
 def list_users(memory: Memory) -> list[tuple[str, str, int]]:
     """Return every user with the time they were added and the number of their valid keys."""
-    now, every = memory.clock.now(), keys.every(memory.store)
+    now, every = memory.clock.now(), keys.every(_store(memory))
     working = [key.owner for key in every if not why_not(key, now)]
     return [(name, added, working.count(name)) for name, added in keys.users(memory.store).items()]
 
 
 def remove_user(memory: Memory, name: str) -> None:
     """Remove a user and revoke their keys; what they wrote stays."""
-    if not keys.remove_user(memory.store, name, memory.clock.now()):
+    if not keys.remove_user(_store(memory), name, memory.clock.now()):
         raise NotFound(f"There is no user {name}.", hint="`holdfast server user list` shows all.")
 
 
 def issue(memory: Memory, owner: str, projects: Sequence[str], role: Role = "write", days: int = 0) -> tuple[str, Key]:
     """Create a key for a user; return the key itself, which is stored nowhere, and its stored form."""
-    if owner not in keys.users(memory.store):
+    if owner not in keys.users(_store(memory)):
         raise NotFound(f"There is no user {owner}.", hint=f"`holdfast server user add {owner}` adds one.")
     check_choice(role, ROLES, "a role")
     if not 0 <= days <= MOST_DAYS:
@@ -87,12 +96,12 @@ def revoke(memory: Memory, key_id: str) -> Key:
 
 def list_keys(memory: Memory, owner: str = "") -> list[Key]:
     """Return the keys of a user, or all, oldest first."""
-    return keys.every(memory.store, owner)
+    return keys.every(_store(memory), owner)
 
 
 def find_key(memory: Memory, key_id: str) -> Key:
     """Return a key by its id."""
-    if key := keys.get(memory.store, key_id.strip()):
+    if key := keys.get(_store(memory), key_id.strip()):
         return key
     raise NotFound(f"There is no key {key_id}.", hint="`holdfast server key list` shows their ids.")
 

@@ -122,13 +122,10 @@ def claude_mem_hook_command(
     if what == "user-message":  # it reported to the user, at the start of a session, that context was loaded
         return
     if what == "context":
-        from holdfast.surfaces.claude_mem.tools import context_text
-        from holdfast.verbs.records.read import called
-        from holdfast.verbs.search.observations import recent
+        from holdfast.surfaces.claude_mem.tools import context
 
         with opened() as memory:
-            observed = called(memory, recent(memory, [memory.project]))
-            click.echo(context_text(memory.project, observed, memory.clock.now()))
+            click.echo(context(memory, full=False))
         return
     from holdfast.hosts.hooks.hook import main
 
