@@ -37,7 +37,7 @@ def catch_up(
     embedder, done = memory.embedder, 0
     if embedder is None:
         return 0
-    if _maker(memory) in embedder.earlier:
+    if (memory.store.setting("embedder") or "").rpartition("/")[0] in embedder.earlier:
         with memory.store.transaction():
             vectors.queue_all(memory.store.db)
             memory.store.note("embedder", f"{embedder.name}/{embedder.size}")
@@ -115,17 +115,13 @@ def usable(memory: Memory) -> str:
     """Return an empty string if the vectors were made by the current embedder, else the problem and its fix."""
     if memory.embedder is None:
         return "No embedder is set: searched by words only."
-    made_by, name = memory.store.setting("embedder") or "", _maker(memory)
+    made_by = memory.store.setting("embedder") or ""
+    name, _, size = made_by.rpartition("/")
     # Its size is 0, which matches any, until it has answered once.
-    is_same = memory.embedder.name == name and memory.embedder.size in (0, int(made_by.rpartition("/")[2] or 0))
+    is_same = memory.embedder.name == name and memory.embedder.size in (0, int(size or 0))
     if made_by and not is_same and name not in memory.embedder.earlier and not vectors.is_empty(memory.store):
         return f"The vectors here are by {made_by}, the embedder is {memory.embedder.name}: run `holdfast store rebuild vectors`."
     return ""
-
-
-def _maker(memory: Memory) -> str:
-    """Return the name of the embedder by which the vectors here were made."""
-    return (memory.store.setting("embedder") or "").rpartition("/")[0]
 
 
 def _embed(memory: Memory, embedder: Embedder, numbers: Sequence[int]) -> None:
