@@ -148,7 +148,9 @@ def _opened(told: dict[str, Any]) -> Any:
     assert own is not None
     if told["write"]:
         return memory
-    return replace(memory, embedder=Known(told["questions"], own.name, own.size, (), own.floor, own.ceiling, own.center))
+    return replace(
+        memory, embedder=Known(told["questions"], own.name, own.size, (), own.floor, own.ceiling, own.center)
+    )
 
 
 if __name__ == "__main__":
