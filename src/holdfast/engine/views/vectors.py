@@ -99,12 +99,12 @@ def forget_all(store: Journal) -> None:
         drop_graph(store.db)
         store.db.execute("delete from vectors")
         store.db.execute("delete from token_vectors")
-        queue_all(store.db)
+        queue_all(store)
 
 
-def queue_all(db: Database) -> None:
-    """Queue every record for the embedder."""
-    db.execute(_SQL["queue_all"])
+def queue_all(store: Journal) -> None:
+    """Queue every record for the embedder; vectors that are there stay until then."""
+    store.db.execute(_SQL["queue_all"])
 
 
 def make_graph(db: Database, size: int) -> None:

@@ -39,7 +39,7 @@ def catch_up(
         return 0
     if (memory.store.setting("embedder") or "").rpartition("/")[0] in embedder.earlier:
         with memory.store.transaction():
-            vectors.queue_all(memory.store.db)
+            vectors.queue_all(memory.store)
             memory.store.note("embedder", f"{embedder.name}/{embedder.size}")
     wanted = None if projects is None else tuple(projects)
     while not stop() and (limit is None or done < limit):
