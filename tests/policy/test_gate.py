@@ -8,7 +8,7 @@ import pytest
 from holdfast.model.event import Actor, ActorKind
 from holdfast.model.query import Hit, Mode, Query
 from holdfast.model.record import Record, Source
-from holdfast.policy.ranking.gate import Evidence, chances, current_first, labelled, passing
+from holdfast.policy.ranking.gate import Basis, Evidence, answered, chances, current_first, labelled, passing
 from tests.rows import each
 
 ASKED = Query(text="how do I run a migration on the orders table?")
@@ -42,25 +42,28 @@ def test_what_is_about_the_same_thing_answers_only_as_it_reads() -> None:
     assert yes[2] == pytest.approx(read(3.0, -3.0, -3.0)[2])  # not read: as the worst that was
 
 
+def of(fits: Sequence[float], basis: Basis = "hybrid", odds: Sequence[float] = ()) -> Evidence:
+    return Evidence(basis=basis, fits=fits, coverages=[0.5 for _ in fits], words=6, odds=odds)
+
+
 def test_a_record_is_no_answer_only_because_its_session_has_one() -> None:
     """The session lifts every record of it almost half as high as the best."""
-    assert passing(ASKED, "hybrid", [0.90, 0.09, 0.07], [1.59, 0.72, 0.63], [0.9, 0.1, 0.1]) == [0]
-    assert passing(ASKED, "hybrid", [0.90, 0.15, 0.07], [1.59, 0.72, 0.63], [0.9, 0.1, 0.1]) == [0, 1]
+    assert passing(ASKED, of([0.90, 0.09, 0.07]), [1.59, 0.72, 0.63]) == [0]
+    assert passing(ASKED, of([0.90, 0.15, 0.07]), [1.59, 0.72, 0.63]) == [0, 1]
 
 
 @each(("mode", "expected"), [("precision", []), ("balanced", [0, 1]), ("exploratory", [0, 1, 2])])
 def test_the_mode_says_how_likely_right_an_answer_must_be(mode: Mode, expected: list[int]) -> None:
-    asked, fits = replace(ASKED, mode=mode), [0.50, 0.30, 0.16]
-    assert passing(asked, "hybrid", fits, [0.5, 0.3, 0.1], [0.4, 0.1, 0.1]) == expected
-    assert passing(asked, "hybrid", fits, [0.5, 0.3, 0.1], [0.01, 0.01, 0.01]) == []
+    asked = replace(ASKED, mode=mode)
+    assert passing(asked, of([0.50, 0.30, 0.16]), [0.5, 0.3, 0.1]) == expected
+    assert passing(asked, of([0.10, 0.06, 0.04]), [0.5, 0.3, 0.1]) == []
 
 
-def test_several_that_fit_equally_well_share_one_chance() -> None:
-    one, two = likely([0.5, 0.2, 0.1]), likely([0.5, 0.49, 0.2, 0.1])
-    assert two[0] == pytest.approx(one[0] / 2, rel=0.2)
-    assert sum(likely([0.13, 0.129, 0.128, 0.12, 0.119])[:3]) < 0.1  # many that hardly fit do not add up to an answer
-    assert passing(ASKED, "hybrid", [0.5, 0.49], [0.5, 0.49], [0.08, 0.08]) == [0, 1]
-    assert passing(ASKED, "hybrid", [0.5, 0.3], [0.5, 0.3], [0.08, 0.08]) == []
+def test_what_fits_as_well_as_the_best_does_not_make_an_answer_less_likely() -> None:
+    assert answered(of([0.5, 0.2, 0.1])) == pytest.approx(answered(of([0.5, 0.49, 0.2, 0.1])))
+    assert answered(of([0.13, 0.129, 0.128, 0.12, 0.119])) < 0.1  # many that hardly fit do not add up to an answer
+    assert answered(of([0.7, 0.6], "read", [-6.0, -6.0])) < 0.1 < answered(of([0.7, 0.6], "read", [3.0, 3.0]))
+    assert answered(of([])) == 0.0
 
 
 @each(("chance", "expected"), [(0.98, ["strong", "fair"]), (0.7, ["fair", "fair"]), (0.2, ["weak", "weak"])])

@@ -21,13 +21,18 @@ Basis = Search | Literal["read"]  # what a chance is based on: what was searched
 # By what chances are based on: the weights of the evidence in the log odds, as `bench fit` prints them, how likely the
 # best must be right so that a question is answered, and from which chance on a hit is fair, and the first strong.
 WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
-    "hybrid": {"always": -5.27, "fit": 6.01, "lead": 4.22, "background": -1.94, "length": 0.29, "full": 0.1},
+    "hybrid": {"always": -4.22, "fit": 4.84, "lead": 4.92, "background": -1.79, "length": 0.27, "full": 0.57},
     "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
     "read": {"always": -0.67, "fit": 5.37, "lead": 10.03, "background": -4.9, "length": -0.9, "full": -0.16},
 }
+# The same for whether one of the leading candidates answers, whichever; where it is read, the first one's chance says it.
+ANSWERED: Mapping[Search, Mapping[str, float]] = {
+    "hybrid": {"always": -6.17, "fit": 10.1, "lead": -2.93, "background": -4.96, "length": 1.01, "full": -0.65},
+    "words": WEIGHTS["words"],
+}
 READ = (1.5, 1.2)  # start and weight of the odds that reading gives; steeper than `bench fit` prints, to refuse more
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
-    "hybrid": {"precision": 0.6, "balanced": 0.105, "exploratory": 0.04},
+    "hybrid": {"precision": 0.6, "balanced": 0.17, "exploratory": 0.08},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
     "read": {"precision": 0.6, "balanced": 0.045, "exploratory": 0.02},
 }
@@ -35,7 +40,7 @@ LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.95), "words": (
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
 READABLE = 320  # characters of a text that is read whole
 COMPARED = 20  # of the best candidates make up the background
-EQUAL = 0.95  # of the best fit: several that fit so equally well and were not read share one chance between them
+EQUAL = 0.95  # of the best fit: those that fit so well are no rivals of the best
 WHOLE, FEWEST_WORDS = 0.999, 3  # a record has all words of a question, if the question has a few
 EXPECTED, AS_MANY = 0.05, 3  # the background of a store without candidates, and how many candidates that counts for
 # Share of the best score, or of the best fit, down to which a page is filled.
@@ -63,8 +68,7 @@ def chances(evidence: Evidence) -> list[float]:
     weights, odds = WEIGHTS[evidence.basis], list(evidence.odds)
     near = [_share(sum(weights[name] * value for name, value in each.items())) for each in features(evidence)]
     if not odds:
-        alike = _alike(evidence.fits)
-        return [chance / (len(alike) if place in alike else 1) for place, chance in enumerate(near)]
+        return near
     odds += [min(odds)] * (len(near) - len(odds))
     read = [_share(READ[0] + READ[1] * each) for each in odds]
     return [chance * each for chance, each in zip(near, read, strict=True)]
@@ -77,40 +81,46 @@ def _share(odds: float) -> float:
 def features(evidence: Evidence) -> list[dict[str, float]]:
     """Return the evidence for each candidate as numbers, the same in a store of any size."""
     best = list(evidence.fits[:COMPARED])
-    alike = {best.index(max(best))} if evidence.odds else _alike(best)
-    first = max(best, default=EXPECTED)
-    second = max((fit for place, fit in enumerate(best) if place not in alike), default=EXPECTED)
+    first, second = (*sorted(best, reverse=True)[:2], EXPECTED, EXPECTED)[:2]
     total, count = sum(best) + AS_MANY * EXPECTED, len(best) + AS_MANY
     common = {"always": 1.0, "length": math.log(1 + evidence.words)}
     return [
         {
             **common,
             "fit": fit,
-            "lead": fit - (second if place in alike else first),
+            "lead": fit - (second if fit == first else first),
             "background": (total - fit) / (count - 1),
             "full": float(coverage > WHOLE and evidence.words >= FEWEST_WORDS),
         }
-        for place, (fit, coverage) in enumerate(zip(evidence.fits, evidence.coverages, strict=True))
+        for fit, coverage in zip(evidence.fits, evidence.coverages, strict=True)
     ]
 
 
-def _alike(fits: Sequence[float]) -> set[int]:
-    """Return the places of the best candidate and of those that fit as well."""
-    best = max(fits[:COMPARED], default=0.0)
-    return {place for place, fit in enumerate(fits[:COMPARED]) if fit >= EQUAL * best}
+def answered(evidence: Evidence) -> float:
+    """Return the probability that one of the leading candidates answers the question."""
+    if evidence.basis == "read" or not evidence.fits:
+        return max(chances(evidence)[:1], default=0.0)
+    weights = ANSWERED[evidence.basis]
+    return _share(sum(weights[name] * value for name, value in of_the_best(evidence).items()))
 
 
-def passing(
-    query: Query, basis: Basis, fits: Sequence[float], scores: Sequence[float], likely: Sequence[float]
-) -> list[int]:
-    """Return which candidates, given best first, are answers: all close to the best if that is likely enough right."""
+def of_the_best(evidence: Evidence) -> dict[str, float]:
+    """Return the evidence for the candidate that fits best, as if it was alone with those that fit less well."""
+    fits = list(evidence.fits[:COMPARED])
+    place, rivals = fits.index(max(fits)), [fit for fit in fits if fit < EQUAL * max(fits)]
+    coverages = [evidence.coverages[place], *[0.0] * len(rivals)]
+    return features(replace(evidence, fits=[fits[place], *rivals], coverages=coverages))[0]
+
+
+def passing(query: Query, evidence: Evidence, scores: Sequence[float]) -> list[int]:
+    """Return which candidates, given best first, are answers: all close to the best if one is likely enough right."""
+    fits = evidence.fits
     if query.weak:
         return list(range(len(fits)))
     if query.least is not None:
         return [place for place, fit in enumerate(fits) if fit >= query.least]
     best = max(fits[:LEADERS], default=0.0)
-    chance = likely[0] if basis == "read" and likely else sum(likely[place] for place in _alike(fits))
-    if best <= 0 or chance < BARS[basis][query.mode]:
+    if best <= 0 or answered(evidence) < BARS[evidence.basis][query.mode]:
         return []
     close = CLOSE[query.mode]
     return [

@@ -38,7 +38,7 @@ from holdfast.verbs.records.read import filter_of, projects_of
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.sessions.left_off import left_by_branch
 
-WORTH_READING = 0.07  # chance that one of the leading candidates answers, from which on they are read
+WORTH_READING = 0.08  # chance that one of the leading candidates answers, from which on they are read
 READ = 0.03  # of a score for each unit of the log odds that a candidate answers, by reading
 MAYBE = 10  # candidates below the bar that are checked for severe scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
@@ -226,11 +226,11 @@ def _recall(memory: Memory, asked: _Asked) -> Recalled:
     store, query = memory.store, asked.query
     allowed = records.numbers(store, asked.chosen) if asked.chosen.narrow else None
     candidates, found = search_for(memory, asked, allowed)
-    fitting = _fitting(memory, asked, candidates, allowed)
+    fitting = _fitting(memory, asked, candidates, found, allowed)
     hits, looked_at, superseded = _varied(memory, asked, fitting)
     if any(hit.alike for hit in hits) and not is_varied(hits, query.limit):  # one source fills the page: look further
         candidates, found = search_for(memory, asked, allowed, times=LOOKED_AT)
-        fitting = _fitting(memory, asked, candidates, allowed)
+        fitting = _fitting(memory, asked, candidates, found, allowed)
         hits, looked_at, superseded = _varied(memory, asked, fitting)
     past = asked.question.past
     current = [hit for hit in hits if past or hit.record.id not in superseded]
@@ -289,13 +289,13 @@ def _list(memory: Memory, asked: _Asked, chosen: Filter) -> Recalled:
 
 
 def _fitting(
-    memory: Memory, asked: _Asked, candidates: Sequence[Candidate], allowed: set[int] | None
+    memory: Memory, asked: _Asked, candidates: Sequence[Candidate], found: Words, allowed: set[int] | None
 ) -> list[Candidate]:
     """Return the candidates that are answers, and the severe scars that may apply.
 
     A plan's scars may also fit what it is about: “to the API” makes “add authentication” fit less.
     """
-    query, places = asked.query, _passing(asked, candidates)
+    query, places = asked.query, _passing(asked, candidates, found)
     fitting = {candidates[place].number: candidates[place] for place in places}
     if query.least is not None:
         return list(fitting.values())
@@ -312,9 +312,8 @@ def _fitting(
     return list(fitting.values())
 
 
-def _passing(asked: _Asked, candidates: Sequence[Candidate]) -> list[int]:
-    fits, scores, likely = ([getattr(one, name) for one in candidates] for name in ("fit", "score", "chance"))
-    return gate.passing(asked.query, _basis(asked, candidates), fits, scores, likely)
+def _passing(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> list[int]:
+    return gate.passing(asked.query, evidence_for(asked, candidates, found), [one.score for one in candidates])
 
 
 def _basis(asked: _Asked, candidates: Sequence[Candidate]) -> gate.Basis:
@@ -354,7 +353,7 @@ def search_for(
     if ULID.fullmatch(asked.query.text.strip()):  # only a memory that names this very id is about it
         candidates = [one for one in candidates if one.coverage >= 1]
     _judge(asked, candidates, found)
-    if asked.meaning.reader and sum(one.chance for one in candidates[: gate.LEADERS]) >= WORTH_READING:
+    if asked.meaning.reader and gate.answered(evidence_for(asked, candidates, found)) >= WORTH_READING:
         _read(memory, asked, candidates[: max(FEWEST, WEIGHED * asked.query.limit)])  # they are weighed afterwards
         read_leaders(memory, asked, asked.meaning.reader, candidates, found.idf)
         candidates.sort(key=lambda one: -one.score)
@@ -476,7 +475,7 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
     meant = [(one, record) for one, record in known if one.words and _is_meant(record, asked)]
     meant.sort(key=lambda pair: -pair[0].score)
     _judge(asked, [one for one, _ in meant], found)
-    fitting = [meant[place] for place in _passing(asked, [one for one, _ in meant])]
+    fitting = [meant[place] for place in _passing(asked, [one for one, _ in meant], found)]
     data = _ranking_data(memory, asked, [record for _, record in fitting])
     hits = gate.labelled(_weighed(memory, asked, fitting, data), asked.search)
     packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
