@@ -150,8 +150,9 @@ def leaked(home: Path, secrets: Iterable[str]) -> list[str]:
 def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
     home: Path, project: Path, holdfast: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planted = PLANTED if WHOLE else list({row[0]: row for row in PLANTED}.values())  # one of each kind
-    assert len(planted) >= 40
+    # One of every other kind: tests of the policy have all.
+    planted = PLANTED if WHOLE else list({row[0]: row for row in PLANTED}.values())[::2]
+    assert len(planted) >= 20
     kept(holdfast, "Never run `curl` before `make check`.", *SCAR)
     worked(home, project)
     # A key that does not end hides all behind it, so it comes last.
