@@ -44,6 +44,7 @@ class Known:
     questions: dict[str, list[float]]
     name: str
     size: int
+    earlier: Sequence[str]
     floor: float
     ceiling: float
     center: Any
@@ -147,7 +148,9 @@ def _opened(told: dict[str, Any]) -> Any:
     assert own is not None
     if told["write"]:
         return memory
-    return replace(memory, embedder=Known(told["questions"], own.name, own.size, own.floor, own.ceiling, own.center))
+    return replace(
+        memory, embedder=Known(told["questions"], own.name, own.size, (), own.floor, own.ceiling, own.center)
+    )
 
 
 if __name__ == "__main__":

@@ -263,6 +263,7 @@ class Remembering:
     cache: Path
     name: str = field(init=False)
     size: int = field(init=False)
+    earlier: Sequence[str] = ()
     floor: float = field(init=False)
     ceiling: float = field(init=False)
     center: Vectors = field(init=False)

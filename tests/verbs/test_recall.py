@@ -29,6 +29,7 @@ class Topics:
 
     name = "topics"
     size = 8
+    earlier: Sequence[str] = ()
     floor = 0.0
     ceiling = 1.0
     center = 0.0
@@ -108,6 +109,19 @@ def test_another_embedder_is_noticed_and_its_vectors_never_mixed(meaning: Memory
     assert "holdfast store rebuild vectors" in found.notes[0]
     assert rebuild_vectors(meaning, lambda _: None) == 1
     assert recall(meaning, Query(text="car")).search == "hybrid"
+
+
+def test_a_newer_version_of_the_embedder_searches_the_old_vectors_until_they_are_made_again(meaning: Memory) -> None:
+    keep(meaning, "The automobile is in the garage.")
+    catch_up(meaning)
+    assert isinstance(meaning.embedder, Topics)
+    meaning.embedder.name, meaning.embedder.earlier = "topics-2", ("topics",)
+    assert recall(meaning, Query(text="car")).search == "hybrid"
+    assert (catch_up(meaning, stop=lambda: True), vectors.lag(meaning.store)) == (0, 1)
+    found = recall(meaning, Query(text="car"))
+    assert (len(found.hits), found.search, found.lagging) == (1, "hybrid", 0)
+    assert (catch_up(meaning), catch_up(meaning)) == (1, 0)
+    assert len(meaning.embedder.embedded) == 4  # the text twice, the question twice
 
 
 def test_vectors_made_by_another_process_are_seen(meaning: Memory, tmp_path: Path, time: Time) -> None:

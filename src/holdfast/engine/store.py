@@ -312,7 +312,7 @@ class Store(journal.Journal):
                 done += len(batch.entries)
                 progress(done, total)
             if vectors in wanted:
-                queue_all(self.db)
+                queue_all(self)
             if words in wanted:
                 index(self.db)
             self.db.restore_policies()

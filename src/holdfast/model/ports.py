@@ -75,6 +75,10 @@ class Embedder(Protocol):
     ceiling: float
 
     @property
+    def earlier(self) -> Sequence[str]:
+        """The names of versions whose vectors can be compared with its own, until they are made again."""
+
+    @property
     def center(self) -> Vectors:
         """The mean vector of ordinary texts (0 if unknown); binary codes are taken relative to it."""
 

@@ -16,7 +16,7 @@ class HttpEmbedder:
     """Calls the endpoint in batches. Its size is known after the first answer."""
 
     def __init__(self, config: Config) -> None:
-        self.name, self.size = f"http:{config.embedder_model}", 0
+        self.name, self.size, self.earlier = f"http:{config.embedder_model}", 0, ()
         self.floor, self.ceiling = config.embedder_floor, config.embedder_ceiling
         self.center = 0.0  # not known for this model
         self._url, self._config = config.embedder_url.rstrip("/") + "/embeddings", config

@@ -32,7 +32,8 @@ NUMBERS = {task: number for number, task in enumerate(CLASSES)}
 class LocalEmbedder:
     """Loads at the first use; one thread, so that an agent's own work keeps its cores."""
 
-    name = f"{MODEL}-2"  # changes with the weights: a store embeds its records again if this differs
+    name = f"{MODEL}-3"  # changes with the weights: a store embeds its records again if this differs
+    earlier = (f"{MODEL}-2",)
     size = 384
     # Measured on the development benchmark: see docs/decisions/0004-embedder.md.
     floor = 0.05

@@ -44,10 +44,14 @@ def vectors(db: Database, batch: Batch) -> None:
     db.many(_SQL["queue"], [{"number": entry.number} for entry in kept])
 
 
-def waiting(store: Journal, projects: Iterable[int] | None, limit: int) -> list[int]:
-    """Return the numbers of records without vectors, of these projects or of all if None, newest first per project."""
+def waiting(store: Journal, projects: Iterable[int] | None, limit: int, *, unfound: bool = False) -> list[int]:
+    """Return the numbers of records that wait for vectors, of these projects or of all if None, newest first per project.
+
+    With `unfound`, only those that have none yet, not even by an earlier embedder.
+    """
     each = [within(project) for project in ((None,) if projects is None else projects)]
-    return [row[0] for rows in query_each(store.db, _SQL["waiting"], each, {"limit": limit}) for row in rows][:limit]
+    sql = _SQL["unfound" if unfound else "waiting"]
+    return [row[0] for rows in query_each(store.db, sql, each, {"limit": limit}) for row in rows][:limit]
 
 
 def by_ids(store: Journal, ids: Iterable[str]) -> dict[str, bytes]:
@@ -95,12 +99,12 @@ def forget_all(store: Journal) -> None:
         drop_graph(store.db)
         store.db.execute("delete from vectors")
         store.db.execute("delete from token_vectors")
-        queue_all(store.db)
+        queue_all(store)
 
 
-def queue_all(db: Database) -> None:
-    """Queue every record for the embedder."""
-    db.execute(_SQL["queue_all"])
+def queue_all(store: Journal) -> None:
+    """Queue every record for the embedder; vectors that are there stay until then."""
+    store.db.execute(_SQL["queue_all"])
 
 
 def make_graph(db: Database, size: int) -> None:

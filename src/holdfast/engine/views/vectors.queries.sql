@@ -26,3 +26,8 @@ with (m = 24, ef_construction = 128);
 
 -- waiting
 select number from unembedded where number between :low and :high order by number desc limit :limit
+
+-- unfound
+select number from unembedded
+where number between :low and :high and not exists (select 1 from vectors where vectors.number = unembedded.number)
+order by number desc limit :limit

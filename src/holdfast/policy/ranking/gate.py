@@ -21,17 +21,17 @@ Basis = Search | Literal["read"]  # what a chance is based on: what was searched
 # By what chances are based on: the weights of the evidence in the log odds, as `bench fit` prints them, how likely the
 # best must be right so that a question is answered, and from which chance on a hit is fair, and the first strong.
 WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
-    "hybrid": {"always": -4.22, "fit": 4.84, "lead": 4.92, "background": -1.79, "length": 0.27, "full": 0.57},
+    "hybrid": {"always": -5.27, "fit": 6.01, "lead": 4.22, "background": -1.94, "length": 0.29, "full": 0.1},
     "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
     "read": {"always": -0.67, "fit": 5.37, "lead": 10.03, "background": -4.9, "length": -0.9, "full": -0.16},
 }
 READ = (1.5, 1.2)  # start and weight of the odds that reading gives; steeper than `bench fit` prints, to refuse more
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
-    "hybrid": {"precision": 0.6, "balanced": 0.12, "exploratory": 0.05},
+    "hybrid": {"precision": 0.6, "balanced": 0.105, "exploratory": 0.04},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
-    "read": {"precision": 0.6, "balanced": 0.04, "exploratory": 0.02},
+    "read": {"precision": 0.6, "balanced": 0.045, "exploratory": 0.02},
 }
-LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.97), "words": (0.6, 0.97), "read": (0.6, 0.95)}
+LABELS: Mapping[Basis, tuple[float, float]] = {"hybrid": (0.6, 0.95), "words": (0.6, 0.97), "read": (0.6, 0.95)}
 LEADERS, CONTENDS = 3, 0.75  # candidates that may decide, and from which share of the first one's fit on they are read
 READABLE = 320  # characters of a text that is read whole
 COMPARED = 20  # of the best candidates make up the background

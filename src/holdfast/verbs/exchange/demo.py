@@ -144,7 +144,7 @@ class Shipped:
     """An embedder that only knows the demo's texts: their vectors were made by another one and are shipped."""
 
     def __init__(self, made_by: Embedder) -> None:
-        self.name, self.size = made_by.name, made_by.size
+        self.name, self.size, self.earlier = made_by.name, made_by.size, made_by.earlier
         self.floor, self.ceiling = made_by.floor, made_by.ceiling
         self._made_by = made_by
 

@@ -37,6 +37,10 @@ def catch_up(
     embedder, done = memory.embedder, 0
     if embedder is None:
         return 0
+    if (memory.store.setting("embedder") or "").rpartition("/")[0] in embedder.earlier:
+        with memory.store.transaction():
+            vectors.queue_all(memory.store)
+            memory.store.note("embedder", f"{embedder.name}/{embedder.size}")
     wanted = None if projects is None else tuple(projects)
     while not stop() and (limit is None or done < limit):
         if not memory.embedding.acquire(timeout=-1 if limit is None else PATIENCE):
@@ -115,7 +119,7 @@ def usable(memory: Memory) -> str:
     name, _, size = made_by.rpartition("/")
     # Its size is 0, which matches any, until it has answered once.
     is_same = memory.embedder.name == name and memory.embedder.size in (0, int(size or 0))
-    if made_by and not is_same and not vectors.is_empty(memory.store):
+    if made_by and not is_same and name not in memory.embedder.earlier and not vectors.is_empty(memory.store):
         return f"The vectors here are by {made_by}, the embedder is {memory.embedder.name}: run `holdfast store rebuild vectors`."
     return ""
 

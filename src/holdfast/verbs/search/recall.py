@@ -38,7 +38,7 @@ from holdfast.verbs.records.read import filter_of, projects_of
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.sessions.left_off import left_by_branch
 
-WORTH_READING = 0.08  # chance that one of the leading candidates answers, from which on they are read
+WORTH_READING = 0.07  # chance that one of the leading candidates answers, from which on they are read
 READ = 0.03  # of a score for each unit of the log odds that a candidate answers, by reading
 MAYBE = 10  # candidates below the bar that are checked for severe scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
@@ -104,9 +104,10 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
     found = replace(found, notes=_notes(*found.notes, unrecorded))
     if asked.meaning.encoded is None:
         return replace(found, search="words", notes=_notes(memory.apart, asked.meaning.note, *found.notes))
-    lagging = len(vectors.waiting(memory.store, asked.chosen.projects, 1_000)) if asked.meaning.behind else 0
-    behind = f"{counted(lagging, 'memory')} not searched by meaning yet." if lagging else ""
-    return replace(found, lagging=lagging, notes=_notes(memory.apart, behind, *found.notes))
+    projects, behind = asked.chosen.projects, asked.meaning.behind
+    lagging = len(vectors.waiting(memory.store, projects, 1_000, unfound=True)) if behind else 0
+    note = f"{counted(lagging, 'memory')} not searched by meaning yet." if lagging else ""
+    return replace(found, lagging=lagging, notes=_notes(memory.apart, note, *found.notes))
 
 
 def _with_spelling(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
@@ -197,7 +198,7 @@ def _meaning(memory: Memory, query: Query, text: str, chosen: Filter) -> _Meanin
     if problem := usable(memory):
         return _Meaning(note=problem)
     embedder, asked = memory.embedder, (memory.embedder.name, memory.embedder.size)
-    waiting = len(vectors.waiting(memory.store, chosen.projects, CATCH_UP + 1))
+    waiting = len(vectors.waiting(memory.store, chosen.projects, CATCH_UP + 1, unfound=True))
     try:
         # A question does not wait for many, nor if a background thread is at work.
         if 0 < waiting <= CATCH_UP and not memory.keeping_up.is_set():

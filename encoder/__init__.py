@@ -1,0 +1,1 @@
+"""Training of the encoder: what it learned last, and from what."""

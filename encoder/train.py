@@ -1,0 +1,208 @@
+"""Train the encoder's layers further, and write its files.
+
+python -m encoder.train PAIRS --out FOLDER      PAIRS is what `encoder.collect` wrote
+
+Four models are trained, with other weights of the kinds and of what they must keep, and averaged: one set's gain is then
+no other's loss. The word table stays as it is, since the classifier shares it. Nine minutes on a GPU.
+"""
+
+import json
+import random
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx  # type: ignore[import-not-found]
+import torch
+from onnx import numpy_helper
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from classifier.graph import HIDDEN, LAYERS, Arrays, encoder_weights
+from classifier.network import Layer
+from holdfast.adapters.embedders.wordpiece import Tokenizer
+from scripts.prepare_encoder import Graph, write
+
+ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
+TOKEN = 64  # values of a word's vector
+STEPS, RATE, WARM_UP = 1_300, 3e-5, 60
+BATCH, STAGE, FREE = 160, 256, 96  # pairs, texts of conversations or teams, and free texts in a step
+QUESTION, TEXT = 72, 160  # word pieces
+SHARP_TOKENS, SHARP_WHOLE = 50.0, 20.0  # how much scores are stretched before they are compared
+WHOLE, SAME = 0.3, 2.0  # weights: of the vector of a whole text, and of staying as it was on free texts
+KINDS = {"functions": 3.0, "docstrings": 1.5, "issues": 2.5, "commits": 1.5, "reports": 2.5, "dialogues": 3.0, "questions": 2.5, "sections": 1.0}  # fmt: skip
+MORE_WORK = KINDS | {"issues": 4.0, "commits": 2.5, "reports": 3.5}
+# For each model: the weights of the kinds, and of ranking as before.
+MODELS = ((KINDS, 0.15), (KINDS, 0.45), (MORE_WORK, 0.15), (MORE_WORK | {"functions": 4.0}, 0.45))
+Batch = tuple[Tensor, Tensor]  # word pieces, and which of them are there
+Pairs = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+class Encoder(nn.Module):
+    """The encoder in PyTorch, with the weights that the product has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        known = encoder_weights(ENCODER)
+        stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(ENCODER / "model.onnx").graph.initializer}  # fmt: skip
+        known |= {"heads.weight": stored["heads.weight"] * stored["heads.scale"], "heads.bias": stored["heads.bias"]}
+        self.words = nn.Embedding.from_pretrained(torch.from_numpy(known.pop("words")), freeze=True)
+        self.places = nn.Parameter(torch.from_numpy(known.pop("places")).clone())
+        self.words_norm = nn.LayerNorm(HIDDEN, eps=1e-12)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.heads = nn.Linear(HIDDEN, TOKEN + 1)
+        state = self.state_dict()
+        for name, values in known.items():
+            tensor = torch.from_numpy(np.array(values))
+            state[f"layers.{name}" if name[0].isdigit() else name].copy_(tensor.T if tensor.ndim == 2 else tensor)
+        for layer in self.layers:
+            layer.drop.p = 0.05
+
+    def forward(self, ids: Tensor, there: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the vector of each text, the vectors of its words, and how much each counts in a question."""
+        hidden = self.words_norm(self.words(ids) + self.places[: ids.shape[1]])
+        for layer in self.layers:
+            hidden = layer(hidden, there)
+        out, weight = self.heads(hidden).float(), there[..., None].float()
+        whole = F.normalize((hidden.float() * weight).sum(1) / weight.sum(1), dim=-1)
+        return whole, F.normalize(out[..., :TOKEN], dim=-1), F.softplus(out[..., TOKEN]) * there
+
+    def arrays(self) -> Arrays:
+        """Return the trained weights under the names of the graph."""
+        found = {
+            name.removeprefix("layers."): values.detach().cpu().numpy() for name, values in self.state_dict().items()
+        }
+        return {
+            name: values.T if values.ndim == 2 else values for name, values in found.items() if name != "words.weight"
+        }
+
+
+class Trainer:
+    """The data, and a step of training."""
+
+    def __init__(self, pairs: Pairs, device: str, seed: int) -> None:
+        random.seed(seed)
+        torch.manual_seed(seed)
+        self.pairs, self.device = pairs, device
+        self.tokenizer = Tokenizer(ENCODER / "vocab.txt", 1_000)
+        self.model, self.before = Encoder().to(device), Encoder().to(device).eval().requires_grad_(False)
+
+    def train(self, kinds: Mapping[str, float], keep: float) -> Arrays:
+        """Train one model and return its weights."""
+        trained = [each for each in self.model.parameters() if each.requires_grad]
+        steps = torch.optim.AdamW(trained, lr=RATE, weight_decay=0.01)
+        self.model.train()
+        for step in range(STEPS):
+            for group in steps.param_groups:
+                group["lr"] = RATE * min(1, step / WARM_UP) * max(0.02, 1 - step / STEPS)
+            kind = random.choices(list(kinds), list(kinds.values()))[0]
+            with torch.autocast(self.device, torch.bfloat16):
+                loss = self._loss(*self._drawn(kind), keep)
+            steps.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(trained, 1.0)
+            steps.step()
+            if (step + 1) % 100 == 0:
+                print(f"{step + 1} {kind} {float(loss.detach()):.2f}", flush=True)
+        return self.model.arrays()
+
+    def _drawn(self, kind: str) -> tuple[list[str], list[str], list[set[int]]]:
+        """Draw questions and texts, and which texts answer each question; all other texts are wrong."""
+        questions, texts, right = list[str](), list[str](), list[set[int]]()
+        if kind in ("dialogues", "questions"):  # whole conversations and teams, so that what is wrong is close
+            while len(texts) < STAGE:
+                one, begin = random.choice(self.pairs[kind]), len(texts)
+                spoken = [text if random.random() < 0.5 else f"{name}: {text}" for name, text in one.get("turns", ())]
+                texts += spoken or one["m"]
+                for question, places, *_ in random.sample(one["q"], min(len(one["q"]), 12)):
+                    if places:
+                        questions.append(question)
+                        right.append({begin + place for place in places})
+            return questions, texts, right
+        for one in random.sample(self.pairs[kind], min(BATCH, len(self.pairs[kind]))):
+            question, text = random.choice(one["q"]), random.choice(one["d"])
+            if "unlike" in one and random.random() < 0.5:
+                question, text = text, question
+            questions.append(question)
+            right.append({len(texts)})
+            texts += [text, *one.get("unlike", ())]
+        return questions, texts, right
+
+    def _loss(self, questions: list[str], texts: list[str], right: list[set[int]], keep: float) -> Tensor:
+        asked, given = self._batch(questions, QUESTION), self._batch(texts, TEXT)
+        free = self._batch(random.sample(self.pairs["texts"], FREE), QUESTION)
+        whole, tokens = _scores(self.model(*asked), self.model(*given), given[1])
+        with torch.no_grad():
+            whole_before, tokens_before = _scores(self.before(*asked), self.before(*given), given[1])
+            known = self.before(*free)
+        made = self.model(*free)
+        there = free[1].float()
+        moved = (1 - (made[1] * known[1]).sum(-1)) + 0.2 * (made[2] - known[2]).abs()
+        same = (1 - (made[0] * known[0]).sum(-1)).mean() + (moved * there).sum() / there.sum()
+        kept = _apart(whole, whole_before) + _apart(tokens, tokens_before)
+        return _missed(tokens, right) + WHOLE * _missed(whole, right) + keep * kept + SAME * same
+
+    def _batch(self, texts: Sequence[str], longest: int) -> Batch:
+        rows = [self.tokenizer.encode(text) for text in texts]
+        rows = [row if len(row) <= longest else [*row[: longest - 1], self.tokenizer.last] for row in rows]
+        ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+        for place, row in enumerate(rows):
+            ids[place, : len(row)] = torch.tensor(row)
+        return ids.to(self.device), (ids != 0).to(self.device)
+
+
+def _scores(asked: tuple[Tensor, ...], given: tuple[Tensor, ...], there: Tensor) -> tuple[Tensor, Tensor]:
+    """Return how well each question fits each text: as wholes, and word by word."""
+    close = torch.einsum("qid,njd->qnij", asked[1], given[1]).masked_fill(~there[None, :, None, :], -1).amax(-1)
+    words = torch.einsum("qni,qi->qn", close.float(), asked[2]) / asked[2].sum(-1, keepdim=True)
+    return SHARP_WHOLE * (asked[0] @ given[0].T).float(), SHARP_TOKENS * words
+
+
+def _missed(scores: Tensor, right: Sequence[set[int]]) -> Tensor:
+    """Return how far right texts are from the first place, each on its own against all wrong ones."""
+    is_right = torch.zeros_like(scores, dtype=torch.bool)
+    for row, places in enumerate(right):
+        is_right[row, list(places)] = True
+    wrong = scores.masked_fill(is_right, -1e4).logsumexp(1, keepdim=True)
+    return ((torch.logaddexp(scores, wrong) - scores) * is_right).sum(1).div(is_right.sum(1)).mean()
+
+
+def _apart(scores: Tensor, before: Tensor) -> Tensor:
+    return F.kl_div(F.log_softmax(scores, 1), F.softmax(before, 1), reduction="batchmean")
+
+
+def export(weights: Arrays, into: Path) -> None:
+    """Write the encoder's files: its matrices in int8 by column, the word table as it is."""
+    stored = {
+        tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(ENCODER / "model.onnx").graph.initializer
+    }
+    for name in ("first", "rows", "head_sizes"):  # the graph adds them
+        stored.pop(name, None)
+    for name, values in weights.items():
+        scale = f"{name.removesuffix('weight')}scale"
+        stored[name] = values.astype(np.float32)
+        if scale in stored:
+            stored[scale] = (np.abs(values).max(axis=0) / np.float32(127)).astype(np.float32)
+            stored[name] = np.rint(values / stored[scale]).astype(np.int8)
+    into.mkdir(parents=True, exist_ok=True)
+    write(Graph(stored), into)
+
+
+def main() -> None:
+    """Train the models and write their average."""
+    parser = ArgumentParser(description="Train the encoder further.")
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    pairs, device = (
+        json.loads(options.pairs.read_text(encoding="utf-8")),
+        "cuda" if torch.cuda.is_available() else "cpu",
+    )
+    made = [Trainer(pairs, device, seed).train(kinds, keep) for seed, (kinds, keep) in enumerate(MODELS)]
+    export({name: np.mean([one[name] for one in made], axis=0) for name in made[0]}, options.out)
+
+
+if __name__ == "__main__":
+    main()
