@@ -138,7 +138,7 @@ def memory_id(run: Run, own_home: Path) -> str:
 
 @pytest.mark.parametrize(("session", "commands"), [("", READING), ("s-1", NOTED)], ids=["", "s-1"])
 def test_reading_works(disk: Disk, memory_id: str, session: str, commands: tuple[str, ...]) -> None:
-    for command in commands:
+    for command in sampled(commands, 2):
         done = disk(*shlex.split(command.format(id=memory_id)), HOLDFAST_SESSION=session)
         if command == "session refresh":
             assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
