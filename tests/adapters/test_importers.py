@@ -170,19 +170,16 @@ def test_what_is_something_else_is_refused(system: str, tmp_path: Path) -> None:
     other = new_folder(tmp_path / "other")
     (other / "x.bin").write_bytes(b"\x00\x01")
     for path in (other, tmp_path / "nowhere"):
-        with pytest.raises(Invalid):
-            list(foreign_items(system, path))
+        refused(Invalid, list, foreign_items(system, path))
 
 
 @pytest.mark.parametrize("system", ["memory-mcp", "claude-mem"])
 def test_a_file_that_is_no_database_or_of_another_program_is_refused(system: str, tmp_path: Path) -> None:
     (tmp_path / "no.db").write_text("this is not a database, however long it may be" * 40)
-    with pytest.raises(Invalid, match="cannot be read"):
-        list(foreign_items(system, tmp_path / "no.db"))
+    refused(Invalid, list, foreign_items(system, tmp_path / "no.db"), says="cannot be read")
     with closing(sqlite3.connect(tmp_path / "other.db")) as db:
         db.execute("create table things (id)")
-    with pytest.raises(Invalid, match="has no table"):
-        list(foreign_items(system, tmp_path / "other.db"))
+    refused(Invalid, list, foreign_items(system, tmp_path / "other.db"), says="has no table")
 
 
 def test_readers_change_nothing_at_their_source(tmp_path: Path) -> None:

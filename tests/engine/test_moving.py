@@ -122,8 +122,7 @@ def shown(what, done, total):
 copy_store.move(open_store(database_at({addresses[0]!r})), open_store(database_at({addresses[1]!r}), unfinished=True), shown)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
-    with pytest.raises(StoreError, match="being moved"):
-        open_store(place(other, "target"))
+    refused(StoreError, open_store, place(other, "target"), says="being moved")
     target = open_store(place(other, "target"), unfinished=True)
     there = len(list(target.journal()))
     assert there == min(5 * step, len(list(source.journal())))
@@ -148,8 +147,7 @@ def test_a_target_that_holds_something_else_is_refused_and_left_alone(place: Pla
 def test_a_half_filled_target_is_refused_to_another_source(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     target = open_store(place("postgres", "target"))
     monkeypatch.setattr(copy_store, "_hashes", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        move(filled(place("sqlite", "source")), target)
+    refused(ZeroDivisionError, move, filled(place("sqlite", "source")), target)
     stranger = open_store(place("sqlite", "stranger"))
     stranger.commit([recorded(Clock(lambda: 1_800_000_000.0), "a stranger")])
     refused(Conflict, move, stranger, target, says="another store")
@@ -190,8 +188,7 @@ def test_a_journal_that_differs_is_noticed(place: Place) -> None:
 def test_nothing_is_moved_into_itself_or_out_of_nothing(place: Place) -> None:
     source = filled(place("sqlite", "source"))
     refused(Conflict, move, source, source, says="itself")
-    with pytest.raises(Conflict, match="nothing"):
-        move(open_store(place("sqlite", "empty")), source)
+    refused(Conflict, move, open_store(place("sqlite", "empty")), source, says="nothing")
 
 
 @pytest.mark.skipif(bool(engines.URL), reason="needs the tools and a second database of the server from PyPI")

@@ -65,6 +65,8 @@ def test_dates_in_a_question_match_days_and_months() -> None:
     assert asked.match("2022-05-07T00:00:00.000Z") == 0.0
     assert dates_in("2026-11-15").match("2026-11-15T09:00:00.000Z") == 1.0
     assert not dates_in("may we use 3 threads?").months
+    month = dates_in("What happened last month?", "2026-03-31T12:00:00.000Z")
+    assert [month.match(f"2026-{day}T12:00:00.000Z") for day in ("01-31", "02-01", "02-28", "03-01")] == [0, 1, 1, 0]
 
 
 @examples

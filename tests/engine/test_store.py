@@ -25,6 +25,7 @@ from holdfast.model.ids import Clock, instant
 from holdfast.model.query import Usage
 from tests.conftest import recorded
 from tests.engine.test_salvage import contents
+from tests.rows import refused
 
 VERBS: tuple[Verb, ...] = (
     "recorded", "revised", "verified", "retired", "restored", "linked", "unlinked", "used", "surfaced", "confirmed", "erased",
@@ -120,8 +121,7 @@ def test_a_commit_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatc
 
     with monkeypatch.context() as patch:
         patch.setattr(usage.usage, "apply", fail)
-        with pytest.raises(RuntimeError):
-            store.commit([recorded(clock, "lost")])
+        refused(RuntimeError, store.commit, [recorded(clock, "lost")])
     assert everything(store) == before
     assert len(list(store.journal())) == 1
     store.commit([recorded(clock, "after")])
@@ -143,12 +143,10 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(database: Callable
     store = open_store(database())
     known = store.setting("schema")
     store.note("schema", "99")
-    with pytest.raises(NewerStore, match="99"):
-        open_store(database())
+    refused(NewerStore, open_store, database(), says="99")
     store.note("schema", known)
     store.db.execute("update views set version = 99 where name = 'links'")
-    with pytest.raises(NewerStore, match="links"):
-        open_store(database())
+    refused(NewerStore, open_store, database(), says="links")
 
 
 def test_the_journal_is_read_in_order_of_arrival_and_from_any_point(

@@ -84,6 +84,7 @@ def test_recall_answers_where_we_left_off(tmp_path: Path) -> None:
             assert "Do not touch the migrations" in first.snippet
         named = recall(memory, Query(text="where did we leave off with the invoices?")).hits[0]
         assert "PDF invoices" in named.snippet
+        assert recall(memory, Query(text="What happened yesterday?")).hits == ()  # the work is of today
 
 
 def test_starting_a_session_mentions_interrupted_work(tmp_path: Path) -> None:

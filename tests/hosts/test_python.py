@@ -16,6 +16,7 @@ import pytest
 
 import holdfast
 from tests.replicas.seats import git
+from tests.rows import refused
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python.md"
@@ -55,36 +56,35 @@ def test_what_was_forgotten_is_not_recalled_until_it_is_restored(memory: holdfas
     memory.restore(saved.id)
     assert len(memory.recall("deploys", words_only=True)) == 1
     memory.erase(saved.id)
-    with pytest.raises(holdfast.NotFound):
-        memory.show(saved.id)
+    refused(holdfast.NotFound, memory.show, saved.id)
 
 
 def test_a_refusal_is_an_exception_that_names_its_way_out(memory: holdfast.Memory) -> None:
     first = memory.remember("Deploys need the VPN.")
-    with pytest.raises(holdfast.NotSaved, match="force=True") as refused:
+    with pytest.raises(holdfast.NotSaved, match="force=True") as again:
         memory.remember("Deploys need the VPN.")
-    assert (refused.value.refusal, refused.value.matches) == ("duplicate", (first.id,))
+    assert (again.value.refusal, again.value.matches) == ("duplicate", (first.id,))
     assert memory.remember("Deploys need the VPN.", force=True).id != first.id
     with pytest.raises(holdfast.NotSaved, match="redact=True") as secret:
         memory.remember(f"The token is {TOKEN}.")
     assert secret.value.refusal == "secret_found"
     assert TOKEN not in str(secret.value)
-    with pytest.raises(holdfast.NotSaved):
-        memory.revise(first.id, text=f"The token is {TOKEN}.")
+    refused(holdfast.NotSaved, memory.revise, first.id, text=f"The token is {TOKEN}.")
     assert TOKEN not in memory.remember(f"The token is {TOKEN}.", redact=True).record.body
 
 
 def test_wrong_input_is_refused_with_what_to_do(memory: holdfast.Memory, tmp_path: Path) -> None:
-    with pytest.raises(holdfast.Invalid, match=r"tags=\['api'\]"):
-        memory.remember("Something.", tags="api")
-    with pytest.raises(holdfast.Invalid, match="empty"):
-        memory.remember("  ")
-    with pytest.raises(holdfast.Invalid, match="not a folder"):
-        holdfast.open(tmp_path / "nowhere")
-    with pytest.raises(holdfast.InvalidConfig):
-        holdfast.open(tmp_path, settings={"no_such_setting": 1})
-    with pytest.raises(holdfast.NotFound):
-        memory.forget("ZZZZZZZZ", "gone")
+    refused(holdfast.Invalid, memory.remember, "Something.", tags="api", says=r"tags=\['api'\]")
+    refused(holdfast.Invalid, memory.remember, "  ", says="empty")
+    refused(holdfast.Invalid, holdfast.open, tmp_path / "nowhere", says="not a folder")
+    refused(holdfast.InvalidConfig, holdfast.open, tmp_path, settings={"no_such_setting": 1})
+    refused(holdfast.NotFound, memory.forget, "ZZZZZZZZ", "gone")
+    one = memory.remember("Retries are capped at five.").id
+    for wrong in (None, 3, b"x"):
+        for method in "show history verify restore erase share revise confirm remember recall".split():
+            refused(holdfast.Invalid, getattr(memory, method), wrong, says="must be a text|empty")
+        refused(holdfast.Invalid, memory.link, one, "relates_to", wrong, says="must be a text")
+        refused(holdfast.Invalid, memory.judge, wrong, "applied", says="must be a list of texts")
 
 
 def test_a_guess_about_a_person_is_pending_until_it_is_confirmed(memory: holdfast.Memory) -> None:
@@ -115,8 +115,7 @@ def test_changed_code_is_reported_where_a_memory_is_read(tmp_path: Path) -> None
         memory.verify(saved.id)
         (tmp_path / "pay.py").write_text("LIMIT = 9\n")
         assert _state(memory, saved.id) == "changed"
-        with pytest.raises(holdfast.Conflict):
-            memory.verify(saved.id)
+        refused(holdfast.Conflict, memory.verify, saved.id)
 
 
 def _state(memory: holdfast.Memory, id_: str) -> str:
@@ -200,8 +199,7 @@ def test_dates_are_taken_as_texts_and_as_pythons_own(memory: holdfast.Memory) ->
         ) * 2
     assert memory.show(saved.id, as_of=datetime.now(UTC) + day).record.id == saved.id
     for wrong in ("someday", 7, object()):
-        with pytest.raises(holdfast.Invalid, match="is not a date"):
-            memory.recall("deploys", since=wrong)  # type: ignore[arg-type]
+        refused(holdfast.Invalid, memory.recall, "deploys", since=wrong, says="is not a date")
 
 
 def test_results_are_indexed_and_shown_in_a_line_and_a_closed_memory_says_so(memory: holdfast.Memory) -> None:
@@ -217,8 +215,7 @@ def test_results_are_indexed_and_shown_in_a_line_and_a_closed_memory_says_so(mem
         "<holdfast.Memory of example.org/acme/shop>",
     )
     memory.close()
-    with pytest.raises(holdfast.StoreError, match="is closed"):
-        memory.list()
+    refused(holdfast.StoreError, memory.list, says="is closed")
     memory.close()
 
 
@@ -233,8 +230,7 @@ def test_memories_are_shared_linked_judged_and_moved(memory: holdfast.Memory, tm
         assert {record.id for record in other.list()} == {first.id, second.id}
         (tmp_path / "notes.md").write_text("- Invoices are rounded down.\n", encoding="utf-8")
         assert other.import_(system="file", path=tmp_path / "notes.md") == 1
-        with pytest.raises(holdfast.Invalid, match="no importer"):
-            other.import_(system="diary", path=tmp_path)
+        refused(holdfast.Invalid, other.import_, system="diary", path=tmp_path, says="no importer")
 
 
 def test_the_same_memory_can_be_awaited(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from holdfast.engine.database import Database, Params, Row, column, insert, stored, value
-from holdfast.model.event import Actor, Event
+from holdfast.model.event import Actor, Event, by_record
 
 PAGE = 2_000
 # Must match the condition of the partial index word for word, or SQLite does not use the index.
@@ -67,12 +67,9 @@ class Journal:
         return int(value(self.db, "select coalesce(max(seq), 0) from events"))
 
     def provenance(self, ids: Iterable[str]) -> dict[str, list[Event]]:
-        """Return the `arrived` events of these records, by record id; local records have none and are left out."""
-        arrived = f"about in ({ABOUTS}) and {FOLDING_ONLY} and verb = 'arrived' order by id"
-        found: dict[str, list[Event]] = {}
-        for event in self._events(arrived, {"abouts": list(ids)}):
-            found.setdefault(event.about, []).append(event)
-        return found
+        """Return how these records arrived and what was decided then, by record id; local records are left out."""
+        arrived = f"about in ({ABOUTS}) and {FOLDING_ONLY} and verb in ('arrived', 'accepted', 'rejected') order by id"
+        return by_record(self._events(arrived, {"abouts": list(ids)}))
 
     def happened(self, verbs: Sequence[str], since: str, limit: int) -> list[Event]:
         """Return events of some verbs since an instant, latest first."""

@@ -18,15 +18,8 @@ from holdfast.model.event import Event
 from holdfast.model.ids import moment_of
 from holdfast.model.query import Mode, Query, Recalled, Usage
 from holdfast.model.record import GLOBAL, Confidence, Draft, Link, Record, Source, State
-from holdfast.model.request import built
-from holdfast.policy.admission.admit import (
-    Duplicate,
-    PreviouslyRemoved,
-    Refused,
-    SecretFound,
-    Waivers,
-    explain,
-)
+from holdfast.model.request import built, texts_of
+from holdfast.policy.admission.admit import Duplicate, PreviouslyRemoved, Refused, SecretFound, Waivers, explain
 from holdfast.surfaces.phrases import REMEDIES
 from holdfast.verbs import memory as internal
 from holdfast.verbs.exchange import jsonl, replicas
@@ -188,9 +181,7 @@ class Memory:
         """Return one page of memories, newest first; `total` counts all of them. A page has at most 1,000."""
         asked: dict[str, Any] = {"kinds": kinds, "scopes": scopes, "tags": tags, "since": since, "until": until}
         query = Query.of(now=self._inner.clock.now(), project=project, everywhere=everywhere, limit=limit, **asked)
-        if isinstance(states, str):  # it would be taken letter by letter
-            raise Invalid("states must be a list of texts, not one text.", hint=f"Pass states=[{states!r}].")
-        return read.list_records(self._inner, query, states=tuple(states), offset=offset)
+        return read.list_records(self._inner, query, states=texts_of("states", states), offset=offset)
 
     def revise(
         self,
@@ -268,7 +259,7 @@ class Memory:
 
     def judge(self, ids: Texts, outcome: str, *, note: str = "") -> Sequence[str]:
         """Report how memories that were shown turned out (applied, ignored, contradicted, corrected); return their ids."""
-        return lifecycle.record_use(self._inner, ids, outcome, note=note)
+        return lifecycle.record_use(self._inner, texts_of("ids", ids), outcome, note=note)
 
     def export(self) -> Iterator[str]:
         """Yield the whole store as JSON lines: a header, then an event on each line, nothing left out."""

@@ -1,6 +1,6 @@
 """Events: immutable facts from which every record and view is derived."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -77,6 +77,14 @@ class Event:
     at: str
     by: Actor = field(default_factory=Actor)
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def by_record(events: Iterable[Event]) -> dict[str, list[Event]]:
+    """Return events by what they are about, in their order."""
+    found: dict[str, list[Event]] = {}
+    for event in events:
+        found.setdefault(event.about, []).append(event)
+    return found
 
 
 def in_words(event: Event) -> tuple[str, str]:

@@ -61,7 +61,7 @@ class Query:
     @classmethod
     def of(cls, text: str = "", *, now: str = "", **asked: Any) -> "Query":
         """Build a query from what a caller passed; with `now`, dates may be named days and spans."""
-        return built(cls, {"text": text, **asked}, now)
+        return built(cls, {"text": text or "", **asked}, now)
 
     def __post_init__(self) -> None:
         text = check_text(self.text, "question", LONGEST_QUESTION) if self.text.strip() else ""

@@ -162,7 +162,7 @@ class Draft:
         """Build a draft from what a caller passed: links may be texts (relation:id), and with `now` dates named days and spans."""
         if links := asked.get("links"):
             asked["links"] = [link if isinstance(link, Link) else link_of(link) for link in links]
-        return built(cls, {"body": body, **asked}, now)
+        return built(cls, {"body": body or "", **asked}, now)
 
 
 def link_of(text: str) -> Link:

@@ -5,13 +5,14 @@ The command line, tools, HTTP endpoints and Python derive their parameters from 
 
 import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from holdfast.model.errors import Invalid
 from holdfast.model.ids import moment_of
+from holdfast.model.text import check_is_text
 
 REQUIRED: Any = inspect.Parameter.empty
 _Value = TypeVar("_Value")
@@ -118,9 +119,16 @@ def built(request: Callable[..., _Value], given: Mapping[str, Any], now: str = "
             continue
         parameter = _parameter(name, hint, None)
         if get_origin(parameter.kind) is tuple:
-            if isinstance(values[name], str):
-                raise Invalid(f"{name} must be a list of texts, not one text.", hint=f"Pass {name}=[{values[name]!r}].")
-            values[name] = tuple(values[name])
+            values[name] = texts_of(name, values[name])
         elif parameter.asked.form == "date" and values[name] and now:
             values[name] = moment_of(values[name], now)
+        elif parameter.kind is str:
+            check_is_text(values[name], name)
     return request(**values)
+
+
+def texts_of(name: str, given: Iterable[_Value]) -> tuple[_Value, ...]:
+    """Return a list that a caller passed; raise Invalid for one text, which would be taken letter by letter, or no list."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise Invalid(f"{name} must be a list of texts, not {given!r:.40}.", hint=f"Pass {name}=[{given!r:.40}].")
+    return tuple(given)

@@ -24,13 +24,20 @@ def whole_number(text: str) -> int | None:
 def check_text(text: str, what: str, longest: int) -> str:
     """Return the text stripped and with plain line ends; raise Invalid if it is empty or too long."""
     check_keepable(text)
-    cleaned = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    cleaned = check_is_text(text, f"The {what}").replace("\r\n", "\n").replace("\r", "\n").strip()
     if not cleaned:
         raise Invalid(f"The {what} is empty.", hint=f"Pass the {what}.")
     if len(cleaned) > longest:
         hint = "Keep the conclusion here and link to the rest, or split it."
         raise Invalid(f"The {what} has {len(cleaned):,} characters; {longest:,} is the most.", hint=hint)
     return cleaned
+
+
+def check_is_text(value: str, what: str) -> str:
+    """Return a text as it is; raise Invalid if a caller passed something else."""
+    if isinstance(value, str):
+        return value
+    raise Invalid(f"{what} must be a text, not {value!r:.40}.")
 
 
 def check_keepable(value: Any, depth: int = 0) -> None:

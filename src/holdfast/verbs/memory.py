@@ -21,7 +21,7 @@ from holdfast.model.ids import UUID, Clock, check_part, days_before, is_part, sh
 from holdfast.model.ports import Checkout, Classifier, Embedder
 from holdfast.model.record import GLOBAL, Record
 from holdfast.model.session import Host
-from holdfast.model.text import check_keepable, shorten
+from holdfast.model.text import check_is_text, check_keepable, shorten
 from holdfast.policy.secrets.find import masked
 from holdfast.policy.sessions.feedback import SessionFeedback
 
@@ -318,7 +318,7 @@ def lapsed(memory: Memory, record: Record) -> bool:
 
 def untagged(reference: str) -> str:
     """Return an id without its type prefix (`t-`, `ts-`)."""
-    return _TAG.sub("", reference.strip(), count=1)
+    return _TAG.sub("", check_is_text(reference, "The id").strip(), count=1)
 
 
 def is_reference(memory: Memory, text: str) -> bool:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from holdfast.engine.languages import FOREIGN, STOP
 from holdfast.engine.tokens import STOP_STEMS, tokens
@@ -35,7 +35,9 @@ _WHERE = lazy(r"(?<=\w\w) (?:after|at|before|by|for|from|in|into|of|on|to|using|
 _PLAIN = lazy(r"\w+")
 _TABLES = tables(__file__)
 _PERIODS = [
-    (tuple(map(int, days.split())), lazy(rf"(?<![^\W_])(?:{words})(?![a-zа-я])")) for days, words in _TABLES["days"]
+    (unit, tuple(map(int, back.split())), lazy(rf"(?<![^\W_])(?:{words})(?![a-zа-я])"))
+    for unit in ("days", "months")
+    for back, words in _TABLES[unit]
 ]
 _ASKING = STOP | FOREIGN | frozenset(_TABLES["asking"][0][1].split())
 _DECIDED, _LEARNED, _HOW, _NEWEST, _NOW, _PAST_STATE, _AT_FIRST, _BEFORE, _WAS = (
@@ -144,36 +146,31 @@ def is_about_now(text: str) -> bool:
 
 def _periods(low: str, now: str) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Return the periods that a question in lower case names relative to now, and its words for them."""
-    found: list[tuple[int, ...]] = []
-    phrases: list[str] = []
-    for days, pattern in _PERIODS:
-        if match := pattern.search(low):
-            found.append(days)
-            phrases.append(match[0])
+    today = datetime.fromisoformat(now).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    found = [(match[0], unit, back) for unit, back, pattern in _PERIODS if (match := pattern.search(low))]
     for match in _AGO.finditer(low):
-        many, unit = _count(match[1]), _UNITS[match[2]]
-        found.append(((many + (unit > 1)) * unit - (unit > 1), (many - (unit > 1)) * unit + (unit > 1)))
-        phrases.append(match[0])
-    for match in _PAST.finditer(low):
-        found.append((_count(match[1]) * _UNITS[match[2]], 0))
-        phrases.append(match[0])
-    today = datetime.fromisoformat(now).replace(hour=0, minute=0, second=0, microsecond=0)
+        many, days = _count(match[1]), _UNITS[match[2]]
+        around = (many + (days > 1)) * days - (days > 1), (many - (days > 1)) * days + (days > 1)
+        found.append((match[0], "days", around))
+    found += [(match[0], "days", (_count(match[1]) * _UNITS[match[2]], 0)) for match in _PAST.finditer(low)]
     for match in _WEEKDAY.finditer(low):
         back = (today.weekday() - _WEEKDAYS.index(match[1])) % 7 or 7
-        found.append((back, back))
-        phrases.append(match[0])
-    return tuple((_day(today, first), _day(today, last - 1)) for first, last in found), tuple(phrases)
+        found.append((match[0], "days", (back, back)))
+    periods = ((_start(today, first, unit), _start(today, last - 1, unit)) for _, unit, (first, last) in found)
+    return tuple(periods), tuple(phrase for phrase, *_ in found)
 
 
 def _count(word: str) -> int:
     return _NUMBERS.get(word) or int(word)
 
 
-def _day(today: datetime, back: int) -> str:
-    """Return the first instant of a day, counted back from today."""
+def _start(today: datetime, back: int, unit: str) -> str:
+    """Return the first instant of a local day or month, counted back from that of today."""
+    year, month = divmod(today.year * 12 + today.month - 1 - back, 12)
     try:
-        return (today - timedelta(days=back)).strftime("%Y-%m-%dT")
-    except OverflowError:
+        day = today - timedelta(days=back) if unit == "days" else today.replace(year=year, month=month + 1, day=1)
+        return day.replace(tzinfo=None).astimezone(UTC).strftime("%Y-%m-%dT%H:%M")
+    except (OverflowError, ValueError):
         return ""
 
 

@@ -208,7 +208,8 @@ class _Search:
 
     def consider(self, numbers: Iterable[int]) -> None:
         """Score the records that the spans and the filter allow, and add the best to the candidates."""
-        shown = [number for number in numbers if _may_show(number, self.spans, self.allowed)]
+        here = (number for number in numbers if any(low <= number <= high for low, high in self.spans))
+        shown = [number for number in here if self.allowed is None or number in self.allowed]
         meaning = self._meaning(shown)
         # The look-up gives a rough word score; only the most promising records are scored exactly.
         weight = sum(self.found.idf.values()) or 1.0
@@ -305,10 +306,6 @@ class _Search:
 @cache
 def _foreign_stems() -> frozenset[str]:
     return frozenset(token for word in FOREIGN for token in tokens(word))
-
-
-def _may_show(number: int, spans: Sequence[Span], allowed: Collection[int] | None) -> bool:
-    return any(low <= number <= high for low, high in spans) and (allowed is None or number in allowed)
 
 
 def _scaled(value: float, floor: float, ceiling: float) -> float:

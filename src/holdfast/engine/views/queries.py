@@ -9,6 +9,7 @@ from holdfast.engine.journal import FOLDING_ONLY, Journal
 from holdfast.engine.views import Entry
 from holdfast.engine.views.records import MEMORIES, parsed, within
 from holdfast.engine.views.usage import COLUMNS
+from holdfast.model.event import LOCAL, Event, by_record
 from holdfast.model.query import Usage
 from holdfast.model.record import Record
 
@@ -18,15 +19,15 @@ _SQL = Queries(__file__, memories=MEMORIES, folding_only=FOLDING_ONLY, columns="
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingData:
-    """By record id: usage, changes of trust, recent outcomes of scars, arrivals, and the records that contradict it.
+    """By record id: usage, changes of trust, recent outcomes of scars, and the records that contradict it.
 
-    And which records are superseded or hot.
+    And how records from elsewhere arrived, with what was decided about it, and which records are superseded or hot.
     """
 
     usage: Mapping[str, Usage] = field(default_factory=dict)
     trust: Mapping[str, list[float]] = field(default_factory=dict)
     outcomes: Mapping[str, list[str]] = field(default_factory=dict)
-    arrivals: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    arrivals: Mapping[str, list[Event]] = field(default_factory=dict)
     contradicted: Mapping[str, list[str]] = field(default_factory=dict)
     replaced: frozenset[str] = frozenset()
     hot: frozenset[str] = frozenset()
@@ -47,10 +48,11 @@ def ranking_data(
         },
         trust=_by_id(parts.get("trust", ()), "delta"),
         outcomes=_by_id(parts.get("outcome", ()), "value"),
-        arrivals={
-            about: [stored(data, dict) for data in arrivals]
-            for about, arrivals in _by_id(parts.get("arrived", ()), "value").items()
-        },
+        arrivals=by_record(
+            Event(id=row["event"], about=row["id"], verb=row["part"], at="", data=stored(row["value"], dict))
+            for verb in LOCAL
+            for row in parts.get(verb, ())
+        ),
         contradicted=_by_id(parts.get("contradicted", ()), "value"),
         replaced=frozenset(row["id"] for row in parts.get("replaced", ())),
         hot=frozenset(row["id"] for row in parts.get("hot", ())),

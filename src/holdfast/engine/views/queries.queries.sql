@@ -9,8 +9,8 @@ union all
 select 'outcome', id, outcome, event, 0.0, {none} from uses
 where at >= :since and outcome not in ('succeeded', 'failed') and id in (select value from json_each(:scars))
 union all
-select 'arrived', about, data, id, 0.0, {none} from events
-where about in (select value from json_each(:shared)) and {folding_only} and verb = 'arrived'
+select verb, about, data, id, 0.0, {none} from events
+where about in (select value from json_each(:shared)) and {folding_only} and verb in ('arrived', 'accepted', 'rejected')
 union all
 select 'replaced', links.target, '', '', 0.0, {none} from links join records on records.id = links.source
 where relation = 'supersedes' and records.state = 'active' and links.target in {ids}

@@ -80,12 +80,12 @@ def homes_of(projects: Iterable[str], kinds: Iterable[str] = ()) -> list[str]:
 
 
 def fingerprint(record: Record) -> str:
-    """Return a hash of kind and text that ignores case and spacing."""
-    said = f"{record.kind}\n{record.text}"
+    """Return a hash of the text that ignores case, spacing and, unless it is a separate one, the kind."""
+    said = f"{record.kind if record.kind in SEPARATE else ''}\n{record.text}"
     return blake2b(" ".join(said.casefold().split()).encode(), digest_size=12).hexdigest()
 
 
-@view_of(7)
+@view_of(8)
 def records(db: Database, batch: Batch) -> None:
     """Store the current state of each record."""
     rows = [
@@ -133,7 +133,7 @@ NUMBERS = "select cast(value as bigint) from json_each(:numbers)"
 
 
 def with_fingerprint(store: Journal, value: str) -> list[Entry]:
-    """Return the records with a fingerprint: the same kind and text but for case and spacing."""
+    """Return the records with a fingerprint: the same text but for case and spacing."""
     return _entries(store, "fingerprint = :value", {"value": value})
 
 

@@ -35,10 +35,10 @@ Sorts = Annotated[tuple[str, ...], Asked("Only this sort.", flag="--sort", choic
 def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
     with opened() as memory:
         with working("looking for what needs a decision"):
-            compare_now(memory)
+            left = compare_now(memory)
             items = inbox.waiting_items(memory, sorts=sorts or None)
         if as_json or not items or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return _listed(items)
+            return _listed(items, left)
         answers, problems = _ask(items), list[str]()
         for item, choice, given in answers:
             try:
@@ -54,8 +54,8 @@ def review_command(*, sorts: Sorts = (), as_json: bool = False) -> Result:
 
 
 def review_list_command(memory: Memory, *, sorts: Sorts = (), limit: int = inbox.MOST) -> Result:
-    compare_now(memory)
-    return _listed(inbox.waiting_items(memory, sorts=sorts or None, limit=limit))
+    left = compare_now(memory)
+    return _listed(inbox.waiting_items(memory, sorts=sorts or None, limit=limit), left)
 
 
 def approve_command(
@@ -116,7 +116,7 @@ def _decide_all(
     return value, "\n".join(lines) or NOTHING, Conflict.exit_code if left else 0
 
 
-def _listed(items: Sequence[Item]) -> Result:
+def _listed(items: Sequence[Item], uncompared: int) -> Result:
     value = [
         {"sort": item.sort, "id": item.record.id, "why": item.why}
         | {name: more for name in ("others", "text", "author") if (more := getattr(item, name))}
@@ -124,7 +124,7 @@ def _listed(items: Sequence[Item]) -> Result:
         | {"record": item.record}
         for item in items
     ]
-    return value, page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING)
+    return value, page("inbox", items, sorts=inbox.SORTS, nothing=NOTHING, uncompared=uncompared)
 
 
 def _ask(items: Sequence[Item]) -> list[Answer]:

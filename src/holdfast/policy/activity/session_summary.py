@@ -82,13 +82,9 @@ def summary(
         "files_modified": recap.modified[:MOST_FILES],
     }
     first, last = activity[0], activity[-1]
-    titles = (
-        *recap.asked[:1],
-        *recap.completed,
-        *recap.investigated,
-        *(title_of(work, type_of(work)) for work in pieces[:1]),
-    )
-    title = next(iter(titles), "Work without a request")
+    worked_on = [title_of(work, type_of(work)) for work in pieces[:1]]
+    titles = (*recap.asked[:1], *recap.completed, *recap.investigated, *worked_on, "Work without a request")
+    title = titles[0]
     extra: dict[str, Any] = {"trail": f"summary {first.session}", "session": first.session, "client": first.client}
     extra |= {"until": last.id, "at": last.at, "interrupted": recap.interrupted}
     extra |= {"branch": next((event.branch for event in reversed(activity) if event.branch), "")}

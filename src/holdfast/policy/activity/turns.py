@@ -256,10 +256,11 @@ class Turn:
 
     @property
     def asked(self) -> str:
-        """The prompt with blanks for what it states for good, if it asks for something besides."""
+        """The prompt with blanks for what it states for good, if it asks for something besides, or only states rules."""
         judged = self.reader.prompt(self.prompt, self.previous)
         asks = any(sentence.share("task", "question") >= ASKS for sentence in judged if not sentence.lasts)
-        return blanked(self.prompt, (one.span for one in judged if one.lasts)) if asks else self.prompt
+        is_rule = not self.steps and all(sentence.lasts and sentence.label == "rule" for sentence in judged)
+        return blanked(self.prompt, (one.span for one in judged if one.lasts)) if asks or is_rule else self.prompt
 
 
 def turns(activity: Sequence[HookEvent], reader: SentenceReader | None = None) -> list[Turn]:

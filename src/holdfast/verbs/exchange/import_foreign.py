@@ -96,7 +96,7 @@ class _Import:
     dry_run: bool = False
     quarantine_as: str = ""
     ids: dict[str, str] = field(default_factory=dict)  # key there → id here
-    texts: dict[tuple[str, str], str] = field(default_factory=dict)  # project and fingerprint → id
+    texts: dict[tuple[str, str, str], str] = field(default_factory=dict)  # project, kind and fingerprint → id
     fresh: dict[str, Record] = field(default_factory=dict)  # records as this batch leaves them, not committed yet
     # Links by the key of their missing target.
     waiting: dict[str, list[tuple[adopt.Adoption, ForeignLink]]] = field(default_factory=dict)
@@ -258,14 +258,14 @@ class _Import:
         return [*events, *trust]
 
     def _same(self, record: Record) -> str:
-        """Return the active record of the same project with exactly this text; if there is none, remember this record."""
-        value = records.fingerprint(record)
-        if known := self.texts.get((record.project, value)):
+        """Return the active record of the same project and kind with exactly this text; if there is none, remember this record."""
+        key = record.project, record.kind, records.fingerprint(record)
+        if known := self.texts.get(key):
             return known
-        for entry in records.with_fingerprint(self.memory.store, value):
-            if entry.record.state == "active" and entry.record.project == record.project:
-                return entry.record.id
-        self.texts[record.project, value] = record.id
+        for other in (entry.record for entry in records.with_fingerprint(self.memory.store, key[-1])):
+            if other.state == "active" and (other.project, other.kind) == key[:2]:
+                return other.id
+        self.texts[key] = record.id
         return ""
 
     def _links(self, adoptions: Sequence[adopt.Adoption]) -> list[Event]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from holdfast.model.anchor import LONGEST_ANCHOR
-from holdfast.model.event import SHARED, Actor, Event
+from holdfast.model.event import SHARED, Actor, Event, by_record
 from holdfast.model.fold import fold_all
 from holdfast.model.foreign import Remark
 from holdfast.model.record import Record
@@ -47,11 +47,7 @@ def passed(
     Events from a team may only create and change the team's records of this project; they are quarantined unless their
     author is accepted.
     """
-    fresh: dict[str, list[Event]] = {}
-    for event in _unknown(memory, events):
-        fresh.setdefault(event.about, []).append(event)
-    kept: list[Event] = []
-    remarks = []
+    fresh, kept, remarks = by_record(_unknown(memory, events)), list[Event](), list[Remark]()
     left = len(fresh) - MOST_AT_ONCE if sharing.team else 0
     if left > 0:
         remarks.append(Remark(where=way, why=f"{counted(left, 'memory')} more arrived; sync again to import them"))
@@ -84,12 +80,10 @@ def keep_events(memory: Memory, events: Iterable[Event]) -> list[Record]:
 
 def marks_of(memory: Memory, events: Sequence[Event], who: str, way: str) -> list[Event]:
     """Return the `arrived` events that quarantine others under an author's name; events already in the store stay accepted."""
-    fresh: dict[str, list[str]] = {}
-    for event in _unknown(memory, events):
-        if event.verb in SHARED:
-            fresh.setdefault(event.about, []).append(event.id)
+    fresh = by_record(event for event in _unknown(memory, events) if event.verb in SHARED)
     data = {"from": who, "way": way, "held": True, "born": True}
-    return [memory.event("arrived", about, data={"events": ids, **data}, by=SYNC) for about, ids in fresh.items()]
+    named = ((about, {"events": [event.id for event in group], **data}) for about, group in fresh.items())
+    return [memory.event("arrived", about, data=marked, by=SYNC) for about, marked in named]
 
 
 def _marked(memory: Memory, result: Passed, way: str, carriers: Carriers) -> Passed:

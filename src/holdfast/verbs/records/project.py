@@ -82,10 +82,9 @@ def _is_local(memory: Memory) -> bool:
 
 
 def _active(memory: Memory, project: str) -> int:
-    known = project in memory.store.projects()
-    return (
-        records.counted(memory.store, records.Filter(projects=(memory.store.project_number(project),))) if known else 0
-    )
+    if project not in memory.store.projects():
+        return 0
+    return records.counted(memory.store, records.Filter(projects=(memory.store.project_number(project),)))
 
 
 def _counted(count: int) -> str:

@@ -5,12 +5,12 @@ Authors are accepted per project, by their git email address; the decision is st
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from holdfast.engine.views import records
 from holdfast.model.errors import Conflict, NotFound
 from holdfast.model.event import LOCAL, Event
-from holdfast.model.fold import fold_all, set_aside
+from holdfast.model.fold import REJECTED, fold_all, set_aside
 from holdfast.model.record import Record
 from holdfast.model.scope import without_userinfo
 from holdfast.policy.secrets.find import masked
@@ -153,9 +153,10 @@ def _note(memory: Memory, decisions: Mapping[str, str]) -> None:
 
 def provenance(memory: Memory, records_: Iterable[Record]) -> dict[str, str]:
     """Describe for each record from elsewhere who sent it and by which replica."""
-    shared = [record.id for record in records_ if is_shared(record)]
+    shared = {record.id: record for record in records_ if is_shared(record)}
     arrivals = memory.store.provenance(shared) if shared else {}
-    return {about: senders_of([event.data for event in events]) for about, events in arrivals.items()}
+    held = {about for about in arrivals if shared[about].state == "held" or shared[about].reason == REJECTED}
+    return {about: who for about, events in arrivals.items() if (who := senders_of(events, held=about in held))}
 
 
 def is_shared(record: Record) -> bool:
@@ -163,11 +164,13 @@ def is_shared(record: Record) -> bool:
     return record.visibility == "team" or record.source == "imported"
 
 
-def senders_of(arrivals: Iterable[Mapping[str, Any]]) -> str:
-    """Return who sent or changed a record and by which replica, as its arrivals say."""
+def senders_of(events: Sequence[Event], *, held: bool = False) -> str:
+    """Return who sent or changed a record and by which replica; changes that do not count only if all of it is `held`."""
+    aside = set() if held else set_aside(events).keys()
     ways = (
-        f"{'sent' if arrival.get('born') else 'changed'} by {arrival.get('from') or UNKNOWN} "
-        f"({arrival.get('way') or 'unknown replica'})"
-        for arrival in arrivals
+        f"{'sent' if data.get('born') else 'changed'} by {data.get('from') or UNKNOWN} "
+        f"({data.get('way') or 'unknown replica'})"
+        for data in (event.data for event in events if event.verb == "arrived")
+        if not aside >= set(data.get("events", ("",)))
     )
     return "; ".join(dict.fromkeys(ways))

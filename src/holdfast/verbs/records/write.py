@@ -23,7 +23,7 @@ from holdfast.policy.language.comparing import says_otherwise
 from holdfast.policy.secrets.find import drop_private, masked, secrets_in
 from holdfast.policy.sessions.triggers import problem_with
 from holdfast.verbs.memory import Clean, Memory, check_choice, find, lapsed
-from holdfast.verbs.records.conflicts import claim_of
+from holdfast.verbs.records.conflicts import claim_of, is_comparable
 from holdfast.verbs.records.freshness import snapshot_of
 
 NO_MEMORY = "Items are data of an application: no memory becomes an item, and no item a memory."
@@ -60,13 +60,11 @@ def write(memory: Memory, draft: Draft, *, waivers: admission.Waivers | None = N
     checked = Clean(event)
     verdict = _judge(memory, clean, preview, waivers, scan=checked.masked)
     # Which wordings are refused as transient, and which are saved anyway, shows how good the word list is.
-    names = list[str]()
-    if isinstance(verdict, admission.Transient):
-        names = [f"transient.fired.{marker}" for marker in verdict.markers]
-    elif waivers and waivers.transient:
-        names = [f"transient.insisted.{marker}" for marker in admission.transient_markers(clean, strict=waivers.strict)]
-    for name in names:
-        counters.add(memory.store, name, memory.clock.now())
+    how, markers = "fired", verdict.markers if isinstance(verdict, admission.Transient) else ()
+    if not markers and waivers and waivers.transient:
+        how, markers = "insisted", admission.transient_markers(clean, strict=waivers.strict)
+    for marker in markers:
+        counters.add(memory.store, f"transient.{how}.{marker}", memory.clock.now())
     match verdict:
         case admission.Admitted(related=related):
             doubts = tuple(wrong_claims(preview.anchors, preview.seen))
@@ -226,11 +224,13 @@ def _judge(
 
 
 def _near(memory: Memory, record: Record, *, retired: bool = False) -> list[admission.Similar]:
-    """Return similar records; one that shares nearly all words but says something else is at most related."""
+    """Return similar records: the same in another kind or with other fields is the same, what says something else at most related."""
     found = list[admission.Similar]()
     for other, share in [] if record.kind in SEPARATE else similar(memory.store, record, retired=retired):
+        same = is_comparable(record, other) and (record.title, record.body) == (other.title, other.body)
         differs = share >= admission.SAME and says_otherwise(claim_of(record), claim_of(other))
-        found.append(admission.Similar(record=other, similarity=min(share, admission.RELATED) if differs else share))
+        likeness = 1.0 if same else min(share, admission.RELATED) if differs else share
+        found.append(admission.Similar(record=other, similarity=likeness))
     return found
 
 

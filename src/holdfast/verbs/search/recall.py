@@ -97,7 +97,7 @@ def recall(memory: Memory, query: Query, *, surface: bool = True) -> Recalled:
         found = _with_spelling(memory, asked, _recall(memory, asked)) if listed is None else listed
         judged = freshness(memory, [hit.record for hit in found.hits])
         found = replace(found, hits=tuple(replace(hit, freshness=judged.get(hit.record.id)) for hit in found.hits))
-    found = _with_left_off(memory, query, found)
+    found = _with_left_off(memory, asked, found)
     if not found.hits and not query.everywhere and query.project is None:
         found = replace(found, notes=(*found.notes, *notes_on_nothing(memory)))
     unrecorded = _surface(memory, query, found) if surface else ""
@@ -127,10 +127,11 @@ def _with_spelling(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
     return replace(again, notes=(*again.notes, *notes))
 
 
-def _with_left_off(memory: Memory, query: Query, found: Recalled) -> Recalled:
-    """Put the last piece of work first if the question asks where work was left off; it rarely shares its words."""
+def _with_left_off(memory: Memory, asked: _Asked, found: Recalled) -> Recalled:
+    """Put the last piece of work first, at the time named, if the question asks where work was left off; it rarely shares its words."""
+    query, until = asked.query, max((end for _, end in asked.question.periods), default="")
     is_asked = not query.as_of and (not query.kinds or "summary" in query.kinds) and asks_for_it(query.text)
-    works = left_by_branch(memory, without=memory.actor.session) if is_asked else []
+    works = left_by_branch(memory, without=memory.actor.session, until=until) if is_asked else []
     if not works:
         return found
     work, text = (work := named_in(query.text, works)), plain(work, LEFT_OFF_TOKENS)

@@ -14,10 +14,10 @@ LOOKED_AT, MOST_BRANCHES, MOST_SINCE, MOST_WROTE = 60, 5, 3, 5
 PASSING = 200  # characters of an answer given in passing
 
 
-def left_by_branch(memory: Memory, *, without: str = "") -> list[LeftOff]:
+def left_by_branch(memory: Memory, *, without: str = "", until: str = "") -> list[LeftOff]:
     """Return the last work on each branch: that of this branch first, in this worktree if there is any, then the latest.
 
-    `without` is a session that is not looked at: the one that asks.
+    `without` is a session that is not looked at: the one that asks. Work that ended at `until` or later is left out.
     """
     here = memory.checkout.origin()
     by_session = dict[str, Record]()
@@ -40,7 +40,7 @@ def left_by_branch(memory: Memory, *, without: str = "") -> list[LeftOff]:
             by_session[known.id] = Record(
                 id="", kind="summary", title=known.title, fields=state, extra=extra, project=known.project
             )
-    found = sorted(by_session.values(), key=_ended, reverse=True)
+    found = sorted((one for one in by_session.values() if not until or _ended(one) < until), key=_ended, reverse=True)
     works, passing = list[LeftOff](), list[str]()
     for summary in found:
         # It is work if something was changed, run, planned or left open, or the agent closed the session itself.

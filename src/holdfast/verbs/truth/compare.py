@@ -39,7 +39,7 @@ OTHER_THINGS = 2  # numbers in which sentences about different things differ
 ALIKE = 0.5  # share of common words from which texts of several sentences may say the same
 MOST_PAIRS, BATCH = 2_000, 10
 MOST_RECENT = 20  # conflicts that sessions hear of
-PATIENCE = 5.0  # seconds of comparing when someone asks what was found
+PATIENCE = 1.0  # seconds of comparing when someone asks what was found
 PROGRESS = "comparison"  # setting: the last event compared, by which classifier, and pairs that say the same
 
 
@@ -76,12 +76,13 @@ def compare(memory: Memory, *, seconds: float = math.inf, team: bool = False) ->
     return done
 
 
-def compare_now(memory: Memory) -> None:
-    """Compare what is new for some seconds, for someone who asks; a store that cannot be written is shown as it is."""
+def compare_now(memory: Memory) -> int:
+    """Compare what is new for a second, for someone who asks, and return how much is left; a store that cannot be written is shown as it is."""
     try:
         compare(memory, seconds=PATIENCE)
     except (EmbedderError, StoreError) as problem:
         log.warning("new memories are not compared: %s", problem)
+    return waiting(memory)
 
 
 def _noted(memory: Memory, entry: Entry, *, team: bool) -> list[list[str]]:
@@ -222,10 +223,10 @@ def same_pairs(memory: Memory) -> list[tuple[str, str]]:
 
 
 def waiting(memory: Memory) -> int:
-    """Return how many memories changed since they were last compared, at most a thousand."""
+    """Return how many memories changed since they were last compared, at most ten thousand."""
     if memory.classifier is None or memory.store.is_guarded:
         return 0
-    return len(memory.store.changed_after(_progress(memory)["seq"], 1_000))
+    return len(memory.store.changed_after(_progress(memory)["seq"], 10_000))
 
 
 def _progress(memory: Memory) -> dict[str, Any]:

@@ -59,8 +59,7 @@ def proposals(memory: Memory, *, limit: int = 20) -> Proposals:
             same.append((first, second))
     # Each member of a group says the same as every other, so that meanings do not drift along a chain.
     alike = set(map(frozenset, same))
-    groups: list[list[str]] = []
-    home: dict[str, list[str]] = {}
+    groups, home = list[list[str]](), dict[str, list[str]]()
     for first, second in same:
         group = home.get(first) or home.get(second)
         if group is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from holdfast.engine.views import records
+from holdfast.engine.views import links, records
 from holdfast.model.anchor import CodeSnapshot, Finding, Freshness, check_anchors, parse_anchor, snapshot_to_json
 from holdfast.model.errors import Conflict
 from holdfast.model.ids import short
@@ -104,7 +104,9 @@ def _advice(record: Record, state: Freshness, branch: str) -> tuple[Action, str]
 def project_pages(memory: Memory, states: Sequence[str] = ("active",)) -> Iterator[Sequence[Record]]:
     """Yield the project's records in some states that describe the present, page by page."""
     for page in pages(memory, records.span(memory.here)):
-        yield [record for record in page if record.state in states and is_about_code(record.kind)]
+        present = [record for record in page if record.state in states and is_about_code(record.kind)]
+        replaced = links.superseded(memory.store, [record.id for record in present])
+        yield [record for record in present if record.id not in replaced]
 
 
 def update_value(memory: Memory, reference: str) -> Record:

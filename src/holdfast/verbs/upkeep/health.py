@@ -259,14 +259,14 @@ class Days:
 
 
 def projects(memory: Memory) -> list[Project]:
-    """Return the projects with any records, the largest first."""
+    """Return the projects with memories, the largest first; one whose memories all moved away has none."""
     found, store = [], memory.store
     for name in (name for name, count in store.projects().items() if count):
         kinds = records.kinds_of(store, number := store.project_number(name))
         worked, last = sessions.counted(store, name) if name != GLOBAL else 0, records.last_made(store, number)
         total, by_kind = sum(kinds.values()), tuple(kinds.items())
         found.append(Project(name=name, kept=total, sessions=worked, kinds=by_kind, last_at=last))
-    return sorted(found, key=lambda project: (-project.kept, project.name))
+    return sorted((one for one in found if one.kept), key=lambda project: (-project.kept, project.name))
 
 
 def day_by_day(memory: Memory, *, days: int = 90, everywhere: bool = False, zone: tzinfo | None = UTC) -> Days:

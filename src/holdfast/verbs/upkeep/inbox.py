@@ -383,11 +383,6 @@ def _still_true(memory: Memory, item: Item, _: Given) -> Record:
     return verify(memory, record.id, anchors=None if kept == record.anchors else kept)
 
 
-def _keep_apart(memory: Memory, item: Item, given: Given) -> None:
-    for other in item.others:
-        link(memory, item.record.id, "relates_to", other.id, note=given.reason)
-
-
 def _resolve(how: str, kept: int, memory: Memory, item: Item, given: Given) -> Resolved:
     """Resolve a contradiction in favour of the newer memory, or of the older one."""
     newer, older, *_ = item.ids
@@ -434,7 +429,9 @@ _DO: Mapping[str, Callable[[Memory, Item, Given], Any]] = {
     "bring back": lambda memory, item, _: _edit(memory, item, Given(text=item.text)),
     "rename": lambda memory, item, _: counted(len(rename_scope(memory, item.author, item.text)), "memory"),
     "merge": lambda memory, item, _: consolidate(memory, proposal_of(memory, item.ids), text=item.text),
-    "keep apart": _keep_apart,
+    "keep apart": lambda memory, item, given: [
+        link(memory, item.record.id, "relates_to", other.id, note=given.reason) for other in item.others
+    ],
 }
 _OFFERED: Mapping[str, Callable[[Item], object]] = {
     "update": lambda item: item.update,

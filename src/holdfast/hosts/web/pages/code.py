@@ -315,11 +315,9 @@ def parts_of(lines: Sequence[str], cited: list[Citation]) -> list[tuple[Line, ..
     return [tuple(lines) for _, lines in groupby(numbered, key=lambda line: line.near)]
 
 
-def _links(ask: Ask) -> list[render.Row]:
-    return render.table(links_here(ask.memory), "source relation target")
-
-
-@render.page_at("/graph", "graph.html", "Graph", rows=_links)
+@render.page_at(
+    "/graph", "graph.html", "Graph", rows=lambda ask: render.table(links_here(ask.memory), "source relation target")
+)
 def _near(ask: Ask) -> dict[str, Any]:
     """Return what is around a memory (by id or title) or a file; without one, the most linked and the most cited."""
     node, known = ask.text("node"), _known(ask)
