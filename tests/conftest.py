@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage from here on, and not among what was imported and collected: it took a quarter of the time."""
+    """Look for garbage from here on, and not among what was imported and collected, which stays."""
     gc.freeze()
     gc.enable()
 
