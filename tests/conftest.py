@@ -1,5 +1,6 @@
 """What every test stands on: real stores in temporary folders, a clock that is told the time, a home of its own."""
 
+import gc
 import itertools
 import os
 import signal
@@ -28,6 +29,7 @@ from holdfast.verbs.upkeep import erasing
 from tests import engines
 from tests.rows import WHOLE
 
+gc.disable()  # while tests are collected: nothing of that goes away
 CLASSIFIER = LocalClassifier()  # loads at its first use
 
 if (
@@ -77,6 +79,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.module.__name__))  # else each worker would make them
 
 
+def pytest_collection_finish() -> None:
+    """Look for garbage from here on, and not among what was imported and collected, which stays."""
+    gc.freeze()
+    gc.enable()
+
+
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return the paths of homes, none twice; `mktemp` would look at all earlier ones to find the next."""
@@ -111,9 +119,13 @@ def engine(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what is most likely to differ on both engines: every fourth test of it, and all with TEST_WHOLE."""
-    is_sampled = WHOLE or crc32(metafunc.function.__name__.encode()) % 4 == 0
-    if metafunc.module.__name__ in engines.ON_BOTH and engines.DEFAULT == "sqlite" and is_sampled:
+    """Run what is most likely to differ on both engines: a slice of its tests, and all with TEST_WHOLE."""
+    number = crc32(metafunc.function.__name__.encode())
+    if "database" in metafunc.fixturenames:
+        is_port = metafunc.module.__name__ == "tests.engine.test_databases"
+        names = ["sqlite", "postgres"] if WHOLE or is_port or number % 3 == 0 else ["sqlite"]
+        metafunc.parametrize("database", names, indirect=True)
+    elif metafunc.module.__name__ in engines.ON_BOTH and engines.DEFAULT == "sqlite" and (WHOLE or number % 8 == 0):
         metafunc.parametrize("engine", ["sqlite", "postgres"], indirect=True)
 
 
@@ -122,7 +134,7 @@ def pytest_sessionfinish() -> None:
     engines.stop()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Database]]:
     """Give a function that opens the same empty database again and again, on each engine."""
     opened: list[Database] = []

@@ -9,7 +9,7 @@ refuse, and `3x` repeats it, with the turn as `${n}`. An answer gets a name, or 
 the beginning and the end of an id, `flat` for a text without line breaks, `is` for the type of an object. After it
 `=` is equal, `!=` is not, `^` begins with a text, `~` contains a text, an item or a key, `!~` does not, `~=` has the same items in any order, `~<` contains texts in that
 order, `<`, `>` and `>=` compare.
-`@each names rows` runs a script for each row, `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`.
+`@each names rows` runs a script for each row, `@sampled 3 names rows` for one in three (`tests/rows.py`), `@mark name` marks it, `@engines` runs it on each engine, `@do name` takes the steps of the part `[name]`.
 """
 
 import json
@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+
+from tests.rows import sampled
 
 _DECODER = json.JSONDecoder()
 _STEP = re.compile(r"(?:(\w+)(?: /(.+?)/)? = )?(\d+x )?(!|\$(?:\d+|\?)?(?= )|@)? ?([\w.${}-]+)(.*?)(?: +-> (.+))?$")
@@ -217,10 +219,10 @@ def _test(text: str, start: Start, known: dict[str, Any], named: Mapping[str, st
     rows, marks, steps = [dict[str, Any]()], [pytest.mark.promise(promise)] if promise else [], list[str]()
     for line in lines:
         word, _, rest = line.partition(" ")
-        if word == "@each":
-            joined, _, table = rest.partition(" ")
-            names = joined.split(",")
-            rows = [dict(zip(names, row if len(names) > 1 else [row], strict=True)) for row in json.loads(table)]
+        if word in ("@each", "@sampled"):
+            one_in, joined, table = (rest if word == "@sampled" else f"1 {rest}").split(" ", 2)
+            names, found = joined.split(","), sampled(json.loads(table), int(one_in))
+            rows = [dict(zip(names, row if len(names) > 1 else [row], strict=True)) for row in found]
         elif line == "@engines":
             marks.append(pytest.mark.parametrize("engine", ["sqlite", "postgres"], indirect=True))
         elif word == "@mark":

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.embedded  # each guide names the store it uses
 GUIDES = [page for page in _guides() if blocks_of(_text(page))]
 
 
-@pytest.mark.parametrize("page", sampled(GUIDES, 2))
+@pytest.mark.parametrize("page", sampled(GUIDES, 3))
 def test_a_guide_does_what_it_says(page: str, tmp_path: Path) -> None:
     text = _text(page)
     variables = {"SOURCES": str(copied(tmp_path))} if "$SOURCES" in text else {}

@@ -84,6 +84,7 @@ def _run(files: list[int]) -> None:
 
 def _preload() -> None:
     """Import what commands and servers need, and nothing that starts threads, which do not survive a fork."""
+    gc.disable()
     for found in pkgutil.walk_packages(holdfast.__path__, "holdfast."):
         if not found.name.startswith(LEFT_OUT):
             importlib.import_module(found.name)
@@ -93,6 +94,7 @@ def _preload() -> None:
     tasks = Path("/proc/self/task")
     assert not tasks.exists() or len(list(tasks.iterdir())) == 1
     gc.freeze()
+    gc.enable()
 
 
 def _warm() -> None:

@@ -6,6 +6,7 @@ import shutil
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -48,20 +49,13 @@ class Stage:
     def said_by_hooks(self) -> str:
         """Give everything hooks would print at the start, at a command and after a compaction, in both worktrees, to new sessions."""
         said = []
-        for folder in (self.shop, self.other):
-            for number, source in enumerate(("startup", "compact")):
-                session = f"new-{folder.name}-{number}-{os.urandom(3).hex()}"
-                said.append(self.hook("SessionStart", folder, session_id=session, source=source))
-                said.append(self.hook("UserPromptSubmit", folder, session_id=session, prompt="What now?"))
-                said.append(
-                    self.hook(
-                        "PreToolUse",
-                        folder,
-                        session_id=session,
-                        tool_name="Bash",
-                        tool_input={"command": "make deploy"},
-                    )
-                )
+        beginnings = product((self.shop, self.other), ("startup", "compact"))
+        for folder, source in sampled(beginnings, 3):  # the first and the last: each folder, each source
+            session = f"new-{folder.name}-{source}-{os.urandom(3).hex()}"
+            command = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
+            said.append(self.hook("SessionStart", folder, session_id=session, source=source))
+            said.append(self.hook("UserPromptSubmit", folder, session_id=session, prompt="What now?"))
+            said.append(self.hook("PreToolUse", folder, session_id=session, **command))
         said.append(self.hook("SessionStart", self.shop, session_id="abc-1", source="compact"))
         return "\n".join(said)
 

@@ -138,7 +138,7 @@ def memory_id(run: Run, own_home: Path) -> str:
 
 @pytest.mark.parametrize(("session", "commands"), [("", READING), ("s-1", NOTED)], ids=["", "s-1"])
 def test_reading_works(disk: Disk, memory_id: str, session: str, commands: tuple[str, ...]) -> None:
-    for command in commands:
+    for command in sampled(commands, 2):
         done = disk(*shlex.split(command.format(id=memory_id)), HOLDFAST_SESSION=session)
         if command == "session refresh":
             assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
@@ -194,17 +194,16 @@ def test_hooks_succeed_where_nothing_can_be_written(own_home: Path, tmp_path: Pa
         "holdfast.hosts.hooks.hook import main\nimport sys\nmain(sys.argv[1:])",
     )
     assert "hooks" in program
+    told = {
+        "session_id": "s",
+        "cwd": str(tmp_path),
+        "prompt": "hello",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+    }
+    given = json.dumps(told).encode()
     for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
-        told = {
-            "session_id": "s",
-            "cwd": str(tmp_path),
-            "prompt": "hello",
-            "tool_name": "Bash",
-            "tool_input": {"command": "ls"},
-        }
-        done = preloaded(
-            [event, "--home", str(store)], tmp_path, os.environ, json.dumps(told).encode(), program=program
-        )
+        done = preloaded([event, "--home", str(store)], tmp_path, os.environ, given, program=program)
         assert (done.returncode, done.stderr) == (0, ""), event
     _set_modes(store, 0o600, 0o700)
     assert list((store / "spool").iterdir()) == []

@@ -113,25 +113,6 @@ WRAPPED = (
 )
 
 
-@pytest.mark.parametrize("wrapping", WRAPPED)
-def test_no_secret_reaches_the_disk(home: Path, project: Path, wrapping: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    hold_worker(home)
-    secret = wrapping.format(TAIL)
-    told = {
-        "session_id": "s",
-        "cwd": str(project),
-        "prompt": f"use {secret} please",
-        "tool_input": {"command": f"export X={secret}", "nested": {"deep": [secret]}},
-        "tool_response": {"stdout": "x" * 5_990 + f" {secret} " + "y" * 9_000},
-        "tool_name": "Bash",
-    }
-    for event in ("UserPromptSubmit", "PostToolUse"):
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(told).encode())))
-        hook_main([event, "--home", str(home)])
-    assert len(spooled(home)) == 2
-    assert TAIL.encode() not in under(home)
-
-
 def cores(secret: str) -> list[bytes]:
     """Give the lines of a secret that nobody else would write."""
     return [line.encode() for line in secret.replace("\\n", "\n").split("\n") if len(line) > 8]
@@ -150,8 +131,10 @@ def leaked(home: Path, secrets: Iterable[str]) -> list[str]:
 def test_all_secrets_at_once_in_every_field_leave_nothing_on_disk(
     home: Path, project: Path, holdfast: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planted = PLANTED if WHOLE else list({row[0]: row for row in PLANTED}.values())  # one of each kind
-    assert len(planted) >= 40
+    # Of every other kind one, for tests of the policy have all, and the wrappings.
+    planted = PLANTED if WHOLE else list({row[0]: row for row in PLANTED}.values())[::2]
+    planted = [*planted, *(("wrapped", TAIL, wrapping.format(TAIL)) for wrapping in WRAPPED)]
+    assert len(planted) >= 30
     kept(holdfast, "Never run `curl` before `make check`.", *SCAR)
     worked(home, project)
     # A key that does not end hides all behind it, so it comes last.

@@ -142,7 +142,7 @@ def addresses(path: str, fort: Fort) -> Iterator[str]:
 @each("path", READ)
 def test_no_page_shows_what_is_not_ones_own(fort: Fort, path: str) -> None:
     browser = fort.browser("anna")
-    for address in sampled(addresses(path, fort), 8):
+    for address in sampled(addresses(path, fort), 13):
         reply = browser.get(address)
         assert reply.status_code < 500, (address, reply.text[:300])
         assert not any(secret in reply.text for secret in (THERE[1], OWN[1])), address
@@ -181,7 +181,7 @@ def test_nobody_changes_what_is_not_theirs(fort: Fort, path: str) -> None:
     browser, before = fort.browser("anna"), fort.events()
     ids = [*fort.ids["there"].values(), *fort.ids["own"].values()]
     acts = sorted({*RECORD_ACTS, "merge", "approve", "resolve"}) if "{what}" in path else [""]
-    for one, what in sampled(product(ids, acts), 8):
+    for one, what in sampled(product(ids, acts), 13):
         address = path.replace("{id}", one).replace("{what}", what)
         said = {"reason": "gone", "visibility": "team", "sure": "erase", "one": one, "other": one, "keep": one}
         given = {} if path == "/threads/open" else {**said, "outcome": "applied", "how": "both", "to": one}
