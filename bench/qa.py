@@ -25,7 +25,7 @@ from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
 from holdfast.engine.views import records
 from holdfast.model.query import Query
-from holdfast.policy.ranking.gate import LEADERS, WEIGHTS, Basis, features
+from holdfast.policy.ranking.gate import LEADERS, WEIGHTS, Basis, features, of_the_best
 from holdfast.verbs.memory import Memory
 from holdfast.verbs.search.embed import catch_up
 from holdfast.verbs.search.recall import evidence_for, prepare, read_leaders, recall, search_for
@@ -126,7 +126,10 @@ def fit(files: Sequence[Path], sets: Path | None, cache: Path | None, reader: Pa
                 _put(memory, docs, "bench")
                 catch_up(memory)
                 rows += [row for asked in questions for row in _rows(memory, asked, basis, reader)]
-        _show_fit(basis, rows)
+        if basis != "read":
+            print("whether one of the leading candidates answers:")
+            _show_fit(basis, [replace(row, place=0) for row in rows if row.place < 0])
+        _show_fit(basis, [row for row in rows if row.place >= 0])
 
 
 def _rows(memory: Memory, asked: Asked, basis: Basis, reader: Path | None) -> list[Row]:
@@ -140,14 +143,17 @@ def _rows(memory: Memory, asked: Asked, basis: Basis, reader: Path | None) -> li
     read = records.by_numbers(memory.store, [one.number for one in candidates])
     docs = {one.number: str(read[one.number].extra["doc"]) for one in candidates}
     others = [one for one in candidates if docs[one.number] != asked.exclude]
-    each = features(evidence_for(prepared, others, found))
-    return [
+    evidence, right = evidence_for(prepared, others, found), [docs[one.number] in asked.right for one in others]
+    each, best = features(evidence), list[Row]()
+    if others and basis != "read":
+        best = [Row(asked=asked, place=-1, features=of_the_best(evidence), odds=None, is_right=any(right[:LEADERS]))]
+    return best + [
         Row(
             asked=asked,
             place=place,
             features=each[place],
             odds=others[place].odds,
-            is_right=docs[others[place].number] in asked.right,
+            is_right=right[place],
         )
         for place in range(min(LEADERS, len(others)))
     ]

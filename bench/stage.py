@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.compose import open_memory
 from holdfast.compose.settings import load_settings
-from holdfast.hosts.cli.render import page, print_json, show_recalled, steps_of
+from holdfast.hosts.cli.render import page, print_json, show_recalled
 from holdfast.model.event import LOCAL, Actor, Event, Verb, event_to_json
 from holdfast.model.fold import fold_all
 from holdfast.model.ids import Clock
@@ -119,7 +119,7 @@ class Stage:
             shown[f"history {one}"] = _called(core.surface, call, "read", {"ids": [one], "level": "history"})
             shown[f"resource {one}"] = (core.surface.read(call, f"holdfast://record/{one}") or (None, ""))[1]
             shown[f"terminal {one}"] = _printed(page("record", hydrate(memory, one, "full")))
-            shown[f"terminal history {one}"] = _printed(page("history", steps_of(history(memory, one))))
+            shown[f"terminal history {one}"] = _printed(page("history", history(memory, one)))
             shown[f"terminal json {one}"] = _printed(lambda one=one: print_json(record_to_json(hydrate(memory, one, "full").shown.record)))  # fmt: skip
         for uri in ("holdfast://hot", "holdfast://project"):
             shown[uri] = (core.surface.read(call, uri) or (None, ""))[1]

@@ -295,7 +295,8 @@ def _fitting(
 
     A plan's scars may also fit what it is about: “to the API” makes “add authentication” fit less.
     """
-    query, places = asked.query, _passing(asked, candidates, found)
+    query = asked.query
+    places = gate.passing(query, evidence_for(asked, candidates, found), [one.score for one in candidates])
     fitting = {candidates[place].number: candidates[place] for place in places}
     if query.least is not None:
         return list(fitting.values())
@@ -310,10 +311,6 @@ def _fitting(
         if gate.is_severe(record, grades) and not (known and gate.applies(record, known.fit)):
             fitting[one.number] = one
     return list(fitting.values())
-
-
-def _passing(asked: _Asked, candidates: Sequence[Candidate], found: Words) -> list[int]:
-    return gate.passing(asked.query, evidence_for(asked, candidates, found), [one.score for one in candidates])
 
 
 def _basis(asked: _Asked, candidates: Sequence[Candidate]) -> gate.Basis:
@@ -474,8 +471,9 @@ def _recall_as_of(memory: Memory, asked: _Asked) -> Recalled:
             known.append((Candidate(number=0, words=score, coverage=coverage), record))
     meant = [(one, record) for one, record in known if one.words and _is_meant(record, asked)]
     meant.sort(key=lambda pair: -pair[0].score)
-    _judge(asked, [one for one, _ in meant], found)
-    fitting = [meant[place] for place in _passing(asked, [one for one, _ in meant], found)]
+    _judge(asked, own := [one for one, _ in meant], found)
+    places = gate.passing(query, evidence_for(asked, own, found), [one.score for one in own])
+    fitting = [meant[place] for place in places]
     data = _ranking_data(memory, asked, [record for _, record in fitting])
     hits = gate.labelled(_weighed(memory, asked, fitting, data), asked.search)
     packed, cut = pack(hits, found.idf, limit=query.limit, budget=query.budget)
