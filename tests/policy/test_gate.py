@@ -59,8 +59,9 @@ def test_the_mode_says_how_likely_right_an_answer_must_be(mode: Mode, expected: 
     assert passing(asked, of([0.10, 0.06, 0.04]), [0.5, 0.3, 0.1]) == []
 
 
-def test_what_fits_as_well_as_the_best_does_not_make_an_answer_less_likely() -> None:
-    assert answered(of([0.5, 0.2, 0.1])) == pytest.approx(answered(of([0.5, 0.49, 0.2, 0.1])))
+def test_a_question_is_answered_if_one_stands_out_or_several_fit_well() -> None:
+    assert answered(of([0.5, 0.49, 0.2, 0.1])) > 0.3
+    assert answered(of([0.3, 0.0])) > 0.2
     assert answered(of([0.13, 0.129, 0.128, 0.12, 0.119])) < 0.1  # many that hardly fit do not add up to an answer
     assert answered(of([0.7, 0.6], "read", [-6.0, -6.0])) < 0.1 < answered(of([0.7, 0.6], "read", [3.0, 3.0]))
     assert answered(of([])) == 0.0

@@ -25,14 +25,14 @@ WEIGHTS: Mapping[Basis, Mapping[str, float]] = {
     "words": {"always": -3.60, "fit": 2.70, "lead": 4.80, "background": -1.40, "length": 0.63, "full": 0.0},
     "read": {"always": -0.67, "fit": 5.37, "lead": 10.03, "background": -4.9, "length": -0.9, "full": -0.16},
 }
-# The same for whether one of the leading candidates answers, whichever; where it is read, the first one's chance says it.
+# The same for whether any of the leading candidates answers; where they are read, the first one's chance says it.
 ANSWERED: Mapping[Search, Mapping[str, float]] = {
-    "hybrid": {"always": -6.17, "fit": 10.1, "lead": -2.93, "background": -4.96, "length": 1.01, "full": -0.65},
+    "hybrid": {"always": -3.99, "fit": 7.33, "background": -1.7},
     "words": WEIGHTS["words"],
 }
 READ = (1.5, 1.2)  # start and weight of the odds that reading gives; steeper than `bench fit` prints, to refuse more
 BARS: Mapping[Basis, Mapping[Mode, float]] = {
-    "hybrid": {"precision": 0.6, "balanced": 0.17, "exploratory": 0.08},
+    "hybrid": {"precision": 0.6, "balanced": 0.16, "exploratory": 0.08},
     "words": {"precision": 0.6, "balanced": 0.23, "exploratory": 0.1},
     "read": {"precision": 0.6, "balanced": 0.045, "exploratory": 0.02},
 }
@@ -97,11 +97,12 @@ def features(evidence: Evidence) -> list[dict[str, float]]:
 
 
 def answered(evidence: Evidence) -> float:
-    """Return the probability that one of the leading candidates answers the question."""
+    """Return the probability that the question is answered: one candidate stands out, or the best fits well by itself."""
     if evidence.basis == "read" or not evidence.fits:
         return max(chances(evidence)[:1], default=0.0)
-    weights = ANSWERED[evidence.basis]
-    return _share(sum(weights[name] * value for name, value in of_the_best(evidence).items()))
+    best = of_the_best(evidence)
+    any_ = _share(sum(weight * best[name] for name, weight in ANSWERED[evidence.basis].items()))
+    return max(any_, *chances(evidence)[:LEADERS])
 
 
 def of_the_best(evidence: Evidence) -> dict[str, float]:

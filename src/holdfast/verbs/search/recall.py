@@ -38,7 +38,7 @@ from holdfast.verbs.records.read import filter_of, projects_of
 from holdfast.verbs.search.respell import respelled
 from holdfast.verbs.sessions.left_off import left_by_branch
 
-WORTH_READING = 0.08  # chance that one of the leading candidates answers, from which on they are read
+WORTH_READING = 0.1  # chance that one of the leading candidates answers, from which on they are read
 READ = 0.03  # of a score for each unit of the log odds that a candidate answers, by reading
 MAYBE = 10  # candidates below the bar that are checked for severe scars
 CLOSEST = 5  # candidates among which the closest is chosen if none fits
