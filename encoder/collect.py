@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from holdfast.engine.tokens import pieces
+
 DATA, SENTENCES = Path(__file__).parent / "data", Path(__file__).parent.parent / "classifier" / "data"
 DOCSTRING = re.compile(r'("""|\'\'\').*?\1', re.DOTALL)
-HUNK = re.compile(r"^@@ [-+\d, ]+ @@", re.MULTILINE)
-HEADER = re.compile(r"^diff --git a/(\S+) b/\S+\n(?:(?:index|new file|deleted|old|new|similarity|rename|---|\+\+\+) ?.*\n)*", re.MULTILINE)  # fmt: skip
 SECTION = re.compile(r'^(?:#+ )?([A-Z][^\n]{12,90})\n(?:[=\-~^"]{8,}\n)?\n((?:[^\n]+\n){2,12})', re.MULTILINE)
 LONGEST = 900  # characters of a patch
 LEAST, MOST = 150, 3_500  # characters of a commit that is worth reading
@@ -47,9 +47,7 @@ def main() -> None:
         "issues": [row for written, patch in reported for row in _from_issue(written, plain(patch))],
         "commits": [{"q": [subject], "d": [plain(patch)]} for subject, patch in commits.values()],
         "sections": [{"q": [heading], "d": [text[:700]]} for heading, text in sections_in(options.clones)],
-        "reports": [
-            {"q": [row["a"], row["a"].split("\n")[0]], "d": [row["b"]], "unlike": [row["c"]]} for row in read("reports")
-        ],
+        "reports": [{"q": [row["a"], row["a"].split("\n")[0]], "d": [row["b"]]} for row in read("reports")],
         "texts": sorted(set(_texts())),
     }  # fmt: skip
     options.out.write_text(json.dumps(found), encoding="utf-8")
@@ -74,7 +72,7 @@ def key_of(text: str) -> str:
 
 def plain(patch: str) -> str:
     """Return a patch as the product embeds it: one path for each file, no line numbers."""
-    return HUNK.sub("@@", HEADER.sub(r"\1\n", patch)).strip()[:LONGEST]
+    return "\n".join(pieces(patch))[:LONGEST]
 
 
 def functions_in(folder: Path) -> Iterator[tuple[str, str]]:

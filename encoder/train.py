@@ -3,39 +3,59 @@
 python -m encoder.train PAIRS --out FOLDER      PAIRS is what `encoder.collect` wrote
 
 Four models are trained, with other weights of the kinds and of what they must keep, and averaged: one set's gain is then
-no other's loss. The word table stays as it is, since the classifier shares it. Nine minutes on a GPU.
+no other's loss. Most batches hold texts that are close to each other, so that what is wrong is hard to tell from what is
+right. The word table stays as it is, since the classifier shares it. Twelve minutes on a GPU.
 """
 
 import json
 import random
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx  # type: ignore[import-not-found]
 import torch
-from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from classifier.graph import HIDDEN, LAYERS, Arrays, encoder_weights
+from classifier.graph import HIDDEN, LAYERS, Arrays, encoder_weights, stored_weights
 from classifier.network import Layer
 from holdfast.adapters.embedders.wordpiece import Tokenizer
 from scripts.prepare_encoder import Graph, write
 
 ENCODER = Path(__file__).parent.parent / "src" / "holdfast" / "adapters" / "embedders" / "holdfast-encoder"
 TOKEN = 64  # values of a word's vector
-STEPS, RATE, WARM_UP = 1_300, 3e-5, 60
+STEPS, WARM_UP = 1_000, 60
 BATCH, STAGE, FREE = 160, 256, 96  # pairs, texts of conversations or teams, and free texts in a step
 QUESTION, TEXT = 72, 160  # word pieces
 SHARP_TOKENS, SHARP_WHOLE = 50.0, 20.0  # how much scores are stretched before they are compared
-WHOLE, SAME = 0.3, 2.0  # weights: of the vector of a whole text, and of staying as it was on free texts
-KINDS = {"functions": 3.0, "docstrings": 1.5, "issues": 2.5, "commits": 1.5, "reports": 2.5, "dialogues": 3.0, "questions": 2.5, "sections": 1.0}  # fmt: skip
-MORE_WORK = KINDS | {"issues": 4.0, "commits": 2.5, "reports": 3.5}
-# For each model: the weights of the kinds, and of ranking as before.
-MODELS = ((KINDS, 0.15), (KINDS, 0.45), (MORE_WORK, 0.15), (MORE_WORK | {"functions": 4.0}, 0.45))
+WHOLE = 0.3  # weight of the vector of a whole text
+TOGETHER, CLOSE = 5, 10  # texts in a neighbourhood, and nearest ones that it is drawn from
+SAME_TEXT = 0.965  # cosine from which on two texts are the same
+KINDS = {"functions": 3.0, "docstrings": 1.5, "issues": 2.5, "commits": 1.5, "dialogues": 3.0, "questions": 2.5, "sections": 1.0}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How one model is trained."""
+
+    kinds: Mapping[str, float]  # how often each is drawn
+    rate: float
+    near: float  # share of the batches that are neighbourhoods
+    keep: float  # weight of ranking as before
+    same: float  # weight of staying as it was on free texts
+
+
+MODELS = (
+    Recipe(kinds=KINDS, rate=4.5e-5, near=0.7, keep=0.15, same=1.5),
+    Recipe(kinds=KINDS | {"dialogues": 4.0}, rate=3e-5, near=0.7, keep=0.3, same=2.0),
+    Recipe(kinds=KINDS | {"reports": 2.0}, rate=4.5e-5, near=0.3, keep=0.15, same=1.5),
+    Recipe(
+        kinds=KINDS | {"dialogues": 5.0, "functions": 4.0, "questions": 1.5}, rate=6e-5, near=0.8, keep=0.15, same=1.0
+    ),
+)
 Batch = tuple[Tensor, Tensor]  # word pieces, and which of them are there
 Pairs = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -46,7 +66,7 @@ class Encoder(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         known = encoder_weights(ENCODER)
-        stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(ENCODER / "model.onnx").graph.initializer}  # fmt: skip
+        stored = stored_weights(ENCODER)
         known |= {"heads.weight": stored["heads.weight"] * stored["heads.scale"], "heads.bias": stored["heads.bias"]}
         self.words = nn.Embedding.from_pretrained(torch.from_numpy(known.pop("words")), freeze=True)
         self.places = nn.Parameter(torch.from_numpy(known.pop("places")).clone())
@@ -88,18 +108,19 @@ class Trainer:
         self.pairs, self.device = pairs, device
         self.tokenizer = Tokenizer(ENCODER / "vocab.txt", 1_000)
         self.model, self.before = Encoder().to(device), Encoder().to(device).eval().requires_grad_(False)
+        self.near = {kind: self._nearest(rows) for kind, rows in pairs.items() if rows and "d" in rows[0]}
 
-    def train(self, kinds: Mapping[str, float], keep: float) -> Arrays:
+    def train(self, recipe: Recipe) -> Arrays:
         """Train one model and return its weights."""
         trained = [each for each in self.model.parameters() if each.requires_grad]
-        steps = torch.optim.AdamW(trained, lr=RATE, weight_decay=0.01)
+        steps = torch.optim.AdamW(trained, lr=recipe.rate, weight_decay=0.01)
         self.model.train()
         for step in range(STEPS):
             for group in steps.param_groups:
-                group["lr"] = RATE * min(1, step / WARM_UP) * max(0.02, 1 - step / STEPS)
-            kind = random.choices(list(kinds), list(kinds.values()))[0]
+                group["lr"] = recipe.rate * min(1, step / WARM_UP) * max(0.02, 1 - step / STEPS)
+            kind = random.choices(list(recipe.kinds), list(recipe.kinds.values()))[0]
             with torch.autocast(self.device, torch.bfloat16):
-                loss = self._loss(*self._drawn(kind), keep)
+                loss = self._loss(*self._drawn(kind, recipe.near), recipe)
             steps.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(trained, 1.0)
@@ -108,7 +129,7 @@ class Trainer:
                 print(f"{step + 1} {kind} {float(loss.detach()):.2f}", flush=True)
         return self.model.arrays()
 
-    def _drawn(self, kind: str) -> tuple[list[str], list[str], list[set[int]]]:
+    def _drawn(self, kind: str, near: float) -> tuple[list[str], list[str], list[set[int]]]:
         """Draw questions and texts, and which texts answer each question; all other texts are wrong."""
         questions, texts, right = list[str](), list[str](), list[set[int]]()
         if kind in ("dialogues", "questions"):  # whole conversations and teams, so that what is wrong is close
@@ -121,16 +142,36 @@ class Trainer:
                         questions.append(question)
                         right.append({begin + place for place in places})
             return questions, texts, right
-        for one in random.sample(self.pairs[kind], min(BATCH, len(self.pairs[kind]))):
-            question, text = random.choice(one["q"]), random.choice(one["d"])
-            if "unlike" in one and random.random() < 0.5:
-                question, text = text, question
+        rows, drawn, is_near = self.pairs[kind], dict[str, Mapping[str, Any]](), random.random() < near
+        while len(drawn) < min(BATCH, len(rows) // 2):
+            first = random.randrange(len(rows))
+            group = random.sample(self.near[kind][first], TOGETHER - 1) if is_near else ()
+            drawn |= {rows[place]["d"][0]: rows[place] for place in (first, *group)}
+        for one in drawn.values():
+            both = random.choice(one["q"]), random.choice(one["d"])
+            question, text = both[::-1] if kind == "reports" and random.random() < 0.5 else both
             questions.append(question)
             right.append({len(texts)})
-            texts += [text, *one.get("unlike", ())]
+            texts.append(text)
         return questions, texts, right
 
-    def _loss(self, questions: list[str], texts: list[str], right: list[set[int]], keep: float) -> Tensor:
+    @torch.no_grad()
+    def _nearest(self, rows: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+        """Return for each row those whose texts are closest to its text and to its question, but not the same."""
+        parts = [rows[start : start + 256] for start in range(0, len(rows), 256)]
+        texts, questions = (
+            torch.cat([self.before(*self._batch([row[name][0] for row in part], TEXT))[0] for part in parts])
+            for name in ("d", "q")
+        )
+        found = list[list[int]]()
+        for start in range(0, len(rows), 1_024):
+            alike = texts[start : start + 1_024] @ texts.T
+            asked = (questions[start : start + 1_024] @ texts.T).masked_fill(alike > SAME_TEXT, -1)
+            both = (alike.masked_fill(alike > SAME_TEXT, -1), asked)
+            found += torch.cat([scores.topk(CLOSE, 1).indices for scores in both], 1).tolist()
+        return found
+
+    def _loss(self, questions: list[str], texts: list[str], right: list[set[int]], recipe: Recipe) -> Tensor:
         asked, given = self._batch(questions, QUESTION), self._batch(texts, TEXT)
         free = self._batch(random.sample(self.pairs["texts"], FREE), QUESTION)
         whole, tokens = _scores(self.model(*asked), self.model(*given), given[1])
@@ -142,7 +183,7 @@ class Trainer:
         moved = (1 - (made[1] * known[1]).sum(-1)) + 0.2 * (made[2] - known[2]).abs()
         same = (1 - (made[0] * known[0]).sum(-1)).mean() + (moved * there).sum() / there.sum()
         kept = _apart(whole, whole_before) + _apart(tokens, tokens_before)
-        return _missed(tokens, right) + WHOLE * _missed(whole, right) + keep * kept + SAME * same
+        return _missed(tokens, right) + WHOLE * _missed(whole, right) + recipe.keep * kept + recipe.same * same
 
     def _batch(self, texts: Sequence[str], longest: int) -> Batch:
         rows = [self.tokenizer.encode(text) for text in texts]
@@ -175,9 +216,7 @@ def _apart(scores: Tensor, before: Tensor) -> Tensor:
 
 def export(weights: Arrays, into: Path) -> None:
     """Write the encoder's files: its matrices in int8 by column, the word table as it is."""
-    stored = {
-        tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(ENCODER / "model.onnx").graph.initializer
-    }
+    stored = stored_weights(ENCODER)
     for name in ("first", "rows", "head_sizes"):  # the graph adds them
         stored.pop(name, None)
     for name, values in weights.items():
@@ -200,7 +239,7 @@ def main() -> None:
         json.loads(options.pairs.read_text(encoding="utf-8")),
         "cuda" if torch.cuda.is_available() else "cpu",
     )
-    made = [Trainer(pairs, device, seed).train(kinds, keep) for seed, (kinds, keep) in enumerate(MODELS)]
+    made = [Trainer(pairs, device, seed).train(recipe) for seed, recipe in enumerate(MODELS)]
     export({name: np.mean([one[name] for one in made], axis=0) for name in made[0]}, options.out)
 
 
